@@ -1,0 +1,1 @@
+"""The systems under test. An agent knows nothing of datasets or judges."""

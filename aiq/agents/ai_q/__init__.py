@@ -1,0 +1,1 @@
+"""AI-Q, rebuilt from its specification: intent classifier, clarifier, shallow and deep researcher, escalation."""

@@ -1,0 +1,79 @@
+"""The boundary errors of aiq: one flat set, so that every failure has exactly one meaning.
+
+A message is one line that names the file, row or setting and the remedy. `UserError` and its
+children end a command with exit code 2; the others end one attempt or one score and become a row.
+"""
+
+from enum import StrEnum
+
+
+class AiqError(Exception):
+    """Base of all errors that aiq raises on purpose."""
+
+
+class UserError(AiqError):
+    """The command, the config or an input file is wrong (exit code 2)."""
+
+
+class ConfigError(UserError):
+    """A setting is unknown, of the wrong type or out of range."""
+
+
+class DatasetError(UserError):
+    """A dataset file is absent or a row of it is malformed; the message names file and row."""
+
+
+class RunAborted(UserError):
+    """Nothing further can succeed (wrong key, endpoint refuses connections): the run stops at once."""
+
+
+class ModelError(AiqError):
+    """A model call failed for good, after the retries that the policy allows.
+
+    `status` is the last HTTP status, or None where no answer arrived.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class LimitReached(AiqError):
+    """A limit of the sample or the run was reached before the call that would have passed it."""
+
+    def __init__(self, limit: str, bound: float) -> None:
+        super().__init__(f"limit {limit}={bound:g} reached")
+        self.limit = limit
+        self.bound = bound
+
+
+class AgentError(AiqError):
+    """An agent could not produce a report."""
+
+
+class JudgeError(AiqError):
+    """A judge could not produce a score; never counted against the agent."""
+
+
+class ToolErrorKind(StrEnum):
+    """Why a tool brought nothing."""
+
+    INVALID_ARGUMENTS = "invalid_arguments"
+    UNKNOWN_TOOL = "unknown_tool"
+    NOT_AVAILABLE = "not_available"  # outside what a closed web or corpus holds
+    BLOCKED = "blocked"  # private, loopback or non-HTTP address
+    TIMEOUT = "timeout"
+    TOO_LARGE = "too_large"
+    UNAUTHORIZED = "unauthorized"
+    QUOTA = "quota"
+    HTTP = "http"
+    MALFORMED = "malformed"  # an answer that is not what the protocol says
+    OVER_BUDGET = "over_budget"
+
+
+class ToolError(AiqError):
+    """A tool call failed; agents see the text, the registry sees nothing."""
+
+    def __init__(self, kind: ToolErrorKind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -1,0 +1,187 @@
+"""What happened during an attempt, in order: the event types of a run's `events/*.jsonl`.
+
+One vocabulary for every agent (comparison-records 5.1). Events are facts, not scores; totals are
+derived from them and never the other way round.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from aiq.core.base import Record
+from aiq.core.errors import ToolErrorKind
+from aiq.core.sources import CallPath
+from aiq.core.usage import Usage
+
+call_path: ContextVar[CallPath] = ContextVar("call_path", default=())
+"""Position of the running call: an agent loop sets it to (turn, call within the turn) below its parent's."""
+
+parent_call: ContextVar[str | None] = ContextVar("parent_call", default=None)
+"""`call_id` of the tool call in which the running code stands; None at the top."""
+
+
+class Event(Record):
+    """Fields of every event. `seq` counts from 0; `time_ns` is monotonic, relative to the attempt's start."""
+
+    seq: int = -1
+    time_ns: int = 0
+    parent_id: str | None = None
+
+
+class RunStarted(Event):
+    type: Literal["run_started"] = "run_started"
+    question: str
+    clock: str
+
+
+class RunFinished(Event):
+    type: Literal["run_finished"] = "run_finished"
+    status: str
+    error: str | None = None
+
+
+class StageChanged(Event):
+    """An agent enters a stage: `intent_classifier`, `clarifier`, `shallow_research`, ..."""
+
+    type: Literal["stage_changed"] = "stage_changed"
+    stage: str
+    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+
+class AgentStarted(Event):
+    type: Literal["agent_started"] = "agent_started"
+    agent: str
+    task: str = ""
+
+
+class AgentFinished(Event):
+    type: Literal["agent_finished"] = "agent_finished"
+    agent: str
+    output: str = ""
+
+
+class ModelCalled(Event):
+    """One HTTP exchange with a model endpoint, as sent and as answered.
+
+    `attempt` counts earlier sends of the same request in this session. `messages` and `reply` are
+    the request's messages and the reply's message as the wire has them (text is data here).
+    """
+
+    type: Literal["model_called"] = "model_called"
+    call_id: str
+    role: str
+    model: str
+    attempt: int
+    status: int | None
+    latency_ms: float
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    messages: JsonValue = None
+    reply: JsonValue = None
+    request_sha256: str = ""
+    error: str | None = None
+
+
+class ToolCalled(Event):
+    type: Literal["tool_called"] = "tool_called"
+    call_id: str
+    tool: str
+    arguments: Mapping[str, JsonValue]
+
+
+class ToolReturned(Event):
+    """How a tool call ended: `content` for the model and the URLs or keys retrieved, or the typed error."""
+
+    type: Literal["tool_returned"] = "tool_returned"
+    call_id: str
+    tool: str
+    success: bool
+    error: ToolErrorKind | None = None
+    content: str = ""
+    sources: tuple[str, ...] = ()
+    latency_ms: float = 0.0
+
+
+class Decision(Event):
+    """A choice that steers the run (route, escalation, budget used up), and what caused it."""
+
+    type: Literal["decision"] = "decision"
+    name: str
+    value: JsonValue
+    cause: str = ""
+    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+
+class Round(Event):
+    """One research round: its queries, the sources it added, and the gaps stated after it."""
+
+    type: Literal["round"] = "round"
+    number: int
+    queries: tuple[str, ...]
+    new_sources: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
+
+
+class Approval(Event):
+    """A question or plan put to the user, and the answer."""
+
+    type: Literal["approval"] = "approval"
+    kind: Literal["question", "plan"]
+    prompt: str
+    answer: str
+
+
+class Recovery(Event):
+    """Something broken was repaired (empty content, tool name, malformed JSON, retry)."""
+
+    type: Literal["recovery"] = "recovery"
+    what: str
+    detail: str = ""
+
+
+class ReportWritten(Event):
+    type: Literal["report"] = "report"
+    text: str
+    raw_text: str
+    route: str
+
+
+AnyEvent = (
+    RunStarted
+    | RunFinished
+    | StageChanged
+    | AgentStarted
+    | AgentFinished
+    | ModelCalled
+    | ToolCalled
+    | ToolReturned
+    | Decision
+    | Round
+    | Approval
+    | Recovery
+    | ReportWritten
+)
+
+
+class EventLog:
+    """Numbers events and hands each to `write` (one JSON line a call); keeps none of them."""
+
+    def __init__(self, write: Callable[[AnyEvent], None]) -> None:
+        self._write = write
+        self._seq = itertools.count()
+        self._start_ns = time.monotonic_ns()
+
+    def emit(self, event: AnyEvent) -> None:
+        self._write(
+            event.model_copy(
+                update={
+                    "seq": next(self._seq),
+                    "time_ns": time.monotonic_ns() - self._start_ns,
+                    "parent_id": parent_call.get(),
+                }
+            )
+        )

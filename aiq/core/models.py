@@ -1,0 +1,51 @@
+"""How agents and judges reach a model: always by role, always through the run's one HTTP client."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import JsonValue
+
+from aiq.core.base import Record
+
+if TYPE_CHECKING:  # LangChain takes a second to import; only LangGraph agents need it
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+
+class Message(Record):
+    """A chat message without tool calls: all that a judge sends."""
+
+    role: str
+    content: str
+
+
+class Reply(Record):
+    """A model's answer as text."""
+
+    text: str
+    model: str
+    finish_reason: str | None = None
+
+
+class Models(Protocol):
+    """The run's models. The session's transport adds role, attempt and seed, and records usage."""
+
+    def name(self, role: str) -> str:
+        """The model that serves this role."""
+
+    def chat(self, role: str) -> "BaseChatModel":
+        """A LangChain chat model bound to the role; the same object for the whole run."""
+
+    async def complete(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        json_schema: Mapping[str, JsonValue] | None = None,
+        vote: int = 0,
+        **options: Any,
+    ) -> Reply:
+        """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
+
+        `options` are chat-completion parameters (temperature, max_tokens). Raises ModelError,
+        LimitReached, RunAborted.
+        """

@@ -1,0 +1,103 @@
+"""What an agent is asked and what a dataset row holds. Data only; loaders are in `aiq.datasets`."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from pydantic import Field, JsonValue
+
+from aiq.core.base import Record
+
+
+class Turn(Record):
+    """One earlier message of the conversation."""
+
+    speaker: Literal["user", "assistant"]
+    text: str
+
+
+class Document(Record):
+    """A document the user uploaded, as the agents' prompts list it."""
+
+    file_name: str
+    summary: str = ""
+
+
+class Question(Record):
+    """All that an agent is told about a sample.
+
+    `data_sources`: None allows every tool, an empty tuple none that belongs to a data source.
+    `language`: an ISO 639-1 code where the dataset states one.
+    """
+
+    text: str
+    history: tuple[Turn, ...] = ()
+    language: str | None = None
+    data_sources: tuple[str, ...] | None = None
+    documents: tuple[Document, ...] = ()
+    collection_name: str | None = None
+    user_info: Mapping[str, JsonValue] | None = None
+    thread_id: str | None = None
+
+
+class Criterion(Record):
+    """One weighted criterion of a dimension (Deep Research Bench's `criterions`)."""
+
+    criterion: str
+    explanation: str
+    weight: float = Field(ge=0)
+
+
+class Rubric(Record):
+    """How a research task is to be judged: dimension weights, and criteria per dimension."""
+
+    dimension_weight: Mapping[str, float]
+    criteria: Mapping[str, tuple[Criterion, ...]]
+
+
+class Fact(Record):
+    """A needed fact of the closed world: stated when any of its `forms` stands in a report."""
+
+    id: str
+    forms: tuple[str, ...]
+
+
+class Truth(Record):
+    """What the closed world knows of a sample. Only `world.*` and escalation judges may read it."""
+
+    hops: int
+    needs_depth: bool
+    facts: tuple[Fact, ...] = ()
+
+
+class Sample(Record):
+    """One row of a dataset: a question and what judges hold against the report.
+
+    `answers`: accepted short answers. `reference`: the reference report. `tags`: the properties by
+    which summaries are sliced (`fact_type`, `num_hops`, `language`, ...), values as the dataset
+    spells them.
+    """
+
+    id: str
+    question: Question
+    answers: tuple[str, ...] = ()
+    reference: str | None = None
+    rubric: Rubric | None = None
+    tags: Mapping[str, str] = Field(default_factory=dict)
+    truth: Truth | None = None
+
+    @property
+    def hash(self) -> str:
+        """First 16 hex digits of the SHA-256 of the question: the same question, the same attempt.
+
+        What only judges read (answers, rubric, reference, truth) is not part of it.
+        """
+        canonical = f"{self.id}\n{self.question.model_dump_json()}"
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+class SampleKey(NamedTuple):
+    """Which repetition of which sample; `epoch` counts from 1."""
+
+    sample_id: str
+    epoch: int

@@ -1,0 +1,181 @@
+"""One attempt at one (sample, epoch): all that an agent or a judge may use, and nothing global.
+
+The runner makes a session per attempt, binds it with `bind`, and the transports, tools and prompts
+below find it with `current`. An agent opens no connection and reads neither environment nor time.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from aiq.core.audit import Audit
+from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
+from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
+from aiq.core.limits import Limits
+from aiq.core.models import Models
+from aiq.core.plugins import describe
+from aiq.core.samples import SampleKey
+from aiq.core.seeds import derive
+from aiq.core.sources import Registry
+from aiq.core.tools import Arguments, Toolbox, ToolResult, Web
+from aiq.core.usage import Usage, UsageLedger
+from aiq.core.users import User
+
+_current: ContextVar["Session | None"] = ContextVar("session", default=None)
+
+
+@dataclass(slots=True)
+class RunSpend:
+    """What the whole run has spent so far, agents and judges together; shared by its sessions."""
+
+    total: Usage = field(default_factory=Usage)
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """The world of one attempt. `account` separates the agent's spend from the judges'.
+
+    `now` is the run's frozen clock. `attempt` counts attempts at this key from 1. The registry of a
+    judge's session holds what the agent retrieved; `audit` what verification did to its report.
+    """
+
+    key: SampleKey
+    account: Literal["agent", "judge"]
+    run_seed: int
+    now: datetime
+    models: Models
+    tools: Toolbox
+    web: Web
+    user: User
+    limits: Limits
+    events: EventLog
+    sources: Registry
+    checkpointer: Any = None
+    attempt: int = 1
+    spend: RunSpend = field(default_factory=RunSpend)
+    usage: UsageLedger = field(default_factory=UsageLedger)
+    audit: Audit | None = None
+    sends: dict[str, int] = field(default_factory=dict)  # request digest -> times sent; the transport's
+    _tool_calls: Iterator[int] = field(default_factory=itertools.count)
+
+    def seed(self, vote: int = 0) -> int:
+        """The seed that model requests of this session carry: of (run seed, sample, epoch, vote)."""
+        return derive(self.run_seed, self.key.sample_id, self.key.epoch, vote)
+
+    def record_usage(self, role: str, usage: Usage) -> None:
+        """Book one HTTP exchange; called by the transport only."""
+        self.usage.record(role, usage)
+        self.spend.total = self.spend.total + usage
+
+    def check_limits(self) -> None:
+        """Raises LimitReached when no further model call may start."""
+        self.limits.check(self.usage, self.spend.total)
+
+    async def call_tool(self, name: str, arguments: Arguments, call_id: str | None = None) -> ToolResult:
+        """Run a tool by name, log it, and register what it retrieved.
+
+        `call_id` is the model's id of the call; without one the session numbers it. Raises
+        ToolError, typed; the caller shows its text to the model.
+        """
+        call_id = call_id or f"call-{next(self._tool_calls)}"
+        self.events.emit(ToolCalled(call_id=call_id, tool=name, arguments=dict(arguments)))
+        start = time.perf_counter()
+        try:
+            result = await self._run_tool(name, arguments, call_id)
+        except ToolError as error:
+            self._emit_returned(call_id, name, start, error=error)
+            raise
+        for rank, source in enumerate(result.sources):
+            self.sources.add(source.model_copy(update={"call_id": call_id, "tool": name}), (*call_path.get(), rank))
+        self._emit_returned(call_id, name, start, result=result)
+        return result
+
+    async def _run_tool(self, name: str, arguments: Arguments, call_id: str) -> ToolResult:
+        tool = self.tools.get(name)
+        try:
+            parsed = tool.parameters.model_validate(arguments)
+        except ValidationError as error:
+            raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
+        token = parent_call.set(call_id)
+        try:
+            return await tool.run(parsed)
+        finally:
+            parent_call.reset(token)
+
+    def _emit_returned(
+        self,
+        call_id: str,
+        tool: str,
+        start: float,
+        *,
+        result: ToolResult | None = None,
+        error: ToolError | None = None,
+    ) -> None:
+        self.events.emit(
+            ToolReturned(
+                call_id=call_id,
+                tool=tool,
+                success=error is None,
+                error=error.kind if error else None,
+                content=result.content if result else str(error),
+                sources=tuple(s.url or s.citation_key or "" for s in result.sources) if result else (),
+                latency_ms=(time.perf_counter() - start) * 1000,
+            )
+        )
+
+    @contextmanager
+    def bind(self) -> Iterator["Session"]:
+        """Make this the session that `current` finds, here and in tasks started from here."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+    async def within_time(self, work: Any) -> Any:
+        """Await `work` for at most `limits.sample_seconds`; raises LimitReached after that."""
+        seconds = self.limits.sample_seconds
+        try:
+            async with asyncio.timeout(seconds) as timer:
+                return await work
+        except TimeoutError:
+            if seconds is not None and timer.expired():
+                raise LimitReached("limits.sample_seconds", seconds) from None
+            raise
+
+
+@contextmanager
+def nested_call(turn: int, index: int, call_id: str) -> Iterator[None]:
+    """Mark the running code as call `index` of `turn`, below whatever call it stands in already.
+
+    Agent loops wrap each tool execution in it, so that sources and events have an order that does
+    not depend on which of several parallel calls returns first.
+    """
+    path = call_path.set((*call_path.get(), turn, index))
+    parent = parent_call.set(call_id)
+    try:
+        yield
+    finally:
+        parent_call.reset(parent)
+        call_path.reset(path)
+
+
+def current() -> Session:
+    """The session of the running attempt. Raises RuntimeError outside of one (a bug, not a user's mistake)."""
+    session = _current.get()
+    if session is None:
+        raise RuntimeError("no session is bound: models and tools work only inside an attempt")
+    return session
+
+
+def current_or_none() -> Session | None:
+    """The session of the running attempt, if there is one."""
+    return _current.get()

@@ -1,0 +1,193 @@
+"""The settings of a run: what Hydra composes, validated. One class a config group.
+
+Agents, judges and datasets validate their own settings (`Settings` on the class that `target`
+names); here they are carried as they came.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, field_validator
+
+from aiq.core.limits import Limits
+
+
+class Settings(BaseModel):
+    """Base of all settings models: frozen, no unknown keys, no silent coercion of wrong types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Plugin(Settings):
+    """A class named in config; every key but `target` is that class's own setting."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    target: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The plugin's own settings, unvalidated."""
+        return dict(self.model_extra or {})
+
+
+class DatasetSettings(Plugin):
+    """A dataset and which of its samples to take; filters apply in the order ids, split, language, type, sample.
+
+    `path`: file or folder in one of the official formats. `sample`: this many samples drawn with
+    the run's seed, in dataset order. `hub`: a dataset name on the Hugging Face hub instead of a path.
+    """
+
+    name: str
+    path: str | None = None
+    hub: str | None = None
+    ids: tuple[str, ...] | None = None
+    split: str | None = None
+    language: str | None = None
+    type: str | None = None
+    sample: int | None = Field(default=None, ge=1)
+    truth: str | None = None
+
+    @field_validator("ids", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        """YAML reads ids such as 58 as numbers; a single one may stand without brackets."""
+        if value is None:
+            return None
+        return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+class Price(Settings):
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+
+
+class RoleSettings(Settings):
+    """What differs for one role (or for all roles below a prefix such as `judge`)."""
+
+    model: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+
+class RetrySettings(Settings):
+    """The one retry policy of model calls: waits double from `first_seconds` up to `most_seconds`."""
+
+    attempts: int = Field(default=6, ge=1, description="sends of one request, the first included")
+    first_seconds: float = Field(default=1.0, ge=0)
+    most_seconds: float = Field(default=60.0, ge=0)
+
+
+class LlmSettings(Settings):
+    """Group `llm`: an OpenAI-compatible endpoint. `api_key_env` names the variable, never the key."""
+
+    base_url: str
+    model: str
+    api_key_env: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    max_connections: int = Field(default=64, ge=1)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    retry: RetrySettings = RetrySettings()
+    roles: Mapping[str, RoleSettings] = Field(default_factory=dict)
+    prices: Mapping[str, Price] = Field(default_factory=dict)
+    extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+
+class SearchSettings(Settings):
+    """Group `search`: who answers searches. `corpus` also serves `web=corpus`."""
+
+    provider: Literal["tavily", "corpus"]
+    base_url: str | None = None
+    api_key_env: str | None = None
+    corpus: str | None = None
+    max_results: int = Field(default=3, ge=1, le=20)
+    max_content_length: int | None = Field(default=4000, ge=1, description="characters of each result")
+    depth: Literal["basic", "advanced"] = "basic"
+    timeout_seconds: float = Field(default=30.0, gt=0)
+
+
+class WebSettings(Settings):
+    """Group `web`: where fetched pages come from."""
+
+    kind: Literal["offline", "corpus", "live"]
+    allow_hosts: tuple[str, ...] = ()
+    timeout_seconds: float = Field(default=30.0, gt=0)
+    max_bytes: int = Field(default=5_000_000, ge=1)
+    max_redirects: int = Field(default=5, ge=0)
+
+
+class CassetteSettings(Settings):
+    """Group `cassette`: record and replay."""
+
+    mode: Literal["off"] = "off"
+    dir: str | None = None
+
+
+class CheckpointerSettings(Settings):
+    """Group `checkpointer`: where LangGraph agents keep conversation state."""
+
+    kind: Literal["memory"] = "memory"
+
+
+class RunnerSettings(Settings):
+    """Group `runner`. `max_error_rate`: share of failed attempts above which a run ends with exit code 3."""
+
+    concurrency: int = Field(default=8, ge=1)
+    max_error_rate: float = Field(default=0.1, ge=0, le=1)
+    agent_failures: Literal["worst", "exclude"] = "worst"
+    retry_failed: bool = False
+    progress: bool = True
+
+
+class OfflineSettings(Settings):
+    """Section `offline`: the embedded stack, started when any endpoint's host is under `offline.example`.
+
+    `world`: the closed world's pages (`pages.jsonl`, or a folder that holds it). `faults`: rate by
+    fault name, drawn from (seed, attempt, request).
+    """
+
+    target: str = "aiq.offline.launch:OfflineStack"
+    world: str | None = None
+    faults: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+
+
+def _clock(value: object) -> object:
+    """`now`, or an ISO 8601 date or time; without an offset it means UTC."""
+    if value is None or value == "now":
+        return datetime.now(UTC).replace(microsecond=0)
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("write `now` or an ISO 8601 time such as 2026-11-01T09:00:00+00:00") from None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return value
+
+
+class RunSettings(Settings):
+    """A whole run: what `python -m aiq.run` composes from `conf/` and the command line."""
+
+    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="the experiment's name; results/<name>/")
+    seed: int = Field(default=0, ge=0)
+    epochs: int = Field(default=1, ge=1)
+    limit: int | None = Field(default=None, ge=1)
+    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(default="now", validate_default=True)
+    output_dir: str = "results"
+    agent: Plugin
+    dataset: DatasetSettings
+    llm: LlmSettings
+    search: SearchSettings
+    web: WebSettings
+    judge: Mapping[str, Plugin] = Field(default_factory=dict)
+    cassette: CassetteSettings = CassetteSettings()
+    checkpointer: CheckpointerSettings = CheckpointerSettings()
+    runner: RunnerSettings = RunnerSettings()
+    limits: Limits = Limits()
+    offline: OfflineSettings = OfflineSettings()

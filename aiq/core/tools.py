@@ -1,0 +1,57 @@
+"""What a tool is, whoever calls it. Tools are made in `aiq.tools`; adapters turn them into a framework's own."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from aiq.core.base import Record
+from aiq.core.sources import Page, Source
+
+
+class ToolResult(Record):
+    """What a successful call gives: `content` for the model, `sources` for the registry.
+
+    Only what the tool declares in `sources` counts as retrieved. An empty result has no sources.
+    """
+
+    content: str
+    sources: tuple[Source, ...] = ()
+
+
+class Tool(Protocol):
+    """A named function over the world.
+
+    `parameters` is the pydantic model of the arguments (its field descriptions reach the model's
+    prompt). `data_source` is the id by which questions select tools (`web`, `papers`,
+    `documents`); None marks a helper, which is always available and never a source.
+    """
+
+    name: str
+    description: str
+    parameters: type[BaseModel]
+    data_source: str | None
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        """Do it. Raises ToolError, typed, when nothing was brought."""
+
+
+class Toolbox(Protocol):
+    """The tools a run lends to its agents."""
+
+    def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
+        """Helpers, and the tools of these data sources (None: of all), in a fixed order."""
+
+    def get(self, name: str) -> Tool:
+        """The tool of that name; raises ToolError (unknown_tool)."""
+
+
+class Web(Protocol):
+    """Where pages come from: a closed world, a corpus, or the live web behind an address guard."""
+
+    async def fetch(self, url: str) -> Page:
+        """The page's main text. Raises ToolError, typed."""
+
+
+Arguments = Mapping[str, Any]
+"""A tool call's arguments as the model wrote them, before validation."""

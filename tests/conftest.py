@@ -1,0 +1,36 @@
+"""What all tests share: the socket guard and the folder of real benchmark data."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loopback_only() -> Iterator[None]:
+    """No test may reach another machine: connections to anything but loopback are an error."""
+    real_connect = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not ipaddress.ip_address(address[0]).is_loopback:
+            raise AssertionError(f"a test tried to connect to {address[0]}; only loopback is allowed")
+        real_connect(self, address)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", connect)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real benchmark data beside the checkout; tests that need it skip where it is absent."""
+    folder = _REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no ../shared/data beside the checkout")
+    return folder

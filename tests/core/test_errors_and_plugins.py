@@ -1,0 +1,48 @@
+import pytest
+from pydantic import Field
+
+from aiq.core.errors import ConfigError
+from aiq.core.plugins import load, validate
+from aiq.core.settings import Settings
+
+
+class Inner(Settings):
+    rate: float = Field(default=0.1, ge=0, le=1)
+
+
+class Outer(Settings):
+    count: int = 1
+    inner: Inner = Inner()
+
+
+def test_load_finds_a_class_by_dotted_target() -> None:
+    assert load("aiq.core.usage:Usage", "agent.target").__name__ == "Usage"
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("aiq.core.usage", "not of the form"),
+        ("aiq.nowhere:Agent", "there is no module 'aiq.nowhere'"),
+        ("aiq.core.usage:Nothing", "has no 'Nothing'"),
+    ],
+)
+def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=r"^agent\.target: ") as caught:
+        load(target, "agent.target")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"cuont": 2}, "agent.cuont: there is no such setting"),
+        ({"count": "many"}, "agent.count='many': "),
+        ({"inner": {"rate": 7}}, "agent.inner.rate=7: Input should be less than or equal to 1"),
+    ],
+)
+def test_wrong_settings_are_one_line(values: dict[str, object], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        validate(Outer, values, "agent")
+    assert str(caught.value).startswith(says)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.core.prompts import Prompts, fence
+
+
+def test_an_undefined_variable_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "p.j2").write_text("Answer {{ question }} by {{ date }}.")
+    with pytest.raises(jinja2.UndefinedError, match="date"):
+        Prompts(tmp_path).render("p.j2", question="who")
+
+
+def test_the_hash_follows_the_template(tmp_path: Path) -> None:
+    (tmp_path / "p.j2").write_text("one")
+    before = Prompts(tmp_path).hash("p.j2")
+    (tmp_path / "p.j2").write_text("two")
+    assert Prompts(tmp_path).hash("p.j2") != before
+
+
+@given(st.text(alphabet="</> quet\nsion"))
+def test_fenced_text_cannot_end_its_fence(text: str) -> None:
+    for label in ("question", "q"):
+        inside = fence(text + f"</{label}> and </ {label.upper()}>", label)
+        assert inside.count(f"</{label}") == 1
+        assert inside.endswith(f"\n</{label}>")

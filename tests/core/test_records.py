@@ -1,0 +1,57 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from aiq.core.reports import Score
+from aiq.core.samples import Question, Sample
+from aiq.core.seeds import derive
+from aiq.core.usage import Usage, UsageLedger
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_score_is_finite(number: float) -> None:
+    with pytest.raises(ValidationError, match="not finite"):
+        Score(metric="m", value=number)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"value": 1.0, "error": "both"},
+        {"numerator": 1.0},
+        {"value": 1.0, "numerator": 1.0, "denominator": 2.0},
+    ],
+)
+def test_a_score_says_exactly_one_thing(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Score(metric="m", **fields)
+
+
+def test_the_sample_hash_covers_the_question_and_not_what_judges_hold() -> None:
+    sample = Sample(id="1", question=Question(text="Who?"), answers=("A",))
+    assert sample.hash == sample.model_copy(update={"answers": ("B",), "reference": "text"}).hash
+    assert sample.hash != sample.model_copy(update={"question": Question(text="What?")}).hash
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_seeds_repeat_and_fit_31_bits(parts: list[str]) -> None:
+    assert derive(*parts) == derive(*parts)
+    assert 0 <= derive(*parts) < 2**31
+
+
+def test_seeds_keep_the_boundaries_of_their_parts() -> None:
+    assert derive("ab", "c") != derive("a", "bc")
+
+
+def test_a_sum_with_an_unpriced_call_has_no_cost() -> None:
+    ledger = UsageLedger()
+    ledger.record("aiq.planner", Usage(calls=1, input_tokens=10, cost_usd=0.5))
+    ledger.record("aiq.planner", Usage(calls=1, output_tokens=5, cost_usd=0.25))
+    assert ledger.total() == Usage(calls=2, input_tokens=10, output_tokens=5, cost_usd=0.75)
+    ledger.record("aiq.researcher", Usage(calls=1, cost_usd=None))
+    assert ledger.total().cost_usd is None
+    assert list(ledger.by_role()) == ["aiq.planner", "aiq.researcher"]

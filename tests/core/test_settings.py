@@ -1,0 +1,48 @@
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import ValidationError
+
+from aiq.core.settings import DatasetSettings, RunSettings
+
+
+def run(**changes: object) -> RunSettings:
+    values: dict[str, object] = {
+        "name": "trial",
+        "agent": {"target": "a:B", "depth": 3},
+        "dataset": {"target": "a:C", "name": "d"},
+        "llm": {"base_url": "http://model.offline.example/v1", "model": "offline-1"},
+        "search": {"provider": "corpus", "corpus": "pages.jsonl"},
+        "web": {"kind": "corpus"},
+    }
+    return RunSettings.model_validate({**values, **changes})
+
+
+def test_a_plugin_carries_its_own_settings_untouched() -> None:
+    assert run().agent.settings == {"depth": 3}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("2026-11-01", datetime(2026, 11, 1, tzinfo=UTC)),
+        ("2026-11-01T09:00:00+00:00", datetime(2026, 11, 1, 9, tzinfo=UTC)),
+    ],
+)
+def test_the_clock_is_a_setting(written: str, meant: datetime) -> None:
+    assert run(clock=written).clock == meant
+
+
+def test_the_clock_defaults_to_now() -> None:
+    assert abs((run().clock - datetime.now(UTC)).total_seconds()) < 60
+
+
+@pytest.mark.parametrize("change", [{"epochs": 0}, {"clock": "soon"}, {"limits": {"sample_usd": -1}}, {"nmae": "x"}])
+def test_values_out_of_range_and_unknown_keys_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        run(**change)
+
+
+@pytest.mark.parametrize(("written", "ids"), [([58, 59], ("58", "59")), (58, ("58",)), ("x1", ("x1",)), (None, None)])
+def test_ids_are_text_however_yaml_read_them(written: object, ids: tuple[str, ...] | None) -> None:
+    assert DatasetSettings.model_validate({"target": "a:C", "name": "d", "ids": written}).ids == ids
