@@ -1,0 +1,151 @@
+"""The run's models by role: LangChain chat models for graphs, plain completions for judges."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.models import Message, Reply
+from aiq.core.settings import LlmSettings, RoleSettings
+from aiq.llm import wording
+from aiq.llm.calls import ROLE, VOTE
+from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response
+from aiq.llm.passing import RETRY
+
+if TYPE_CHECKING:  # both take most of a second to import
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from openai import AsyncOpenAI
+
+NO_KEY = "no-key"
+"""Sent to endpoints that need no key; the clients insist on one."""
+
+
+class RunModels:
+    """Implements `aiq.core.models.Models` on the run's one HTTP client.
+
+    Raises ConfigError when `llm.api_key_env` names a variable that is not set.
+    """
+
+    def __init__(self, settings: LlmSettings, client: AsyncClient) -> None:
+        self._settings = settings
+        self._client = client
+        self._key = _key(settings.api_key_env)
+        self._chats: dict[str, BaseChatModel] = {}
+
+    def name(self, role: str) -> str:
+        return self._role(role).model or self._settings.model
+
+    def chat(self, role: str) -> "BaseChatModel":
+        if role not in self._chats:
+            self._chats[role] = self._make_chat(role)
+        return self._chats[role]
+
+    async def complete(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        json_schema: Mapping[str, JsonValue] | None = None,
+        vote: int = 0,
+        **options: Any,
+    ) -> Reply:
+        body: dict[str, Any] = {**self._options(role), **options}
+        if "max_tokens" in body:
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        if json_schema is not None:
+            body["response_format"] = {"type": "json_schema", "json_schema": dict(json_schema)}
+        answer: Any = await self._openai.chat.completions.create(
+            model=self.name(role),
+            messages=[message.model_dump() for message in messages],  # type: ignore[misc]
+            extra_headers={ROLE: role, VOTE: str(vote)},
+            extra_body=self._extra_body(role) or None,
+            **body,
+        )
+        choice = answer.choices[0]
+        return Reply(text=choice.message.content or "", model=answer.model, finish_reason=choice.finish_reason)
+
+    async def check(self) -> None:
+        """Ask the endpoint for its models before anything is paid for.
+
+        Raises RunAborted when it cannot be reached or refuses the key. Any other answer is fine:
+        not every endpoint lists its models.
+        """
+        url = self._settings.base_url.rstrip("/") + "/models"
+        headers = {"authorization": f"Bearer {self._key}"}
+        try:
+            answer = await self._client.get(url, headers=headers, extensions={RETRY: False})
+        except SEND_ERRORS as error:
+            why = wording.of_exception(error)
+            raise RunAborted(f"llm.base_url={self._settings.base_url}: cannot be reached: {why}") from None
+        if answer.status_code in (401, 403):
+            env = self._settings.api_key_env
+            remedy = f"check the key in ${env}" if env else "set llm.api_key_env to the variable that holds one"
+            raise RunAborted(f"{url} refuses the key (HTTP {answer.status_code}): {remedy}")
+
+    @cached_property
+    def _openai(self) -> "AsyncOpenAI":
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(
+            base_url=self._settings.base_url,
+            api_key=self._key,
+            http_client=self._client,
+            timeout=self._client.timeout,
+            max_retries=0,
+        )
+
+    def _make_chat(self, role: str) -> "BaseChatModel":
+        from langchain_openai import ChatOpenAI
+        from pydantic import SecretStr
+
+        return ChatOpenAI(
+            model=self.name(role),
+            base_url=self._settings.base_url,
+            api_key=SecretStr(self._key),
+            http_async_client=self._client,
+            http_client=Client(transport=_NoSyncCalls()),
+            default_headers={ROLE: role},
+            timeout=self._client.timeout,
+            max_retries=0,
+            use_responses_api=False,
+            stream_usage=True,
+            extra_body=self._extra_body(role) or None,
+            **self._options(role),
+        )
+
+    def _role(self, role: str) -> RoleSettings:
+        """The settings of the longest name in `llm.roles` that is the role or a part of it up to a dot."""
+        names = [name for name in self._settings.roles if role == name or role.startswith(name + ".")]
+        return self._settings.roles[max(names, key=len)] if names else RoleSettings()
+
+    def _options(self, role: str) -> dict[str, Any]:
+        """Temperature and token limit, where config names them; the endpoint's defaults otherwise."""
+        own, common = self._role(role), self._settings
+        temperature = common.temperature if own.temperature is None else own.temperature
+        max_tokens = own.max_tokens or common.max_tokens
+        given = {"temperature": temperature, "max_tokens": max_tokens}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _extra_body(self, role: str) -> dict[str, JsonValue]:
+        return {**self._settings.extra_body, **self._role(role).extra_body}
+
+
+class _NoSyncCalls(BaseTransport):
+    """Stands where a sync client would open connections that no session could see."""
+
+    def handle_request(self, request: Request) -> Response:
+        raise RuntimeError("sync model calls are refused: use the model's async methods (ainvoke, astream)")
+
+
+def _key(variable: str | None) -> str:
+    if variable is None:
+        return NO_KEY
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ConfigError(
+            f"llm.api_key_env={variable}: this environment variable is not set; export the endpoint's key"
+        )
+    return key

@@ -1,0 +1,75 @@
+"""The one retry policy: which failures are worth another send, and how long to wait before it."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from aiq.core.seeds import derive
+from aiq.core.settings import RetrySettings
+from aiq.llm.http import Headers
+
+RETRY_STATUS = frozenset({408, 409, 429})
+"""Besides 5xx: timeout, conflict with a concurrent request, too many requests."""
+
+LONGEST_WAIT = 600.0
+"""Seconds. An endpoint that asks for more (a spent daily quota) is not worth waiting for."""
+
+
+def worth_retrying(status: int) -> bool:
+    return status in RETRY_STATUS or status >= 500
+
+
+def retry_after(headers: Headers) -> float | None:
+    """Seconds that `retry-after-ms` or `Retry-After` asks for (RFC 9110 10.2.3: a number or a date), at least 0."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers.get(name, "")) / unit)
+        except ValueError:
+            continue
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    if moment.tzinfo is None:  # "-0000" and asctime dates mean UTC
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Waits double from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed."""
+
+    settings: RetrySettings
+
+    @property
+    def attempts(self) -> int:
+        """Sends of one request, the first included."""
+        return self.settings.attempts
+
+    def wait(self, failures: int, asked: float | None, *seed: object) -> float | None:
+        """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
+
+        `asked` is what the endpoint asked for: never waited less, and not spread by chance.
+        """
+        if failures >= self.settings.attempts or (asked is not None and asked > LONGEST_WAIT):
+            return None
+        doubled = self.settings.first_seconds * 2.0 ** min(failures - 1, 30)
+        spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31
+        return max(asked or 0.0, min(self.settings.most_seconds, doubled) * spread)
+
+
+class Pace:
+    """At most `per_minute` sends a minute, evenly spaced; None never waits."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._gap = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
+
+    async def wait(self) -> None:
+        if not self._gap:
+            return
+        now = asyncio.get_running_loop().time()
+        slot = max(now, self._next)
+        self._next = slot + self._gap
+        await asyncio.sleep(slot - now)

@@ -1,0 +1,75 @@
+"""Where a request goes: to the offline stack on this machine, through a proxy, or straight out."""
+
+import urllib.request
+
+from aiq.core.errors import ConfigError
+from aiq.llm.http import AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response
+
+OFFLINE_DOMAIN = "offline.example"
+
+
+def is_offline(host: str) -> bool:
+    """Whether a host name is one of the offline stack's: `offline.example` or anything below it."""
+    return host == OFFLINE_DOMAIN or host.endswith("." + OFFLINE_DOMAIN)
+
+
+class RoutingTransport(AsyncBaseTransport):
+    """Sends offline hosts to 127.0.0.1:`offline_port`, and everything else on as it is.
+
+    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`; it is plain
+    HTTP whatever the URL says. Raises ConfigError for an offline host when no stack was started.
+    """
+
+    def __init__(self, inner: AsyncBaseTransport, offline_port: int | None) -> None:
+        self._inner = inner
+        self._port = offline_port
+
+    async def handle_async_request(self, request: Request) -> Response:
+        if is_offline(request.url.host):
+            request = self._to_this_machine(request)
+        return await self._inner.handle_async_request(request)
+
+    def _to_this_machine(self, request: Request) -> Request:
+        if self._port is None:
+            raise ConfigError(f"{request.url.host} is a host of the offline stack, which this command did not start")
+        headers = request.headers.copy()
+        headers["host"] = request.url.netloc.decode("ascii")
+        headers["x-aiq-scheme"] = request.url.scheme
+        return Request(
+            request.method,
+            request.url.copy_with(scheme="http", host="127.0.0.1", port=self._port),
+            headers=headers,
+            stream=request.stream,
+            extensions=request.extensions,
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class NetworkTransport(AsyncBaseTransport):
+    """The network, with the proxies that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...).
+
+    They are read once, when the client opens; loopback is never proxied.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._direct = AsyncHTTPTransport(limits=limits)
+        self._proxied = {
+            scheme: AsyncHTTPTransport(limits=limits, proxy=address)
+            for scheme, address in urllib.request.getproxies().items()
+            if scheme in ("http", "https")
+        }
+
+    async def handle_async_request(self, request: Request) -> Response:
+        return await self._way(request).handle_async_request(request)
+
+    def _way(self, request: Request) -> AsyncHTTPTransport:
+        host = request.url.host
+        if host in ("127.0.0.1", "localhost", "::1") or urllib.request.proxy_bypass(host):
+            return self._direct
+        return self._proxied.get(request.url.scheme, self._direct)
+
+    async def aclose(self) -> None:
+        for transport in (self._direct, *self._proxied.values()):
+            await transport.aclose()

@@ -1,0 +1,152 @@
+"""The session's transport: every model call gets its role, attempt and seed here, and is limited, retried and booked.
+
+Other requests on the run's client (searches, pages, the models list) pass through.
+"""
+
+import asyncio
+import json
+from typing import Any
+
+from aiq.core.errors import AiqError, ModelError, RunAborted
+from aiq.core.events import Recovery
+from aiq.core.session import Session, current
+from aiq.core.settings import LlmSettings
+from aiq.llm import wording
+from aiq.llm.calls import ModelCall, is_chat, read_call
+from aiq.llm.exchange import Exchange, Failure
+from aiq.llm.http import (
+    SEND_ERRORS,
+    AsyncBaseTransport,
+    ConnectError,
+    ConnectTimeout,
+    Request,
+    Response,
+    UnsupportedProtocol,
+)
+from aiq.llm.passing import pass_through
+from aiq.llm.retry import Pace, RetryPolicy, retry_after, worth_retrying
+from aiq.llm.streamed import BookedStream
+from aiq.llm.usage import PriceList
+
+
+class SessionTransport(AsyncBaseTransport):
+    """Sends model calls for the session that `aiq.core.session.current` finds.
+
+    A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408,
+    409, 429, 5xx) is sent again as `llm.retry` says, and ends in ModelError; any other refusal is a
+    ModelError at once. A wrong key (401, 403) is RunAborted. Raises LimitReached before the send
+    that would pass a limit, and RuntimeError for a call without role or session.
+    """
+
+    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
+        self._inner = inner
+        self._policy = RetryPolicy(settings.retry)
+        self._pace = Pace(settings.requests_per_minute)
+        self._prices = PriceList(settings.prices)
+        self._key_env = settings.api_key_env
+
+    async def handle_async_request(self, request: Request) -> Response:
+        if not is_chat(request):
+            return await pass_through(request, self._inner, self._policy)
+        session = current()
+        call = await read_call(request, session)
+        failures = 0
+        while True:
+            outcome = await self._send(call, session)
+            if isinstance(outcome, Response):
+                return outcome
+            failures += 1
+            await self._before_next(call, session, outcome, failures)
+
+    async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
+        """Wait until the call may be sent again, or raise what its failure means."""
+        if failure.status in (401, 403):
+            raise RunAborted(self._wrong_key(call, failure))
+        seed = (session.seed(), call.digest)
+        wait = self._policy.wait(failures, failure.asked, *seed) if failure.retry else None
+        if wait is None:
+            tries = f" after {failures} attempts" if failures > 1 else ""
+            raise ModelError(f"{call.role}: {call.url} failed{tries}: {failure.message}", status=failure.status)
+        session.events.emit(Recovery(what="retry", detail=f"{call.role}: {failure.message}; waiting {wait:.2f} s"))
+        await asyncio.sleep(wait)
+
+    async def _send(self, call: ModelCall, session: Session) -> Response | Failure:
+        """One exchange: the answer, or why there is none."""
+        await self._pace.wait()
+        session.check_limits()  # nothing is awaited between this and the exchange's books
+        exchange = Exchange(call, session, self._prices)
+        try:
+            response = await self._inner.handle_async_request(call.request(exchange.attempt))
+            if response.status_code != 200:
+                return await self._refused(response, call, exchange)
+            return await (self._stream if call.streamed else self._reply)(response, call, exchange)
+        except (ConnectError, ConnectTimeout, UnsupportedProtocol) as error:
+            exchange.unsent(wording.of_exception(error))
+            return Failure(wording.of_exception(error), retry=not isinstance(error, UnsupportedProtocol))
+        except SEND_ERRORS as error:
+            exchange.lost(wording.of_exception(error))
+            return Failure(wording.of_exception(error))
+        except AiqError as error:  # from below: no such host here, or (later) no such recording
+            exchange.unsent(str(error))
+            raise
+        except BaseException as error:  # cancelled, or a bug below: the request may have gone out
+            exchange.lost(type(error).__name__)
+            raise
+
+    async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
+        status = response.status_code
+        said = wording.without(call.key, wording.of_body(await response.aread()))
+        if 300 <= status < 400:
+            said = f"redirects to {response.headers.get('location', '?')}; set llm.base_url to where it answers"
+        failure = Failure(
+            f"HTTP {status}" + (f": {said}" if said else ""),
+            status,
+            worth_retrying(status),
+            retry_after(response.headers),
+        )
+        exchange.refused(failure)
+        return failure
+
+    async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
+        """An unstreamed answer, read whole so that a cut one is sent for again."""
+        body = await response.aread()
+        try:
+            answer = json.loads(body)
+            choice = answer["choices"][0]
+            message, finish = choice["message"], choice.get("finish_reason")
+        except (ValueError, LookupError, TypeError, AttributeError):
+            said = wording.without(call.key, wording.of_body(body)) or "an answer without choices"
+            exchange.lost(said, status=200, reported=_usage(body))
+            return Failure(said, status=200)
+        exchange.answered(message, finish, answer.get("usage"))
+        return _decoded(response, content=body)
+
+    async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
+        """A streamed answer; up to its first bytes a cut connection is still worth another send."""
+        pieces = response.aiter_bytes()
+        first = await anext(pieces, b"")
+        if not first:
+            exchange.lost("an empty stream", status=200)
+            return Failure("an empty stream", status=200)
+        return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
+
+    def _wrong_key(self, call: ModelCall, failure: Failure) -> str:
+        remedy = f"check the key in ${self._key_env}" if self._key_env else "set llm.api_key_env"
+        return f"{call.url} refuses the key (HTTP {failure.status}): {remedy}"
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _decoded(response: Response, **body: Any) -> Response:
+    """The same answer with `content` or `stream` for its body, decoded already."""
+    dropped = {"content-encoding", "content-length", "transfer-encoding"}
+    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]
+    return Response(response.status_code, headers=headers, extensions=response.extensions, **body)
+
+
+def _usage(body: bytes) -> Any:
+    try:
+        return json.loads(body).get("usage")
+    except (ValueError, AttributeError):
+        return None

@@ -1,0 +1,40 @@
+"""What went wrong with an exchange, in one line and without our key."""
+
+import json
+from typing import Any
+
+from aiq.llm.http import TimeoutException
+
+MESSAGE_CHARS = 300
+"""How much of an endpoint's own words an error of ours repeats."""
+
+
+def of_exception(error: Exception) -> str:
+    """Why a request could not be sent or its answer not read."""
+    if isinstance(error, TimeoutException):
+        return f"no answer in time ({type(error).__name__})"
+    return str(error) or type(error).__name__
+
+
+def of_body(body: bytes) -> str:
+    """What the body of an error answer says: OpenAI's `error.message`, or the body itself."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return _line(body.decode("utf-8", "replace"))
+    return of_error(answer.get("error", answer) if isinstance(answer, dict) else answer)
+
+
+def of_error(error: Any) -> str:
+    """What an `error` object says."""
+    message = error.get("message") if isinstance(error, dict) else error
+    return _line(message if isinstance(message, str) else json.dumps(error, ensure_ascii=False))
+
+
+def without(key: str, text: str) -> str:
+    """The text without the key, which some endpoints repeat in what they refuse."""
+    return text.replace(key, "***") if key else text
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:MESSAGE_CHARS]

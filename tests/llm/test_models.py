@@ -1,0 +1,177 @@
+"""Models by role: settings, keys, LangChain and LangGraph on top, typed errors through all of it."""
+
+import asyncio
+from typing import Any, TypedDict
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool
+from langgraph.graph import END, START, StateGraph
+
+from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
+from aiq.core.limits import Limits
+from aiq.core.models import Message
+from aiq.core.settings import LlmSettings
+from aiq.llm.http import open_client
+from aiq.llm.models import RunModels
+
+HELLO = [Message(role="user", content="hello")]
+
+
+async def test_settings_of_the_longest_role_win(bench: Any, answers: Any) -> None:
+    roles = {
+        "judge": {"model": "big", "temperature": 0.0, "extra_body": {"top_k": 1}},
+        "judge.race": {"max_tokens": 50},
+        "judge.fact": {"model": "no"},
+    }
+    async with bench([answers.OK], roles=roles, temperature=0.7, extra_body={"x": True}) as b:
+        assert [b.models.name(r) for r in ("judge.fact_extract", "judge.race", "judger", "judge")] == [
+            "big",
+            "m",
+            "m",
+            "big",
+        ]
+        await b.models.complete("judge.fact_extract", HELLO)
+        await b.models.complete("judge.race", HELLO)
+        await b.models.chat("judge.fact_extract").ainvoke("hello")
+        judge, race, chat = (g.body for g in b.endpoint.got)
+        for body in (judge, chat):
+            assert (body["model"], body["temperature"], body["top_k"], body["x"]) == ("big", 0.0, 1, True)
+        assert (race["temperature"], race["max_completion_tokens"], race["x"]) == (0.7, 50, True)
+
+
+async def test_options_of_one_call_win_over_config(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], temperature=0.7) as b:
+        schema = {"name": "verdict", "schema": {"type": "object"}}
+        await b.models.complete("judge.race", HELLO, json_schema=schema, temperature=0.0, max_tokens=9)
+        body = b.endpoint.got[0].body
+        assert (body["temperature"], body["max_completion_tokens"]) == (0.0, 9)
+        assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
+
+
+async def test_chat_model_is_one_object_a_role_and_refuses_sync_calls(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK]) as b:
+        model = b.models.chat("aiq.planner")
+        assert model is b.models.chat("aiq.planner")
+        with pytest.raises(RuntimeError, match="sync model calls are refused"):
+            model.invoke("hello")
+        assert b.endpoint.got == []
+
+
+async def test_chat_model_calls_tools_and_streams(bench: Any, answers: Any) -> None:
+    @tool
+    def look_up(name: str) -> str:
+        """Look a name up."""
+        return name
+
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
+    c = answers.chunk
+    streamed = answers.streamed(c(content="he"), c(content="llo"), c("stop"), c(usage=answers.USAGE))
+    async with bench([answers.http(200, answers.completed(None, tool_calls=[call])), streamed]) as b:
+        message = await b.models.chat("aiq.planner").bind_tools([look_up]).ainvoke("hello")
+        assert [(t["name"], t["args"], t["id"]) for t in message.tool_calls] == [("look_up", {"name": "x"}, "c1")]
+        assert "/chat/completions" in b.endpoint.got[0].path
+        text = "".join([part.content async for part in b.models.chat("aiq.planner").astream("hello")])
+        assert text == "hello"
+        assert (b.session.usage.total().calls, b.session.usage.total().output_tokens) == (2, 40)
+
+
+class State(TypedDict):
+    text: str
+
+
+def graph(model: Any) -> Any:
+    """Two model calls, the second in parallel branches, as LangGraph runs them in tasks of its own."""
+
+    async def ask(state: State) -> State:
+        answer = await model.ainvoke([HumanMessage(state["text"])])
+        return {"text": str(answer.content)}
+
+    async def fan_out(state: State) -> State:
+        answers = await asyncio.gather(*(model.ainvoke(f"{state['text']} {i}") for i in range(3)))
+        return {"text": " ".join(str(answer.content) for answer in answers)}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_node("fan_out", fan_out)
+    builder.add_edge(START, "ask")
+    builder.add_edge("ask", "fan_out")
+    builder.add_edge("fan_out", END)
+    return builder.compile()
+
+
+async def test_session_is_found_inside_langgraph(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK]) as b:
+        result = await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
+        assert result == {"text": "hello hello hello"}
+        assert b.session.usage.by_role()["aiq.planner"].calls == 4
+
+
+async def test_limit_reached_comes_out_of_langgraph_unchanged(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], limits=Limits(sample_model_calls=2)) as b:
+        with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
+            await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
+        assert len(b.endpoint.got) == 2
+
+
+@pytest.mark.parametrize(("status", "kind"), [(500, ModelError), (400, ModelError), (401, RunAborted)])
+async def test_typed_errors_come_out_of_langchain_unchanged(
+    bench: Any, answers: Any, status: int, kind: type[Exception]
+) -> None:
+    async with bench([answers.error(status)]) as b:
+        for work in (
+            b.models.chat("aiq.planner").ainvoke("x"),
+            graph(b.models.chat("aiq.planner")).ainvoke({"text": "x"}),
+        ):
+            b.endpoint.got.clear()
+            with pytest.raises(kind):
+                await work
+            assert len(b.endpoint.got) == (3 if status == 500 else 1)  # one layer retries, not three
+
+
+async def test_two_sessions_at_once_keep_their_books_apart(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], delay=0.02) as b:
+        other = type(b.session)(
+            **{
+                n: getattr(b.session, n)
+                for n in ("account", "run_seed", "now", "models", "tools", "web", "user", "limits")
+            },
+            key=b.session.key._replace(epoch=2),
+            events=b.session.events,
+            sources=b.session.sources,
+        )
+
+        async def work(session: Any, times: int) -> None:
+            with session.bind():
+                for i in range(times):
+                    await b.models.chat("aiq.planner").ainvoke(str(i))
+
+        await asyncio.gather(work(b.session, 3), work(other, 5))
+        assert (b.session.usage.total().calls, other.usage.total().calls) == (3, 5)
+        seeds = {g.body["seed"] for g in b.endpoint.got}
+        assert seeds == {b.session.seed(), other.seed()}
+
+
+async def test_missing_key_is_one_line_naming_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    settings = LlmSettings(base_url="http://127.0.0.1:9/v1", model="m", api_key_env="NO_SUCH_KEY")
+    async with open_client(settings, offline_port=None) as client:
+        with pytest.raises(ConfigError, match=r"^llm\.api_key_env=NO_SUCH_KEY: [^\n]*$"):
+            RunModels(settings, client)
+
+
+async def test_preflight(bench: Any, answers: Any) -> None:
+    async with bench([answers.http(200, {"data": []})]) as b:
+        await b.models.check()
+        assert (b.endpoint.got[0].method, b.endpoint.got[0].path) == ("GET", "/v1/models")
+        b.endpoint.script[:] = [answers.error(404)]
+        await b.models.check()
+        b.endpoint.script[:] = [answers.error(401)]
+        with pytest.raises(RunAborted, match=r"refuses the key \(HTTP 401\): set llm\.api_key_env"):
+            await b.models.check()
+
+
+async def test_preflight_of_an_unreachable_endpoint_is_quick(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], base_url="http://127.0.0.1:9/v1", retry={"attempts": 9}) as b:
+        with pytest.raises(RunAborted, match=r"^llm\.base_url=http://127\.0\.0\.1:9/v1: cannot be reached: [^\n]*$"):
+            await asyncio.wait_for(b.models.check(), 2)

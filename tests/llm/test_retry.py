@@ -1,0 +1,60 @@
+"""The retry policy's arithmetic and the dates and numbers of Retry-After."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.core.settings import Price, RetrySettings
+from aiq.llm.http import Headers
+from aiq.llm.retry import RetryPolicy, retry_after
+from aiq.llm.usage import PriceList
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("3", 3.0), ("0.25", 0.25), ("-4", 0.0), ("soon", None), ("", None), ("Wed, 99 Oct 2026", None)],
+)
+def test_retry_after_numbers(value: str, expected: float | None) -> None:
+    assert retry_after(Headers({"retry-after": value})) == expected
+
+
+def test_retry_after_dates_and_milliseconds() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert retry_after(Headers({"retry-after": later})) == pytest.approx(30, abs=2)
+    assert retry_after(Headers({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})) == 0.0
+    assert retry_after(Headers({"retry-after-ms": "1500", "retry-after": "9"})) == 1.5
+    assert retry_after(Headers({})) is None
+
+
+@given(st.text(max_size=40).filter(lambda s: s.isprintable() and s.isascii()))
+def test_retry_after_never_raises(value: str) -> None:
+    asked = retry_after(Headers({"retry-after": value}))
+    assert asked is None or asked >= 0
+
+
+def test_waits_double_with_seeded_spread_and_end() -> None:
+    policy = RetryPolicy(RetrySettings(attempts=6, first_seconds=1, most_seconds=5))
+    waits = [policy.wait(n, None, "seed") for n in range(1, 6)]
+    for wait, whole in zip(waits, [1, 2, 4, 5, 5], strict=True):
+        assert wait is not None
+        assert whole / 2 <= wait <= whole
+    assert waits == [policy.wait(n, None, "seed") for n in range(1, 6)]
+    assert waits != [policy.wait(n, None, "other") for n in range(1, 6)]
+    assert policy.wait(6, None, "seed") is None
+
+
+def test_asked_wait_is_never_shortened() -> None:
+    policy = RetryPolicy(RetrySettings(attempts=6, first_seconds=1, most_seconds=5))
+    assert policy.wait(1, 30.0, "seed") == 30.0
+    assert policy.wait(1, 3600.0, "seed") is None
+
+
+@pytest.mark.parametrize(
+    "reported", [None, {}, [], "x", {"prompt_tokens": None, "completion_tokens": 3}, {"prompt_tokens": -1}]
+)
+def test_unreadable_usage_is_unreported(reported: object) -> None:
+    usage = PriceList({"m": Price(input=1, output=1)}).usage("m", reported)
+    assert (usage.calls, usage.unreported_calls, usage.cost_usd) == (1, 1, 0.0)

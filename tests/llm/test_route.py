@@ -1,0 +1,59 @@
+"""Reserved hosts go to the offline stack, others where they say."""
+
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import ConfigError
+from aiq.core.settings import LlmSettings
+from aiq.llm.http import open_client
+from aiq.llm.route import NetworkTransport, is_offline
+
+SETTINGS = LlmSettings(base_url="http://model.offline.example/v1", model="m")
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("offline.example", True),
+        ("model.offline.example", True),
+        ("offline.example.com", False),
+        ("notoffline.example", False),
+    ],
+)
+def test_reserved_hosts(host: str, expected: bool) -> None:
+    assert is_offline(host) is expected
+
+
+async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any, answers: Any) -> None:
+    async with bench([answers.http(200, {})]) as b, open_client(SETTINGS, offline_port=b.endpoint.port) as client:
+        await client.get("https://atlas.offline.example/a%20b?x=1")
+        await client.post("http://search.offline.example/search", json={"query": "q"})
+        page, search = b.endpoint.got
+        assert (page.path, page.headers["host"], page.headers["x-aiq-scheme"]) == (
+            "/a%20b?x=1",
+            "atlas.offline.example",
+            "https",
+        )
+        assert (search.body, search.headers["host"]) == ({"query": "q"}, "search.offline.example")
+
+
+async def test_offline_host_without_a_stack_is_a_clear_error() -> None:
+    async with open_client(SETTINGS, offline_port=None) as client:
+        with pytest.raises(ConfigError, match=r"model\.offline\.example is a host of the offline stack"):
+            await client.get("http://model.offline.example/v1/models")
+
+
+async def test_proxies_of_the_machine_are_used_but_not_for_loopback(
+    bench: Any, answers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bench([answers.http(200, {"by": "proxy"})]) as b:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{b.endpoint.port}")
+        monkeypatch.setenv("no_proxy", "inside.example")
+        async with open_client(LlmSettings(base_url="http://x/v1", model="m"), offline_port=b.endpoint.port) as client:
+            assert (await client.get("http://elsewhere.example/x")).json() == {"by": "proxy"}
+            await client.get("http://atlas.offline.example/y")
+            assert [g.path for g in b.endpoint.got] == ["http://elsewhere.example/x", "/y"]
+            network = client._transport._inner._inner  # type: ignore[attr-defined]
+            assert isinstance(network, NetworkTransport)
+            assert network._way(client.build_request("GET", "http://inside.example/")) is network._direct

@@ -1,0 +1,142 @@
+"""Streamed answers: passed on as they come, booked when whole, an error when cut."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.core.errors import ModelError
+from aiq.llm.calls import ROLE
+from aiq.llm.sse import StreamReader
+
+
+async def stream(b: Any, **options: Any) -> tuple[str, list[Any]]:
+    """The text and chunks of one streamed call through the stock client."""
+    events = await b.models._openai.chat.completions.create(
+        model="m", messages=[{"role": "user", "content": "x"}], stream=True, extra_headers={ROLE: "a.b"}, **options
+    )
+    chunks = [event async for event in events]
+    return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices), chunks
+
+
+async def test_usage_of_a_streamed_answer(bench: Any, answers: Any) -> None:
+    c = answers.chunk
+    script = [
+        answers.streamed(
+            c(role="assistant", content=""), c(content="he"), c(content="llo"), c("stop"), c(usage=answers.USAGE)
+        )
+    ]
+    async with bench(script) as b:
+        text, _ = await stream(b)
+        assert text == "hello"
+        assert b.endpoint.got[0].body["stream_options"] == {"include_usage": True}
+        usage = b.session.usage.total()
+        assert (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (1, 100, 40, 20)
+        (event,) = b.calls
+        assert event.reply == {"role": "assistant", "content": "hello"}
+        assert event.finish_reason == "stop"
+
+
+async def test_streamed_tool_calls_are_put_together(bench: Any, answers: Any) -> None:
+    def part(index: int, **function: str) -> Any:
+        return answers.chunk(tool_calls=[{"index": index, "function": function}])
+
+    first = answers.chunk(
+        tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": ""}}]
+    )
+    second = answers.chunk(
+        tool_calls=[{"index": 1, "id": "c2", "type": "function", "function": {"name": "g", "arguments": ""}}]
+    )
+    script = [
+        answers.streamed(
+            first, part(0, arguments='{"a"'), part(0, arguments=":1}"), second, answers.chunk("tool_calls")
+        )
+    ]
+    async with bench(script) as b:
+        await stream(b)
+        assert [
+            (c["id"], c["function"]["name"], c["function"]["arguments"]) for c in b.calls[0].reply["tool_calls"]
+        ] == [
+            ("c1", "f", '{"a":1}'),
+            ("c2", "g", ""),
+        ]
+
+
+async def test_stream_without_usage_is_unreported(bench: Any, answers: Any) -> None:
+    async with bench([answers.streamed(answers.chunk(content="x"), answers.chunk("stop"), done=False)]) as b:
+        assert (await stream(b))[0] == "x"
+        assert b.session.usage.total().unreported_calls == 1
+
+
+@pytest.mark.parametrize("cut", [True, False])
+async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answers: Any, cut: bool) -> None:
+    async with bench([answers.streamed(answers.chunk(content="half of"), done=False, cut=cut)]) as b:
+        with pytest.raises(ModelError, match="broke off its stream"):
+            await stream(b)
+        assert b.session.usage.total().unreported_calls == 1
+        assert b.calls[0].reply == {"role": "assistant", "content": "half of"}
+
+
+async def test_an_error_within_a_stream(bench: Any, answers: Any) -> None:
+    async with bench([answers.streamed(answers.chunk(content="x"), {"error": {"message": "overloaded"}})]) as b:
+        with pytest.raises(ModelError, match="overloaded"):
+            await stream(b)
+
+
+async def test_a_stream_refused_or_empty_at_its_start_is_sent_for_again(bench: Any, answers: Any) -> None:
+    good = answers.streamed(answers.chunk(content="ok"), answers.chunk("stop"))
+    async with bench([answers.error(503), answers.streamed(done=False, cut=True), good]) as b:
+        assert (await stream(b))[0] == "ok"
+        assert len(b.endpoint.got) == 3
+
+
+async def test_a_stream_given_up_is_booked(bench: Any, answers: Any) -> None:
+    async with bench(
+        [answers.streamed(*(answers.chunk(content="x" * 1000) for _ in range(200)), answers.chunk("stop"))]
+    ) as b:
+        events = await b.models._openai.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "x"}], stream=True, extra_headers={ROLE: "a.b"}
+        )
+        await anext(events.__aiter__())
+        await events.close()
+        assert b.calls[0].error == "given up by the caller"
+        assert b.session.in_flight == 0
+
+
+async def test_compressed_answers(bench: Any, answers: Any) -> None:
+    packed = answers.http(200, gzip.compress(json.dumps(answers.completed()).encode()), content_encoding="gzip")
+    async with bench([packed]) as b:
+        raw = await b.models._client.post(
+            f"{b.endpoint.base_url}/chat/completions", json={"model": "m", "messages": []}, headers={ROLE: "a.b"}
+        )
+        assert raw.json()["choices"][0]["message"]["content"] == "hello"
+        assert "content-encoding" not in raw.headers
+
+
+@given(
+    st.lists(st.text(max_size=8), max_size=6), st.lists(st.integers(1, 30), min_size=1), st.sampled_from(["\n", "\r\n"])
+)
+def test_reader_does_not_depend_on_how_the_bytes_are_cut(texts: list[str], cuts: list[int], end: str) -> None:
+    events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
+    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    data = (
+        "".join(f": ping{end}data: {json.dumps(e, ensure_ascii=False)}{end}{end}" for e in events).encode()
+        + b"data: [DONE]\n\n"
+    )
+    reader = StreamReader()
+    at = 0
+    while at < len(data):
+        size = cuts[at % len(cuts)]
+        reader.feed(data[at : at + size])
+        at += size
+    assert reader.done
+    assert reader.finish_reason == "stop"
+    assert (reader.message["content"] or "") == "".join(texts)
+
+
+@given(st.binary(max_size=200))
+def test_reader_takes_any_bytes(data: bytes) -> None:
+    StreamReader().feed(data + b'\ndata: [1]\ndata: {"choices": null}\n')

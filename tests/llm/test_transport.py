@@ -1,0 +1,243 @@
+"""What the session's transport adds, counts, retries and refuses, over real HTTP."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from aiq.core.errors import LimitReached, ModelError, RunAborted
+from aiq.core.events import Recovery
+from aiq.core.limits import Limits
+from aiq.core.models import Message
+from aiq.llm.http import open_client
+
+HELLO = [Message(role="user", content="hello")]
+
+
+async def test_request_carries_role_attempt_and_seed(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK]) as b:
+        await b.models.complete("aiq.planner", HELLO)
+        await b.models.complete("aiq.planner", HELLO, vote=1)
+        await b.models.complete("aiq.planner", HELLO)
+        first, vote, again = b.endpoint.got
+        assert first.headers["x-aiq-role"] == "aiq.planner"
+        assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "0", "1"]
+        assert first.body["seed"] == b.session.seed() == again.body["seed"]
+        assert vote.body["seed"] == b.session.seed(1) != first.body["seed"]
+        assert all("x-aiq-vote" not in g.headers for g in b.endpoint.got)
+
+
+async def test_another_role_is_another_request(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK]) as b:
+        await b.models.complete("aiq.planner", HELLO)
+        await b.models.complete("judge.race", HELLO)
+        assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "0"]
+        assert list(b.session.usage.by_role()) == ["aiq.planner", "judge.race"]
+
+
+async def test_usage_price_and_event(bench: Any, answers: Any) -> None:
+    prices = {"m": {"input": 2.0, "output": 10.0, "cached_input": 1.0}}
+    async with bench([answers.OK], prices=prices) as b:
+        reply = await b.models.complete("judge.race", HELLO)
+        assert (reply.text, reply.model, reply.finish_reason) == ("hello", "m", "stop")
+        usage = b.session.usage.by_role()["judge.race"]
+        assert (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (1, 100, 40, 20)
+        assert usage.cost_usd == pytest.approx((60 * 2 + 40 * 1 + 20 * 10) / 1e6)
+        assert b.session.spend.total == b.session.usage.total()
+        (event,) = b.calls
+        assert (event.role, event.model, event.status, event.finish_reason) == ("judge.race", "m", 200, "stop")
+        assert event.messages == [{"role": "user", "content": "hello"}]
+        assert event.reply == {"role": "assistant", "content": "hello"}
+        assert event.usage == usage
+        assert len(event.request_sha256) == 64
+
+
+async def test_model_without_price_costs_null_and_warns_once(
+    bench: Any, answers: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with bench([answers.OK]) as b:
+        await b.models.complete("judge.race", HELLO)
+        await b.models.complete("judge.race", HELLO)
+        assert b.session.usage.total().cost_usd is None
+        assert [r.getMessage() for r in caplog.records if "llm.prices" in r.getMessage()] == [
+            "llm.prices has no price for model 'm': its cost is unknown"
+        ]
+
+
+async def test_missing_usage_is_counted_as_unreported(bench: Any, answers: Any) -> None:
+    async with bench([answers.http(200, answers.completed(usage=None))]) as b:
+        await b.models.complete("judge.race", HELLO)
+        usage = b.session.usage.total()
+        assert (usage.calls, usage.unreported_calls, usage.input_tokens) == (1, 1, 0)
+
+
+async def test_retries_count_as_attempts_and_exchanges(bench: Any, answers: Any) -> None:
+    script = [answers.error(500), answers.CUT, answers.OK]
+    async with bench(script, prices={"m": {"input": 1, "output": 1}}) as b:
+        assert (await b.models.complete("aiq.planner", HELLO)).text == "hello"
+        assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "1", "2"]
+        assert len({repr(g.body) for g in b.endpoint.got}) == 1
+        usage = b.session.usage.total()
+        assert (usage.calls, usage.unreported_calls, usage.input_tokens) == (3, 1, 100)
+        assert [e.status for e in b.calls] == [500, None, 200]
+        assert len({e.request_sha256 for e in b.calls}) == 1
+        assert len([e for e in b.events if isinstance(e, Recovery)]) == 2
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+async def test_exhausted_retries_end_in_an_error_never_in_an_answer(bench: Any, answers: Any, status: int) -> None:
+    async with bench([answers.error(status, "overloaded")]) as b:
+        with pytest.raises(ModelError, match=f"after 3 attempts: HTTP {status}: overloaded") as caught:
+            await b.models.complete("aiq.planner", HELLO)
+        assert caught.value.status == status
+        assert len(b.endpoint.got) == 3
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+async def test_other_refusals_are_not_retried(bench: Any, answers: Any, status: int) -> None:
+    async with bench([answers.error(status, "bad schema")]) as b:
+        with pytest.raises(ModelError, match=f"HTTP {status}: bad schema"):
+            await b.models.complete("aiq.planner", HELLO)
+        assert len(b.endpoint.got) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_wrong_key_stops_the_run_and_names_the_variable(
+    bench: Any, answers: Any, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk-secret")
+    async with bench([answers.error(status, "Incorrect API key: sk-secret")], api_key_env="TEST_KEY") as b:
+        with pytest.raises(RunAborted, match=r"check the key in \$TEST_KEY") as caught:
+            await b.models.complete("aiq.planner", HELLO)
+        assert len(b.endpoint.got) == 1
+        assert b.endpoint.got[0].headers["authorization"] == "Bearer sk-secret"
+        assert "sk-secret" not in str(caught.value) + "".join(e.model_dump_json() for e in b.events)
+
+
+async def test_redirect_names_the_place(bench: Any, answers: Any) -> None:
+    async with bench([answers.http(308, b"", location="https://other/v1")]) as b:
+        with pytest.raises(ModelError, match=r"redirects to https://other/v1; set llm\.base_url"):
+            await b.models.complete("aiq.planner", HELLO)
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>gateway</html>", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]"]
+)
+async def test_an_answer_without_choices_is_sent_for_again(bench: Any, answers: Any, body: bytes) -> None:
+    async with bench([answers.http(200, body), answers.OK]) as b:
+        assert (await b.models.complete("aiq.planner", HELLO)).text == "hello"
+        assert b.session.usage.total().calls == 2
+
+
+async def test_cut_body_is_sent_for_again(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK[:-30], answers.OK]) as b:
+        assert (await b.models.complete("aiq.planner", HELLO)).text == "hello"
+        assert b.session.usage.total().unreported_calls == 1
+
+
+async def test_timeout_is_retried_and_typed(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], delay=0.5, timeout_seconds=0.1) as b:
+        with pytest.raises(ModelError, match="no answer in time"):
+            await b.models.complete("aiq.planner", HELLO)
+        assert len(b.calls) == 3
+
+
+async def test_refused_connection_is_no_exchange(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], base_url="http://127.0.0.1:9/v1") as b:
+        with pytest.raises(ModelError, match="after 3 attempts") as caught:
+            await b.models.complete("aiq.planner", HELLO)
+        assert caught.value.status is None
+        assert b.session.usage.total().calls == 0
+        assert len(b.calls) == 3
+
+
+async def test_retry_after_is_honoured(bench: Any, answers: Any) -> None:
+    async with bench([answers.error(429, retry_after="0.4"), answers.OK]) as b:
+        start = asyncio.get_running_loop().time()
+        await b.models.complete("aiq.planner", HELLO)
+        assert asyncio.get_running_loop().time() - start >= 0.4
+
+
+async def test_retry_after_a_day_is_an_error_at_once(bench: Any, answers: Any) -> None:
+    async with bench([answers.error(429, "quota spent", retry_after="86400")]) as b:
+        with pytest.raises(ModelError, match="quota spent"):
+            await b.models.complete("aiq.planner", HELLO)
+        assert len(b.endpoint.got) == 1
+
+
+async def test_limit_is_checked_before_the_paid_call(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], limits=Limits(sample_model_calls=2)) as b:
+        for _ in range(2):
+            await b.models.complete("aiq.planner", HELLO)
+        with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
+            await b.models.complete("aiq.planner", HELLO)
+        assert len(b.endpoint.got) == 2
+
+
+async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], limits=Limits(sample_model_calls=3), delay=0.05) as b:
+        calls = (b.models.complete("aiq.planner", [Message(role="user", content=str(i))]) for i in range(8))
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert sum(isinstance(o, LimitReached) for o in outcomes) == 5
+        assert len(b.endpoint.got) == 3
+        assert b.session.in_flight == 0
+
+
+async def test_money_limit(bench: Any, answers: Any) -> None:
+    prices = {"m": {"input": 0, "output": 50_000}}  # one dollar a call
+    async with bench([answers.OK], limits=Limits(sample_usd=1.5), prices=prices) as b:
+        for _ in range(2):
+            await b.models.complete("aiq.planner", HELLO)
+        with pytest.raises(LimitReached, match=r"limits\.sample_usd"):
+            await b.models.complete("aiq.planner", HELLO)
+
+
+async def test_cancelled_call_is_on_the_books(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], delay=5) as b:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(b.models.complete("aiq.planner", HELLO), 0.2)
+        assert (b.session.usage.total().calls, b.session.usage.total().unreported_calls) == (1, 1)
+        assert b.calls[0].error == "CancelledError"
+        assert b.session.in_flight == 0
+
+
+async def test_call_without_role_or_session_is_a_bug(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK]) as b:
+        client = open_client(b.models._settings, offline_port=None)
+        stranger = AsyncOpenAI(base_url=b.endpoint.base_url, api_key="k", http_client=client, max_retries=0)
+        with pytest.raises(RuntimeError, match="x-aiq-role"):
+            await stranger.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
+        await client.aclose()
+    with pytest.raises(RuntimeError, match="no session is bound"):
+        async with open_client(b.models._settings, offline_port=None) as client:
+            await client.post(f"{b.endpoint.base_url}/chat/completions", json={}, headers={"x-aiq-role": "a.b"})
+
+
+async def test_requests_per_minute_spaces_sends(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], requests_per_minute=600) as b:
+        start = asyncio.get_running_loop().time()
+        await asyncio.gather(*(b.models.complete("aiq.planner", HELLO, vote=i) for i in range(4)))
+        assert asyncio.get_running_loop().time() - start >= 0.3
+
+
+async def test_searches_and_pages_pass_through(bench: Any, answers: Any) -> None:
+    script = [answers.error(503), answers.http(200, {"results": []})]
+    async with bench(script) as b:
+        client = b.models._client
+        base = f"http://127.0.0.1:{b.endpoint.port}"
+        assert (await client.post(f"{base}/search", json={"query": "q"})).json() == {"results": []}
+        assert [g.path for g in b.endpoint.got] == ["/search", "/search"]
+        b.endpoint.script[:] = [answers.error(503)]
+        assert (await client.get(f"{base}/page")).status_code == 503
+        assert len(b.endpoint.got) == 5
+        assert (await client.post(f"{base}/mcp", json={})).status_code == 503
+        assert len(b.endpoint.got) == 6
+        assert b.session.usage.total().calls == 0
+
+
+async def test_cookies_of_one_sample_do_not_reach_another(bench: Any, answers: Any) -> None:
+    async with bench([answers.http(200, answers.completed(), set_cookie="a=b")]) as b:
+        await b.models.complete("aiq.planner", HELLO)
+        await b.models.complete("aiq.planner", HELLO)
+        assert "cookie" not in b.endpoint.got[1].headers
