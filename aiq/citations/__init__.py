@@ -1,0 +1,1 @@
+"""Citations: URLs, the registry of sources, reading reports, matching, verification, sanitising, audit."""

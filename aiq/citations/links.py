@@ -1,0 +1,103 @@
+"""Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aiq.citations.markdown import Markdown, Span, SpanKind, masked
+
+_STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
+"""Full-width punctuation, which ends a bare URL although it may stand in one."""
+_BARE = re.compile(
+    r"(?<![\w@/.-])"
+    r"(?:[a-z][a-z0-9+.-]{1,30}://|www\.(?=[\w-]+\.)|(?:java|vb|live)script:(?=\S)|data:(?=[\w.+-]+/[\w.+-]+[;,])|file:/)"
+    rf"[^\s\x00<>\"`{_STOPS}]+[^\s\x00<>\"`]{{0,300}}",
+    re.IGNORECASE,
+)
+_TRIMMED = ".,;:!?*~'\"…|"
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_MOST_STEPS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class UrlUse:
+    """A URL in the text: the whole construct `start:end`, and the URL itself at `url_start:url_end`.
+
+    `url` is the URL as meant (Markdown escapes undone). `endings` are further ends that a bare URL
+    may have, longest first: running text does not say whether `...(a).` belongs to it.
+    """
+
+    start: int
+    end: int
+    url_start: int
+    url_end: int
+    url: str
+    kind: SpanKind | None
+    label: tuple[int, int] = (0, 0)
+    endings: tuple[int, ...] = ()
+
+
+def find_urls(markdown: Markdown, start: int, end: int, *, in_code: bool) -> list[UrlUse]:
+    """All URLs that begin in `start:end`, in order; those in code blocks and code spans only if asked."""
+    linked = [_linked(markdown.text, span) for span in _within(markdown.spans, start, end) if _is_url(markdown, span)]
+    hidden = [(use.start, use.end) for use in linked]
+    if not in_code:
+        hidden += [(s.start, s.end) for s in _within(markdown.spans, start, end) if s.kind in ("code", "maths", "tag")]
+        hidden += [block for block in markdown.blocks if block[1] > start and block[0] < end]
+    text = masked(markdown.text[start:end], [(a - start, b - start) for a, b in hidden], "\x00")
+    return sorted([*linked, *_bare(text, start)], key=lambda use: use.start)
+
+
+def _within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
+    return (span for span in spans if start <= span.start < end)
+
+
+def _is_url(markdown: Markdown, span: Span) -> bool:
+    return span.kind in ("link", "image", "autolink") and span.target[0] < span.target[1]
+
+
+def _linked(text: str, span: Span) -> UrlUse:
+    url = unescape(text[slice(*span.target)])
+    return UrlUse(span.start, span.end, *span.target, url, span.kind, span.label)
+
+
+def _bare(text: str, offset: int) -> Iterator[UrlUse]:
+    at = 0
+    while match := _BARE.search(text, at):
+        first, *others = reversed(_endings(text, match.start(), match.end()))
+        start, end = match.start() + offset, first + offset
+        url = unescape(text[match.start() : first])
+        yield UrlUse(start, end, start, end, url, None, endings=tuple(other + offset for other in reversed(others)))
+        at = first
+
+
+def _endings(text: str, start: int, longest: int) -> list[int]:
+    """Where a bare URL may end, longest first; the last one is what a reader would take."""
+    label_end = text.find("](", start, longest)  # a link that the parser could not read
+    longest = label_end if label_end > start + 8 else longest
+    stop = next((at for at in range(start, longest) if text[at] in _STOPS), longest)
+    steps: list[int] = []
+    for end in (longest, stop):
+        steps.append(end)
+        for _ in range(_MOST_STEPS):
+            steps.append(_trimmed(text, start, steps[-1]))
+    final = steps[-1]
+    return [*sorted({end for end in steps if end > final}, reverse=True)[:_MOST_STEPS], final]
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """One step shorter, if the last character is punctuation or a bracket that nothing opens."""
+    last = text[end - 1]
+    if end - start > 8 and text.endswith(("...", "…"), start, end):
+        return end  # a cut-off mark is part of what is cited
+    if last in _TRIMMED or (last == "_" and text[start - 1 : start] == "_"):
+        return end - 1
+    if last in _PAIRS and text.count(last, start, end) > text.count(_PAIRS[last], start, end):
+        return end - 1
+    return end
+
+
+def unescape(text: str) -> str:
+    """Markdown's backslash escapes undone."""
+    return _ESCAPED.sub(r"\1", text)

@@ -1,0 +1,227 @@
+"""Makes the verified report of an audit: a list of edits, each with its rule. Whatever no edit names stays.
+
+Entries that are not valid go, with the marks that point to them; numbers close up; URLs of the list
+become what the tool returned; in the body only marks without a valid entry and unsafe URLs are touched.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from urllib.parse import quote
+
+from aiq.citations.edits import Edit, disjoint, removal
+from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
+from aiq.citations.links import UrlUse, unescape
+from aiq.citations.sanitise import scheme_of
+from aiq.citations.urls import parse_url
+
+_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
+_DASH = re.compile(r"[ ]?[-–—~～至][ ]?")
+_COMMA = re.compile(r"[ ]*[,，、;；][ ]*")
+
+
+def new_numbers(audit: ReportAudit) -> dict[int, int]:
+    """Position of an entry -> its number in the verified report; a repetition has the number of the first."""
+    valid = [p for p, finding in enumerate(audit.entries) if finding.outcome == "valid"]
+    valid.sort(key=lambda p: (audit.entries[p].entry.number, p))
+    numbers = {position: number for number, position in enumerate(valid, 1)}
+    for position, finding in enumerate(audit.entries):
+        if finding.duplicate_of is not None:
+            numbers[position] = numbers[finding.duplicate_of]
+    return numbers
+
+
+def repair(audit: ReportAudit) -> tuple[Edit, ...]:
+    """The edits that make the verified report, in order and apart from each other."""
+    numbers = new_numbers(audit)
+    edits = [
+        *_mark_edits(audit, numbers),
+        *(edit for finding in audit.body_urls for edit in _body_url_edits(audit.report.text, finding)),
+        *_list_edits(audit, numbers),
+    ]
+    return disjoint(edits)
+
+
+def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
+    text = audit.report.text
+    wanted = _wanted_numbers(audit, numbers)
+    runs = _ends_of_removed_runs(text, audit.marks, wanted)
+    for finding, shown, run_end in zip(audit.marks, wanted, runs, strict=True):
+        mark = finding.mark
+        if not shown:
+            yield removal(text, mark.start, mark.end, _reason(finding, audit), until=run_end)
+            continue
+        if shown != mark.numbers:
+            items = _items(text[slice(*mark.items)], shown)
+            yield Edit(start=mark.items[0], end=mark.items[1], replacement=items, rule="renumbered")
+        yield from _link_edits(finding, audit)
+
+
+def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[int, ...]]:
+    """What each mark shows in the verified report; empty if it goes. `[1][3]` becomes `[1]` where 3 repeats 1."""
+    of_source = {id(e.match.source): numbers[p] for p, e in enumerate(audit.entries) if p in numbers and e.match}
+    result: list[tuple[int, ...]] = []
+    beside: set[int] = set()  # numbers in the marks that stand right before this one
+    last = 0
+    for finding in audit.marks:
+        mark = finding.mark
+        if audit.report.text[last : mark.start].strip(" ,，、"):
+            beside = set()
+        shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
+        if finding.url is not None and finding.url.match is not None:
+            own = of_source.get(id(finding.url.match.source))
+            shown = (own,) if own else shown if audit.entries else mark.numbers
+        if shown != mark.numbers:
+            shown = tuple(n for n in shown if n not in beside or n in mark.numbers)
+        result.append(shown)
+        beside.update(shown)
+        last = mark.end
+    return result
+
+
+def _ends_of_removed_runs(text: str, marks: Sequence[MarkFinding], wanted: Sequence[tuple[int, ...]]) -> list[int]:
+    """Where the run of removed marks that a mark belongs to ends: what follows there decides on the blank before."""
+    ends: list[int] = []
+    following = len(text) + 1
+    for finding, shown in zip(reversed(marks), reversed(wanted), strict=True):
+        joined = ends and not text[finding.mark.end : following].strip(" \t")
+        ends.append(ends[-1] if joined else finding.mark.end)
+        following = len(text) + 1 if shown else finding.mark.start
+    return ends[::-1]
+
+
+def _reason(finding: MarkFinding, audit: ReportAudit) -> str:
+    """Why a mark goes: what is wrong with the entry it points to, or that there is none."""
+    if finding.url is not None and finding.url.match is None:
+        return finding.url.rule or "url_not_in_registry"
+    reasons = [audit.entries[p].reason for p in finding.entries if p is not None]
+    return next((reason for reason in reasons if reason), "dangling")
+
+
+def _link_edits(finding: MarkFinding, audit: ReportAudit) -> Iterator[Edit]:
+    """`[1](url)`: the URL becomes that of the source, of the entry where the report's own is none."""
+    if finding.url is None:
+        return
+    entries = [audit.entries[p] for p in finding.entries if p is not None]
+    match = finding.url.match or next((entry.match for entry in entries if entry.match), None)
+    if match and match.source.url and (finding.url.match is None or match.level != "exact"):
+        yield from _rewrite(audit.report.text, finding.url.use, match.source.url)
+
+
+def _items(items: str, numbers: Sequence[int]) -> str:
+    """The numbers in the style of the mark they replace: its separator, its dash, its carets."""
+    dash, comma = _DASH.search(items), _COMMA.search(items)
+    caret = "^" if "^" in items else ""
+    runs: list[list[int]] = []
+    for number in sorted(numbers) if dash else numbers:
+        if dash and runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = []
+    for run in runs:
+        if dash and len(run) > 2:
+            parts.append(f"{caret}{run[0]}{dash[0]}{caret}{run[-1]}")
+        else:
+            parts += [f"{caret}{number}" for number in run]
+    return (comma[0] if comma else ", ").join(parts)
+
+
+def _body_url_edits(text: str, finding: UrlFinding) -> Iterator[Edit]:
+    use = finding.use
+    if finding.rule is not None:
+        yield from _unlink(text, use, finding.rule)
+    elif finding.match is not None and finding.match.level == "truncation" and finding.match.source.url:
+        yield from _rewrite(text, use, finding.match.source.url)
+
+
+def _unlink(text: str, use: UrlUse, rule: str) -> Iterator[Edit]:
+    """Take a URL out; of a link or an image the words stay, unless they are the URL again."""
+    label = unescape(text[slice(*use.label)]).strip()
+    if use.kind in ("link", "image") and label and not scheme_of(label):
+        yield Edit(start=use.start, end=use.label[0], replacement="", rule=rule)
+        yield Edit(start=use.label[1], end=use.end, replacement="", rule=rule)
+    else:
+        yield removal(text, use.start, use.end, rule)
+
+
+def _rewrite(text: str, use: UrlUse, url: str) -> Iterator[Edit]:
+    """Put the tool's URL where the report's stands, and in a link's words where they are a URL too."""
+    written = writable(url)
+    if unescape(text[use.url_start : use.url_end]) != written:
+        yield Edit(start=use.url_start, end=use.url_end, replacement=written, rule="rewritten_url")
+    label = parse_url(unescape(text[slice(*use.label)]))
+    meant = parse_url(written)
+    if use.kind == "link" and label and meant and label.key != meant.key:
+        yield Edit(start=use.label[0], end=use.label[1], replacement=written, rule="rewritten_url")
+
+
+def writable(url: str) -> str:
+    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded."""
+    written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), url.strip())
+    if written.count("(") != written.count(")"):
+        written = written.replace("(", "%28").replace(")", "%29")
+    if written.count("[") != written.count("]") or "](" in written:
+        written = written.replace("[", "%5B").replace("]", "%5D")
+    return written
+
+
+def _list_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
+    text = audit.report.text
+    for section, group in groupby(enumerate(audit.entries), key=lambda item: item[1].entry.section):
+        findings = list(group)
+        if any(finding.outcome == "valid" for _, finding in findings):
+            yield from _entry_removals(text, [finding for _, finding in findings])
+        else:
+            yield _whole_list(audit, section, findings[0][1].reason or "")
+        for position, finding in findings:
+            if finding.outcome == "valid":
+                yield from _kept_entry(text, finding, numbers[position])
+
+
+def _entry_removals(text: str, findings: Sequence[EntryFinding]) -> Iterator[Edit]:
+    """Remove entries with the gap to the next one; behind the last valid entry, with the gap before."""
+    last_valid = max(i for i, finding in enumerate(findings) if finding.outcome == "valid")
+    for i, finding in enumerate(findings):
+        if finding.outcome == "valid":
+            continue
+        start, end = finding.entry.place.start, finding.entry.place.end
+        if i < last_valid:
+            following = findings[i + 1].entry.place.start
+            end = following if not text[end:following].strip(" \t>\r\n") else _line_end(text, end)
+        else:
+            previous = findings[i - 1].entry.place.end
+            start = previous if not text[previous:start].strip(" \t>\r\n") else start
+        yield Edit(start=start, end=end, replacement="", rule=finding.reason or "")
+
+
+def _line_end(text: str, end: int) -> int:
+    """Behind the line break that ends a whole-line entry."""
+    return end + (2 if text[end : end + 2] == "\r\n" else 1 if text[end : end + 1] in ("\r", "\n") else 0)
+
+
+def _whole_list(audit: ReportAudit, section: int, rule: str) -> Edit:
+    """A list without a valid entry goes with its heading, and the blank lines that would be left."""
+    text, found = audit.report.text, audit.report.lists[section]
+    start, end = found.start, found.end
+    rest = text[end:]
+    if rest.strip():
+        end += len(rest) - len(rest.lstrip("\r\n")) if start == 0 or text[start - 1] in "\r\n" else 0
+    else:
+        start = len(text[:start].rstrip())
+        end = len(text) - (1 if start and rest.endswith("\n") else 0)
+    return Edit(start=start, end=end, replacement="", rule=rule)
+
+
+def _kept_entry(text: str, finding: EntryFinding, number: int) -> Iterator[Edit]:
+    place = finding.entry.place
+    if place.number_span is not None and place.number != number:
+        start, end = place.number_span
+        yield Edit(start=start, end=end, replacement=str(number), rule="renumbered")
+    if finding.chosen and finding.match and finding.match.source.url:
+        yield from _rewrite(text, finding.chosen.use, finding.match.source.url)
+    for other in finding.others:
+        if other.match is not None and other.match.source.url:
+            yield from _rewrite(text, other.use, other.match.source.url)
+        else:
+            yield from _unlink(text, other.use, other.rule or "url_not_in_registry")

@@ -1,0 +1,33 @@
+"""Reads `rules.toml`, the table of hosts, parameters, schemes and words that the other files go by."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from aiq.core.base import Record
+
+
+class Rules(Record):
+    """The lists of `rules.toml`; each is explained there."""
+
+    shorteners: frozenset[str]
+    unsafe_schemes: frozenset[str]
+    private_suffixes: frozenset[str]
+    trackers: frozenset[str]
+    soft_trackers: frozenset[str]
+    code_hosts: frozenset[str]
+    api_labels: frozenset[str]
+    headings: frozenset[str]
+    code_words: frozenset[str]
+
+
+@cache
+def rules() -> Rules:
+    """The table, read once."""
+    return Rules.model_validate(tomllib.loads((Path(__file__).with_name("rules.toml")).read_text(encoding="utf-8")))
+
+
+def under(host: str, names: frozenset[str]) -> bool:
+    """Whether a canonical host is one of these names or a sub-domain of one."""
+    labels = host.split(".")
+    return any(".".join(labels[i:]) in names for i in range(len(labels)))
