@@ -1,0 +1,109 @@
+"""`python -m aiq.offline`: the offline stack as a process of its own.
+
+Prints one JSON line `{"port": N}` when it answers, and ends when its standard input closes, so that
+it cannot outlive the command that started it.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from aiq.core.errors import UserError
+
+GRACE_SECONDS = 2
+"""How long requests under way may take to end once the server is told to stop."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        asyncio.run(serve(options))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m aiq.offline", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--pages", type=Path, nargs="+", required=True, help="files (or folders with a pages.jsonl)")
+    parser.add_argument("--faults", type=json.loads, default={}, help="JSON object: rate by fault name")
+    parser.add_argument("--seed", type=int, default=0, help="of the faults")
+    parser.add_argument("--api-key", help="refuse requests without this bearer token")
+    parser.add_argument("--keep", action="store_true", help="stay when standard input closes")
+    return parser
+
+
+async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None = None) -> None:
+    """Serve until told to stop; `ready` is called with the port (by default it is printed as JSON).
+
+    Raises UserError when a page file or a fault is wrong or the port is taken.
+    """
+    import uvicorn
+
+    from aiq.offline.faults import Faults
+    from aiq.offline.server import Stack, build_app
+    from aiq.offline.site import Site
+
+    stack = Stack(Site(options.pages), Faults(options.faults, options.seed), options.api_key)
+    listener = _listen(options.host, options.port)
+    config = uvicorn.Config(
+        build_app(stack),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_keep_alive=300,  # longer than a client's pool keeps idle connections, so that it closes first
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = uvicorn.Server(config)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    if not options.keep:
+        _when_input_closes(asyncio.get_running_loop(), stop)
+    listener.listen(config.backlog)
+    (ready or _print_port)(listener.getsockname()[1])
+    await server.serve(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        raise UserError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port (0 takes a free one)"
+        ) from None
+    return listener
+
+
+def _print_port(port: int) -> None:
+    print(json.dumps({"port": port}), flush=True)
+
+
+def _when_input_closes(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+    """Call `stop` in the loop when standard input ends; leave by force if the loop does not."""
+
+    def watch() -> None:
+        while os.read(0, 4096):
+            pass
+        loop.call_soon_threadsafe(stop)
+        time.sleep(GRACE_SECONDS + 3)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

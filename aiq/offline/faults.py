@@ -1,0 +1,82 @@
+"""Faults planted on purpose, each at its own rate: what an endpoint and a model get wrong, in known measure.
+
+Each is drawn from (server seed, attempt, request, name), so that the same send always meets the same
+faults and a retry meets others.
+"""
+
+from collections.abc import Mapping
+
+from aiq.core.errors import ConfigError
+from aiq.core.seeds import derive
+from aiq.offline import mistakes
+from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
+from aiq.offline.wire import wants_json
+
+ENDPOINT = ("http_429", "http_500", "cut_connection", "slow")
+"""Faults of the endpoint, applied by the server to the whole exchange."""
+
+REPLY = ("malformed_tool_call", "empty_content", "truncated_json")
+"""Faults of the reply's form."""
+
+CONTENT = ("wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim")
+"""Faults of what a final answer says; judges' replies are left alone."""
+
+KNOWN = (*ENDPOINT, *REPLY, *CONTENT)
+
+SLOW_SECONDS = 2.0
+RETRY_AFTER_SECONDS = 1
+
+
+def check(rates: Mapping[str, float]) -> None:
+    """Raises ConfigError for a name that is no fault, or a rate outside 0 to 1."""
+    for name, rate in rates.items():
+        if name not in KNOWN:
+            raise ConfigError(f"offline.faults.{name}: there is no such fault; there are {', '.join(KNOWN)}")
+        if not 0 <= rate <= 1:
+            raise ConfigError(f"offline.faults.{name}={rate}: a rate is between 0 and 1")
+
+
+class Faults:
+    """The rates of one server, and what they do to a request."""
+
+    def __init__(self, rates: Mapping[str, float], seed: int) -> None:
+        check(rates)
+        self._rates = rates
+        self._seed = seed
+
+    def hits(self, name: str, attempt: int, digest: str) -> bool:
+        """Whether this fault strikes this send of this request."""
+        rate = self._rates.get(name, 0.0)
+        return rate > 0 and derive(self._seed, attempt, digest, name) < rate * 2**31
+
+    def spoil(self, request: ChatRequest, reply: ChatReply, digest: str) -> ChatReply:
+        """The reply with the faults of form and content that strike it."""
+        struck = [name for name in (*CONTENT, *REPLY) if self.hits(name, request.attempt, digest)]
+        for name in struck:
+            reply = _spoiled(name, request, reply, derive(self._seed, digest, name, "how"))
+        return reply
+
+
+def _spoiled(name: str, request: ChatRequest, reply: ChatReply, seed: int) -> ChatReply:
+    """One fault done to a reply; a fault that does not apply to it changes nothing."""
+    final = not reply.tool_calls and not wants_json(request)
+    if name in CONTENT:
+        if not final or request.role.startswith("judge."):
+            return reply
+        return ChatReply(text=mistakes.make(name, reply.text, seed))
+    if name == "malformed_tool_call" and reply.tool_calls:
+        first, *others = reply.tool_calls
+        return ChatReply(text=reply.text, tool_calls=(_broken(first), *others))
+    if name == "empty_content" and final:
+        return ChatReply()
+    if name == "truncated_json" and not reply.tool_calls and wants_json(request):
+        return ChatReply(text=reply.text[: len(reply.text) * 6 // 10])
+    return reply
+
+
+def _broken(call: ToolCall) -> ToolCall:
+    """The call with its arguments broken off in the middle, as a model that forgets its closing brace writes them."""
+    arguments = call.function.arguments
+    return ToolCall(
+        id=call.id, function=FunctionCall(name=call.function.name, arguments=arguments[: -(-len(arguments) // 2)])
+    )

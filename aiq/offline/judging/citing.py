@@ -1,0 +1,71 @@
+"""Which statements of a text cite which URLs, as the offline model reads them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from aiq.offline.reading.text import name_spans, sentences
+
+_URL = re.compile(r"https?://[^\s<>\"'`|，。；、）】]+")
+_ENTRY = re.compile(r"\s*(?:[-*]\s+)?(?:\[\^?(\d{1,4})\]|(\d{1,4})[.)])\s")
+_MARK = re.compile(
+    r"\s?[\[【]\^?(\d{1,4}(?:\s*[,，;–-]\s*\^?\d{1,4})*)(?:†[^】\]]*)?[\]】](?:\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\))?"
+)
+_LINK = re.compile(r"\[([^\[\]\n]+)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)")
+_MARKS_AFTER_STOP = re.compile(r"([.!?。！？])((?:\s?[\[【][\d,\s^–-]+[\]】])+)")
+_POINTER = re.compile(r"^(?:It|He|She|They)\b")
+_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d{1,2}[.)]\s+|>\s*)+")
+
+
+class Cited(NamedTuple):
+    statement: str
+    reference: int | None
+    url: str
+
+
+def reference_urls(references: str) -> dict[int, str]:
+    """The URL of each numbered line; of several the last, which is where our reference lines have it."""
+    found: dict[int, str] = {}
+    for line in references.splitlines():
+        entry, addresses = _ENTRY.match(line), _URL.findall(line)
+        if entry and addresses:
+            found[int(entry[1] or entry[2])] = addresses[-1].rstrip(".,;:)")
+    return found
+
+
+def cited(text: str, listed: Mapping[int, str]) -> list[Cited]:
+    """Every (statement, reference, URL) of a part of a report, in order."""
+    found: list[Cited] = []
+    subject = ""
+    for line in text.splitlines():
+        moved = _MARKS_AFTER_STOP.sub(lambda match: match[2] + match[1], _LEAD.sub("", line))
+        for sentence in sentences(moved):
+            statement = _statement(sentence, subject)
+            found += [Cited(statement, number, url) for number, url in _sources(sentence, listed) if statement]
+            named = name_spans(statement)
+            subject = named[0].text if named else subject
+    return list(dict.fromkeys(found))
+
+
+def _statement(sentence: str, subject: str) -> str:
+    """The sentence without marks and addresses; a pronoun at its start becomes the thing last named."""
+    text = _URL.sub("", _LINK.sub(r"\1", _MARK.sub("", sentence))).replace("**", "").replace("()", "")
+    text = " ".join(text.split()).replace(" .", ".").replace(" 。", "。")
+    return _POINTER.sub(subject, text) if subject else text
+
+
+def _sources(sentence: str, listed: Mapping[int, str]) -> Iterator[tuple[int | None, str]]:
+    for mark in _MARK.finditer(sentence):
+        for number in _numbers(mark[1]):
+            url = mark[2] or listed.get(number)
+            if url:
+                yield number, url
+    unmarked = _MARK.sub("", sentence)
+    for url in dict.fromkeys(_URL.findall(unmarked)):
+        yield None, url.rstrip(".,;:!?") if "(" in url else url.rstrip(".,;:!?)")
+
+
+def _numbers(mark: str) -> Iterator[int]:
+    for part in re.split(r"\s*[,，;]\s*", mark):
+        ends = [int(digits) for digits in re.findall(r"\d+", part)]
+        yield from range(ends[0], min(ends[-1], ends[0] + 30) + 1)

@@ -1,0 +1,101 @@
+"""Starts and stops the offline stack: a child process that lives no longer than this one."""
+
+import asyncio
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.paths import shipped
+from aiq.core.settings import OfflineSettings
+from aiq.offline import faults
+
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+
+
+def world_file(world: str | None) -> Path:
+    """The pages of the closed world: the file or folder that `offline.world` names, or those that came with aiq.
+
+    Raises ConfigError when there is no such file.
+    """
+    path = Path(world) if world is not None else shipped("benchmarks/world")
+    candidates = [path / "pages.jsonl", path / "pages.jsonl.gz"] if path.is_dir() else [path]
+    found = next((file for file in candidates if file.is_file()), None)
+    if found is None:
+        named = f"offline.world={world}" if world is not None else f"the world that comes with aiq ({path})"
+        raise ConfigError(f"{named}: there is no pages.jsonl; make one with `aiq offline world --out DIR`")
+    return found
+
+
+class OfflineStack:
+    """The stack of one run. `seed` draws the faults.
+
+    The child holds the read end of a pipe from us: when we end, however that happens, it reads the
+    end of file and ends too. It runs in a session of its own, so that Ctrl-C reaches only us.
+    """
+
+    def __init__(self, settings: OfflineSettings, seed: int) -> None:
+        faults.check(settings.faults)
+        self._settings = settings
+        self._seed = seed
+        self._child: asyncio.subprocess.Process | None = None
+        self._errors: IO[bytes] | None = None
+
+    async def start(self) -> int:
+        """Start the child and return its port. Raises ConfigError or RunAborted, one line, when it does not start."""
+        pages = world_file(self._settings.world)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `stop`
+        arguments = [
+            "--pages",
+            str(pages),
+            "--seed",
+            str(self._seed),
+            "--faults",
+            json.dumps(dict(self._settings.faults)),
+        ]
+        self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "aiq.offline",
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        assert self._child.stdout is not None
+        try:
+            line = await asyncio.wait_for(self._child.stdout.readline(), START_SECONDS)
+            port = json.loads(line)["port"]
+        except (TimeoutError, ValueError, LookupError, TypeError):
+            tail = self._said()
+            await self.stop()
+            raise RunAborted(
+                f"the offline stack did not start: {tail or f'no answer in {START_SECONDS:g} s'}"
+            ) from None
+        return int(port)
+
+    async def stop(self) -> None:
+        """End the child; does nothing when there is none."""
+        child, self._child = self._child, None
+        if child is not None:
+            assert child.stdin is not None
+            child.stdin.close()
+            try:
+                await asyncio.wait_for(child.wait(), STOP_SECONDS)
+            except TimeoutError:
+                child.kill()
+                await child.wait()
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
+
+    def _said(self) -> str:
+        """The last line that the child wrote to standard error."""
+        assert self._errors is not None
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else ""

@@ -1,0 +1,103 @@
+"""Which program answers a request, and that its answer is what the request allows."""
+
+import importlib
+import json
+import re
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+
+from aiq.offline import shapes
+from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, ToolSpec, call
+from aiq.offline.wire import ApiError, forced_tool, wants_json
+
+ROLES = "aiq.offline.roles"
+ASSISTANT = f"{ROLES}.assistant"
+"""Answers every request whose role has no program of its own."""
+
+BROKEN_PROGRAM = 422
+"""The status of an answer that a program of ours failed to give."""
+
+_ROLE = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+
+
+def answer(request: ChatRequest) -> ChatReply:
+    """The role's reply, within `tools`, `tool_choice` and `response_format`."""
+    program = _program(request.role)
+    offered = _offered(request)
+    reply = _run(program, offered)
+    calls = tuple(c for c in reply.tool_calls if c.function.name in offered.tool_names)
+    if _must_call(request) and not calls:
+        return ChatReply(tool_calls=(_any_call(offered),))
+    reply = ChatReply(text=reply.text, tool_calls=calls)
+    if wants_json(request) and not reply.tool_calls:
+        return ChatReply(text=_json(request, reply.text, program is _program("")))
+    return reply
+
+
+def _run(program: Callable[[ChatRequest], ChatReply], request: ChatRequest) -> ChatReply:
+    """The program's reply. One that fails would fail again, so its error has a status that is not retried."""
+    try:
+        return program(request)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
+        message = f"the program of role '{request.role}' failed: {type(error).__name__}: {error} ({where})"
+        raise ApiError(BROKEN_PROGRAM, message, kind="server_error") from error
+
+
+def _program(role: str) -> Callable[[ChatRequest], ChatReply]:
+    module = _module(f"{ROLES}.{role}") if _ROLE.fullmatch(role) else None
+    program: Callable[[ChatRequest], ChatReply] = (module or importlib.import_module(ASSISTANT)).reply
+    return program
+
+
+def _module(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            return None
+        raise
+
+
+def _offered(request: ChatRequest) -> ChatRequest:
+    """The request with the tools that `tool_choice` leaves."""
+    forced = forced_tool(request)
+    if request.tool_choice == "none":
+        return _with_tools(request, ())
+    if forced is not None:
+        return _with_tools(request, tuple(t for t in request.tools if t.function.name == forced))
+    return request
+
+
+def _with_tools(request: ChatRequest, tools: tuple[ToolSpec, ...]) -> ChatRequest:
+    """The same request with other tools; not `model_copy`, which would keep what is cached of the old ones."""
+    fields = {name: getattr(request, name) for name in ChatRequest.model_fields}
+    return ChatRequest.model_construct(**{**fields, "tools": tools})
+
+
+def _must_call(request: ChatRequest) -> bool:
+    return request.tool_choice == "required" or forced_tool(request) is not None
+
+
+def _any_call(request: ChatRequest) -> ToolCall:
+    """A call of the first tool, its arguments filled from what the user said."""
+    function = request.tools[0].function
+    arguments = shapes.fill(function.parameters, request.last_user)
+    return call(function.name, **(arguments if isinstance(arguments, dict) else {}))
+
+
+def _json(request: ChatRequest, text: str, plain: bool) -> str:
+    """The program's JSON. The plain assistant writes none, so its words are put into the asked shape."""
+    schema = request.json_schema
+    try:
+        value = json.loads(text)
+    except ValueError:
+        if not plain:
+            message = f"the program of role '{request.role}' wrote no JSON: {text[:200]}"
+            raise ApiError(BROKEN_PROGRAM, message, kind="server_error") from None
+        return json.dumps(shapes.fill(schema or {}, text), ensure_ascii=False)
+    if plain and schema is not None and not shapes.fits(schema, value):
+        return json.dumps(shapes.fill(schema, text), ensure_ascii=False)
+    return text

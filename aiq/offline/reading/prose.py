@@ -1,0 +1,136 @@
+"""Which sentences of a page can stand in a report, and which of them suit a query best."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from aiq.core.base import Record
+from aiq.offline.reading.documents import Document
+from aiq.offline.reading.outline import Aspect
+from aiq.offline.reading.text import contains_name, is_chinese, words
+
+_JUNK = re.compile(
+    r"https?://|www\.|\bdoi\b|@|©|\bcookies?\b|\bclick\b|\bsubscribe\b|\bsign (?:in|up)\b|\bprivacy policy\b|all rights reserved|\bet al\.?,? \(?\d{4}.*\bpp?\.|\bISBN\b"
+    r"|\b(?:fig(?:ure)?|table|section|chapter|appendix|eq)s?\.? ?\d|\bdownload\b|\bpage updated\b|^published\b|更新于|发布于|\bvol\. ?\d|\[\w+ \d+\]|[{}|<>=\\^_]{1,}|\bthis (?:page|website|site)\b"
+    r"|\bsee also\b|\bread more\b|\bjournal of\b|\bproceedings\b|\bcreative commons\b|\bmarketing\b|\bsupplementary\b|\bet al\b.*\bet al\b.*\bet al\b|\.{3}|…",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|will|would|should|must|does|do|did|not)\b|\b\w{3,}(?:ed|es|ing)\b|\b\w{3,}s\b",
+    re.IGNORECASE,
+)
+_DANGLING = re.compile(
+    r"^(?:this|these|that|those|it|its|they|their|he|she|his|her|such|here|there|then|thus|hence|therefore|however|moreover|furthermore|also|but|and|or|so"
+    r"|in addition|additionally|similarly|in contrast|for example|for instance|on the other hand|as a result|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|we|our|i|my|you|your)\b",
+    re.IGNORECASE,
+)
+
+
+class Picked(Record):
+    """A sentence chosen for a query. `score` compares within one choice."""
+
+    text: str
+    document: Document
+    score: float
+
+
+@lru_cache(maxsize=16384)
+def readable(sentence: str) -> bool:
+    """Whether a sentence reads as one: whole, not too long, with a verb, no reference, caption or page furniture."""
+    if is_chinese(sentence):
+        return (
+            8 <= len(sentence) <= 160
+            and sentence[-1] in "。！）"
+            and _JUNK.search(sentence) is None
+            and "？" not in sentence
+        )
+    if not 45 <= len(sentence) <= 420 or sentence[-1] not in '.!"”)' or not sentence[0].isupper():
+        return _short_statement(sentence)
+    letters = sum(c.isalpha() for c in sentence)
+    capitals = sum(part[:1].isupper() for part in sentence.split())
+    return (
+        letters > 0.7 * len(sentence)
+        and capitals < 0.6 * len(sentence.split())
+        and _JUNK.search(sentence) is None
+        and _VERB.search(sentence) is not None
+    )
+
+
+def _short_statement(sentence: str) -> bool:
+    """Short plain statements ("Halden Works was founded in 1950.") are sentences too."""
+    return (
+        16 <= len(sentence) < 45
+        and sentence[-1] == "."
+        and sentence[0].isupper()
+        and _JUNK.search(sentence) is None
+        and re.search(r"\b(?:is|are|was|were|has|have|lies|plays|flows|belongs|takes|wrote|won|studied)\b", sentence)
+        is not None
+    )
+
+
+def rarity(texts: Sequence[str]) -> Mapping[str, float]:
+    """For each word of the texts, how much it tells: log(1 + texts / texts with the word)."""
+    counts = Counter(word for text in texts for word in set(words(text)))
+    return {word: math.log(1 + len(texts) / count) for word, count in counts.items()}
+
+
+def choose(
+    documents: Sequence[Document],
+    query: str,
+    *,
+    most: int,
+    names: Sequence[str] = (),
+    aspect: Aspect | None = None,
+    taken: Sequence[str] = (),
+) -> list[Picked]:
+    """The `most` sentences that suit the query best, best first, each saying something that the others do not.
+
+    `names`: a sentence, or its page's title, must mention one of them. `taken`: sentences not to repeat.
+    """
+    wanted = dict.fromkeys(words(query))
+    scored = sorted(
+        _scored(documents, tuple(wanted), names, aspect), key=lambda picked: (-picked.score, picked.document.rank)
+    )
+    chosen: list[Picked] = []
+    for picked in scored:
+        if len(chosen) == most:
+            break
+        if not any(alike(picked.text, other) for other in (*taken, *(p.text for p in chosen))):
+            chosen.append(picked)
+    return chosen
+
+
+def _scored(
+    documents: Sequence[Document], wanted: Sequence[str], names: Sequence[str], aspect: Aspect | None
+) -> list[Picked]:
+    telling = rarity([s.text for d in documents for s in d.sentences])
+    most = sum(telling.get(word, 0.0) for word in wanted) or 1.0
+    found = []
+    for document in documents:
+        titled = set(words(document.title))
+        for sentence in document.sentences:
+            if names and not any(contains_name(sentence.text, n) or contains_name(document.title, n) for n in names):
+                continue
+            if not readable(sentence.text):
+                continue
+            said = set(words(sentence.text))
+            here = sum(telling.get(word, 0.0) for word in wanted if word in said)
+            around = sum(telling.get(word, 0.0) for word in wanted if word in titled and word not in said)
+            if not here:
+                continue
+            score = (here + 0.4 * around) / most
+            if aspect is not None and re.search(aspect.told, sentence.text, re.IGNORECASE):
+                score += 0.12
+            if _DANGLING.match(sentence.text):
+                score -= 0.15
+            score += min(0.08, 0.02 * len(re.findall(r"\d", sentence.text))) - 0.004 * document.rank
+            found.append(Picked(text=sentence.text, document=document, score=score))
+    return found
+
+
+def alike(left: str, right: str) -> bool:
+    """Whether two sentences say much the same: the larger part of the shorter one's words."""
+    one, other = set(words(left)), set(words(right))
+    return len(one & other) > 0.7 * max(1, min(len(one), len(other)))

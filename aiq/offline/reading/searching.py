@@ -1,0 +1,125 @@
+"""What to look up next: the heart of the offline researchers.
+
+In order:
+
+1. No search yet and no query-rewriting instruction in the prompt: the raw question.
+2. A question that takes something for granted, if it is to be checked: the claim's subject and relation.
+3. The first hop without evidence, with the bridge found so far as its subject: up to three wordings, then the page
+   that carries the subject's name, then nothing more.
+4. A changing fact whose evidence is old or undated, if the prompt states the date: once more, with the year.
+5. Nothing: the evidence is as good as it gets.
+"""
+
+from aiq.offline.chat import ToolCall, call
+from aiq.offline.reading import evidence, premises, queries, questions
+from aiq.offline.reading.chain import Progress, Step, follow
+from aiq.offline.reading.compose import happens
+from aiq.offline.reading.evidence import Evidence
+from aiq.offline.reading.premises import Contradiction
+from aiq.offline.reading.questions import ParsedQuestion
+from aiq.offline.reading.assignment import Assignment
+from aiq.offline.reading.text import contains_name, same_name
+
+CHECKS_PREMISE = 62
+"""Percent of (seed, question) in which a researcher that is told to check the premise really does."""
+
+LOOKS_AGAIN = 85
+"""Percent of (seed, question, hop) in which it looks a second time for a fact that may be stale."""
+
+MOST_TRIES = 3
+"""Queries about one hop before it is given up."""
+
+
+def progress(work: Assignment) -> Progress:
+    """How far the documents at hand lead."""
+    return follow(work.question, work.documents, now=work.instructions.now, seed=work.seed)
+
+
+def checks_premise(work: Assignment) -> bool:
+    """Whether this researcher, this time, checks what the question takes for granted."""
+    wanted = work.question.claim is not None and work.instructions.checks_premise
+    return wanted and happens(CHECKS_PREMISE, work.seed, "premise", work.question.text)
+
+
+def contradicted(work: Assignment) -> Contradiction | None:
+    """What speaks against the question's premise, if this researcher checks it and finds something."""
+    claim = work.question.claim
+    if claim is None or not checks_premise(work):
+        return None
+    return premises.contradiction(claim, work.documents, now=work.instructions.now, seed=work.seed)
+
+
+def next_calls(work: Assignment) -> list[ToolCall]:
+    """Tool calls to make now; none when it is time to answer."""
+    if work.search_tool is None or work.instructions.exhausted:
+        return []
+    if not work.queries and not work.instructions.rewrites:
+        return [call(work.search_tool, query=work.question.text[: queries.MOST])]
+    if premise := _premise_calls(work):
+        return premise
+    if contradicted(work) is not None:
+        return []
+    state = progress(work)
+    if state.open is not None:
+        return _for_open_step(work, state.open, work.question)
+    return _second_look(work, state)
+
+
+def _premise_calls(work: Assignment) -> list[ToolCall]:
+    """What the claim's probe still needs; nothing once it is answered or given up."""
+    claim = work.question.claim
+    if claim is None or not checks_premise(work):
+        return []
+    tested = premises.probe(claim, work.documents, now=work.instructions.now, seed=work.seed)
+    if tested is None or tested.open is None:
+        return []
+    return _for_open_step(work, tested.open, questions.parse(claim.probe))
+
+
+def _for_open_step(work: Assignment, step: Step, question: ParsedQuestion) -> list[ToolCall]:
+    """The next try for a hop without evidence."""
+    assert work.search_tool is not None
+    if not step.subject:
+        query = queries.whole(work.question.text)
+        return [] if work.searched(query) else [call(work.search_tool, query=query)]
+    options = queries.for_hop(step.subject, step.hop, question, now=work.instructions.now, seed=work.seed)
+    fresh = [query for query in options if not work.searched(query)]
+    tries = len(options) - len(fresh)
+    if fresh and tries < MOST_TRIES:
+        return [call(work.search_tool, query=fresh[0])]
+    page = _page_of(work, step.subject)
+    if work.fetch_tool and page and page not in work.fetched:
+        return [call(work.fetch_tool, url=page)]
+    return []
+
+
+def _page_of(work: Assignment, subject: str) -> str | None:
+    """The retrieved document that is most plainly about the subject."""
+    same = [d.key for d in work.documents if same_name(d.title, subject)]
+    named = [d.key for d in work.documents if contains_name(d.title, subject)]
+    found = [key for key in [*same, *named] if key.startswith("http")]
+    return found[0] if found else None
+
+
+def _second_look(work: Assignment, state: Progress) -> list[ToolCall]:
+    """Dated searches for the hops whose evidence may be stale; together where that is allowed and the chain is short."""
+    now = work.instructions.now
+    if now is None or work.search_tool is None:
+        return []
+    for step in state.steps:
+        query = queries.dated(step.subject, step.hop, now)
+        careful = happens(LOOKS_AGAIN, work.seed, "again", work.question.text, step.hop.phrase)
+        if step.stale(now) and careful and not work.searched(query):
+            return [call(work.search_tool, query=query)]
+    return []
+
+
+def guess(work: Assignment, step: Step) -> Evidence | None:
+    """The best phrase of the wanted type from anything at hand: what somebody says who must say something."""
+    ranked = evidence.search(
+        work.documents, step.subject, step.hop, now=work.instructions.now, avoid=work.question.names
+    )
+    ranked = ranked or evidence.search(
+        work.documents, "", step.hop, now=work.instructions.now, avoid=work.question.names
+    )
+    return ranked[0] if ranked else None

@@ -1,0 +1,245 @@
+"""A research task as a subject and facets: what a report on it has to speak of, in the task's own words.
+
+English tasks are cut at sentences, list commas, semicolons and verbs of asking ("compare", "identify", "how"); Chinese
+ones at their punctuation. Sentences that only tell why somebody asks give no facets. Nothing is known of any subject.
+"""
+
+import re
+from functools import lru_cache
+
+from aiq.core.base import Record
+from aiq.offline.reading.text import is_chinese, sentences, words
+
+MOST_FACETS = 7
+
+
+class Facet(Record):
+    """Something that the task wants to know; `title` is its text as a heading, without what refers back ("their")."""
+
+    title: str
+    words: tuple[str, ...]
+
+
+class Task(Record):
+    """`subject` is what the report is about, `title` the same as a heading, `context` the field it belongs to.
+
+    `compare`: the task asks for a comparison.
+    """
+
+    text: str
+    chinese: bool
+    subject: str
+    title: str
+    context: str
+    facets: tuple[Facet, ...]
+    compare: bool
+
+
+_ASKS = (
+    r"analy[sz]e|assess|compare|conclude|conduct|consider|contrast|cover|create|describe|develop|discuss|draft|elaborate"
+    r"|evaluate|examine|explain|explore|find|focus|give|identify|include|investigate|list|name|outline|prepare|present|produce"
+    r"|propose|provide|rank|recommend|report|research|review|say|show|state|study|suggest|summari[sz]e|survey|tell|trace|write"
+)
+_QUESTION = r"how|what|which|who|whom|when|where|why|whether"
+_PRODUCT = (
+    r"(?:(?:short|brief|detailed|comprehensive|in-depth|thorough|full|complete|research|market|design|literature|written|sourced) )*"
+    r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait|comparison|explanation|article|research)"
+)
+_CONTEXT = re.compile(
+    r"\((?:working on|about|for|in)\s+([^)]{4,80})\)|(?:^|\. )in (?!order|the )([\w -]{4,40}),"
+    r"|(?:focusing|working|specializing|specialising) (?:on|in) ([^,.]{6,90})|in the (?:field|area|context|domain) of ([^,.]{4,60})",
+    re.IGNORECASE,
+)
+_PURPOSE = re.compile(
+    r"^(?:i am|i'm|we are|i want|we want) [\w' -]{4,50}? (?:in|on|about|into|for|of) (?P<what>[^.?!]{4,120})[.?!]",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^(?:(?:as|acting as|while|although|given|because|since|regarding|for) [^,?]{5,120}, |\(?\d{1,2}[).]\s+|(?:i'm|i am|we are) (?:also )?interested in "
+    r"|(?:i|we) (?:would like|want|need|'d like) (?:you )?(?:to )?(?:have )?|could you |can you |please |you could "
+    r"|(?:this|the|your|it) (?:\w+ )?(?:should|must|needs to|has to) (?:also )?|also,? |additionally,? |furthermore,? |finally,? |then |and )+",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    rf"^(?:(?:{_ASKS})(?:ing)?(?: (?:and|or) (?:{_ASKS}))?\s+)?(?:me |us |for me )?(?:(?:a|an|the) )?(?:{_PRODUCT}\s+)?"
+    r"(?:(?:on|about|of|into|regarding|concerning|covering|exploring|analy[sz]ing|comparing|for)\s+)?",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(rf"\?|^(?:{_ASKS})(?:ing|es|s)?\b|\b(?:should|interested in|would like)\b", re.IGNORECASE)
+_CUT = re.compile(
+    rf"\s*[;:—]\s+|\s*,\s+(?:and\s+|or\s+|as well as\s+|but\s+also\s+|but\s+)?|\s+as well as\s+"
+    rf"|\s+and\s+(?=(?:also\s+)?(?:{_ASKS}|{_QUESTION})\b)|\?\s*|\s+\(?\d\)\s+"
+)
+_TRAILER = re.compile(
+    r"\s+(?:based on|according to|in order to|so that|using|given|such as|including|for example|e\.g\.|i\.e\.|from the point)\b.*$",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(
+    r"^(?:(?:alongside|utilizing|specifically|its|their|his|her|these|those|this|that|the|a|an|all|any|each|other|of|on|in|to|for|with|about|by)\s+)+",
+    re.IGNORECASE,
+)
+_EMPTY_FACET = re.compile(
+    r"^(?:please|also|aspects|there|e\.?g\.?|i\.?e\.?|and so on|etc|other relevant factors|other factors|in \w+|respectively|if possible)\W*$"
+    r"|^(?:as|for|regarding|while|although|given|when|if|because|since|acting|working|you could|in the field|in ecology|are|is|was|were)\b",
+    re.IGNORECASE,
+)
+_COMPARE = re.compile(
+    r"\bcompar(?:e|ing|ison)|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifferences\b|比较|对比|横向|排名", re.IGNORECASE
+)
+
+_ZH_LEAD = re.compile(
+    r"^(?:请|你|您|能否|能不能|帮我|帮忙|为我|给我|并|再|还|也|同时|此外|最后|另外|以及|需要|要求|内容|报告|应|其中|然后|特别|尤其)+"
+)
+_ZH_REQUEST = re.compile(
+    r"^(?:收集整理|收集|整理|撰写|编写|写出|写|提供|完成|给出|介绍|说明|分析|调研|研究|总结|概括|概述|探讨|讨论|评估|梳理|列出|列举|指出|涵盖|包括|包含|横向比较|比较|对比分析|对比|预测|了解|一下|下)+"
+    r"(?:关于|有关)?(?:一份|一篇|一个)?(?:关于|有关)?(?:目前|当前|近几年)?"
+)
+_ZH_PRODUCT = re.compile(
+    r"的?(?:研究|调研|综述|分析|详尽的|简短的|完整的)*(?:报告|综述|文章)$|^(?:报告|综述|文章)|(?:的)?(?:相关资料|有关资料|资料|情况)$"
+)
+_ZH_CUT = re.compile(r"[，、；：:;,]|以及|并且|同时")
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> Task:
+    """The task's subject and facets; every text has at least a subject."""
+    return _chinese(text.strip()) if is_chinese(text) else _english(text.strip())
+
+
+def _english(text: str) -> Task:
+    asking = [s for s in sentences(text) if _ASKING.search(_LEAD.sub("", s))] or list(sentences(text))[:1] or [text]
+    context = next((next(filter(None, found.groups())).strip() for found in _CONTEXT.finditer(text)), "")
+    subject = _subject(asking[0])
+    purpose = _PURPOSE.match(text)
+    if purpose and asking[0] != sentences(text)[0]:
+        subject = _shortened(purpose.group("what").strip(), 18)
+    elif context and re.search(r"\b(?:utili[sz]ing|using|based on)\b", asking[0], re.IGNORECASE):
+        subject = context
+    facets: dict[tuple[str, ...], Facet] = {}
+    for sentence in asking:
+        for piece in _pieces(sentence):
+            title = heading(_clean(re.sub(r"\s*\([^)]*\)", "", piece)))
+            key = words(f"{title} {' '.join(re.findall(r'[(]([^)]*)[)]', piece))}")
+            known = {*words(subject), *(word for other in facets for word in other)}
+            if len(title) > 3 and not set(key) <= known:
+                facets[key] = Facet(title=title, words=key)
+    return Task(
+        text=text,
+        chinese=False,
+        subject=subject,
+        title=heading(subject),
+        context=context,
+        facets=tuple(facets.values())[:MOST_FACETS],
+        compare=_COMPARE.search(text) is not None,
+    )
+
+
+def _subject(sentence: str) -> str:
+    """What the first asking sentence is about: without the words of asking, up to its first list or clause."""
+    plain = _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence)).strip()
+    body = _REQUEST.sub("", plain, count=1)
+    body = re.sub(r"^in [\w ]{3,40}, (?=\w)", "", body, flags=re.IGNORECASE)
+    body = re.split(
+        r"\s*[;:?]\s*|\.\s*$|,\s+(?:and|covering|including|with)\b|\s+(?:covering|including)\s"
+        rf"|[—,]?\s*and (?:{_ASKS})\b|\s+for (?:a|an|the|my|our) (?:[\w-]+ )?(?:council|board|audience|readers?|class|team)\b",
+        body,
+    )[0]
+    return _shortened(_POINTING.sub("", _statement(body.strip(" .\"'“”"))), 18) or plain
+
+
+def _pieces(sentence: str) -> list[str]:
+    """The parts of an asking sentence that could be facets of their own; brackets stay with what they explain."""
+    plain = _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence)).strip()
+    whole = re.sub(r"\([^)]*\)", lambda inner: inner.group().translate(_HIDDEN), plain)
+    parts = [part.translate(_SHOWN).strip(" .?!\"'“”") for part in _CUT.split(whole)]
+    return [part for part in parts if part and not _EMPTY_FACET.search(part)]
+
+
+_HIDDEN = str.maketrans({",": "\ue000", ";": "\ue001", ":": "\ue002"})
+_SHOWN = str.maketrans({"\ue000": ",", "\ue001": ";", "\ue002": ":"})
+
+
+def _clean(piece: str) -> str:
+    body = _LEAD.sub("", piece)
+    if not re.match(rf"(?:{_QUESTION})\b", body, re.IGNORECASE):
+        body = _REQUEST.sub("", body, count=1) or body
+    body = _statement(_TRAILER.sub("", body))
+    return _shortened(_POINTING.sub("", body).strip(" .,"), 14)
+
+
+def _statement(question: str) -> str:
+    """A question as a phrase, where it has one of the plain forms; else unchanged."""
+    for pattern, phrase in _PHRASED:
+        question, changed = pattern.subn(phrase, question, count=1)
+        if changed:
+            break
+    return question
+
+
+_PHRASED = (
+    (re.compile(r"^what (?:is|are|was|were) (?=(?:the|its|their|his|her)\b)", re.IGNORECASE), ""),
+    (re.compile(r"^what characteri[sz]es ", re.IGNORECASE), ""),
+    (re.compile(r"^how (?:do|does|did) ", re.IGNORECASE), "how "),
+    (
+        re.compile(
+            r"^(?:what|which) ([\w ]{3,30}?) (?:can|could|should|may) be (?:employed|used|taken|applied|implemented) ",
+            re.IGNORECASE,
+        ),
+        r"\1 ",
+    ),
+    (
+        re.compile(r"^how (?:can|could|should|may) (.+?) be (?:best |optimally )?(\w+ed|chosen)\b", re.IGNORECASE),
+        r"how \1 can be \2",
+    ),
+    (re.compile(r"^is there ", re.IGNORECASE), ""),
+)
+
+
+def heading(text: str) -> str:
+    """A phrase as a heading: with a capital, without closing punctuation."""
+    text = text.strip(" .,:;，。；：？?")
+    return text[:1].upper() + text[1:]
+
+
+def _shortened(text: str, most: int) -> str:
+    """At most so many words, cut before a small word."""
+    parts = text.split()
+    if len(parts) <= most:
+        return text
+    end = most
+    while end > 4 and parts[end - 1].lower() in _SMALL:
+        end -= 1
+    return " ".join(parts[:end])
+
+
+_SMALL = frozenset(
+    "a an the of in on at by for from to with and or as that which where their its is are be into than".split()
+)
+
+
+def _chinese(text: str) -> Task:
+    lines = [part for part in re.split(r"[。！？\n?!]+", text) if part.strip()] or [text]
+    pieces: list[str] = []
+    for line in lines:
+        for part in _ZH_CUT.split(re.sub(r"[（(][^）)]*[）)]", "", line)):
+            cleaned = _zh_clean(part)
+            if 2 <= len(cleaned) <= 40:
+                pieces.append(cleaned[:26])
+    unique = list(dict.fromkeys(pieces)) or [text[:20]]
+    return Task(
+        text=text,
+        chinese=True,
+        subject=unique[0],
+        title=unique[0],
+        context="",
+        facets=tuple(Facet(title=piece, words=words(piece)) for piece in unique[1 : MOST_FACETS + 1]),
+        compare=_COMPARE.search(text) is not None,
+    )
+
+
+def _zh_clean(part: str) -> str:
+    body = part.strip(" “”\"'《》·")
+    for _ in range(2):
+        body = _ZH_REQUEST.sub("", _ZH_LEAD.sub("", body))
+    body = re.sub(r"等(?:多个)?(?:维度|方面|内容|等)?(?:进行)?$", "", _ZH_PRODUCT.sub("", body))
+    return body.strip("的 “”")

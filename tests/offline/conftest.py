@@ -1,0 +1,67 @@
+"""A real offline stack in a child process, with a few pages of its own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from aiq.core.settings import OfflineSettings
+from aiq.offline.launch import OfflineStack
+
+PAGES: list[dict[str, str]] = [
+    {
+        "url": "https://atlas.offline.example/tessmark",
+        "title": "Tessmark",
+        "text": "Tessmark is a city in Orlune.\nAs of March 2026, the mayor of Tessmark is Ilan Corvey.",
+        "published": "2026-03-14",
+    },
+    {
+        "url": "https://news.offline.example/2024/mayor?id=7",
+        "title": "A mayor <resigns> & more",
+        "text": "In 2024 the mayor of Tessmark was Oda Prill.\n\n" + "The council met. " * 200,
+        "published": "2024-02-01",
+        "html_extra": "<table><tr><td>raw</td></tr></table>",
+    },
+    {
+        "url": "https://baike.offline.example/沃伦",
+        "title": "沃伦研究所",
+        "text": "沃伦研究所位于泰斯马克市。截至2026年，所长是林岚。",
+    },
+]
+
+StackMaker = Callable[..., AbstractAsyncContextManager[int]]
+
+
+@pytest.fixture(scope="session")
+def pages_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("world") / "pages.jsonl"
+    file.write_text("".join(json.dumps(page, ensure_ascii=False) + "\n" for page in PAGES), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def offline_stack(pages_file: Path) -> StackMaker:
+    """`async with offline_stack(http_429=0.5) as port`: a child of its own with these faults, ended afterwards."""
+
+    @asynccontextmanager
+    async def make(seed: int = 0, **faults: float) -> AsyncIterator[int]:
+        child = OfflineStack(OfflineSettings(world=str(pages_file), faults=faults), seed)
+        yield await child.start()
+        await child.stop()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def offline_port(pages_file: Path) -> Iterator[int]:
+    """The port of one stack without faults that all tests share."""
+    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages_file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        yield int(json.loads(child.stdout.readline())["port"])
+        child.stdin.close()
