@@ -1,0 +1,119 @@
+"""How judges ask a model: up to `tries` times, reading strictly; an unusable answer is never a score."""
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, NoReturn, TypeVar
+
+from pydantic import JsonValue
+
+from aiq.core.errors import JudgeError
+from aiq.core.models import Message
+from aiq.core.session import Session
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+_TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that they meet no vote of a panel
+_MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
+_SHOWN: Final = 120
+
+
+class Unusable(ValueError):
+    """A judge model's answer does not have the form that the prompt asks for."""
+
+
+async def ask(
+    session: Session, role: str, prompt: str, read: Callable[[str], T], *, tries: int, vote: int = 0
+) -> tuple[T, int]:
+    """The answer to `prompt` as `read` makes it, and how many tries it took (1 .. tries).
+
+    `read` raises Unusable for an answer it cannot use; the same prompt is then sent again with
+    another seed. Raises JudgeError after the last try, ModelError and LimitReached at once.
+    """
+    problem = ""
+    for attempt in range(tries):
+        reply = await session.models.complete(
+            role, [Message(role="user", content=prompt)], vote=vote + _TRY_STRIDE * attempt
+        )
+        try:
+            return read(reply.text), attempt + 1
+        except Unusable as error:
+            start = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
+            problem = f"{error}; the last answer began {start!r}"
+    raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
+
+
+async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
+    """`work` on every item, at most `at_once` at a time; results in the order of `items`.
+
+    The first error ends the rest and is raised as it is.
+    """
+    slots = asyncio.Semaphore(at_once)
+
+    async def one(item: T) -> U:
+        async with slots:
+            return await work(item)
+
+    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise Unusable(f"the number {constant} is not allowed")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Unusable("a JSON object names the same key twice")
+    return found
+
+
+_DECODER: Final = json.JSONDecoder(
+    parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
+)
+
+
+def read_object(text: str) -> dict[str, JsonValue]:
+    """The one JSON object in an answer; raises Unusable for none or several.
+
+    Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
+    numbers beyond a float and repeated keys are refused, because one would have to guess.
+    """
+    text = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
+    found: list[dict[str, JsonValue]] = []
+    position = 0
+    for _ in range(_MAX_STARTS):
+        start = text.find("{", position)
+        if start < 0:
+            break
+        value, position = _decode(text, start)
+        if value is not None:
+            found.append(value)
+    if not found:
+        raise Unusable("there is no complete JSON object in it")
+    if len(found) > 1:
+        raise Unusable("there are several JSON objects in it")
+    return found[0]
+
+
+def _decode(text: str, start: int) -> tuple[dict[str, JsonValue] | None, int]:
+    """The object that begins at `start` and where it ends; or None and where to look on."""
+    try:
+        return _DECODER.raw_decode(text, start)
+    except Unusable:
+        raise
+    except (ValueError, RecursionError):
+        return None, start + 1

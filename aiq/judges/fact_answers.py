@@ -1,0 +1,63 @@
+"""Reading the two answers of FACT's models strictly: extracted citations, and verdicts on a page's statements."""
+
+from collections.abc import Mapping
+from typing import Final, get_args
+
+from pydantic import JsonValue
+
+from aiq.judges.asking import Unusable, read_object
+from aiq.judges.fact_arithmetic import Verdict
+from aiq.judges.statements import Citation, trimmed
+
+_VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+
+
+def read_citations(answer: str) -> list[Citation]:
+    """`{"citations": [{"statement", "reference", "url"}, ...]}`; the list may be empty. Raises Unusable."""
+    entries = _list(read_object(answer), "citations")
+    return [_citation(entry) for entry in entries]
+
+
+def _list(value: Mapping[str, JsonValue], key: str) -> list[JsonValue]:
+    entries = value.get(key)
+    if not isinstance(entries, list):
+        raise Unusable(f"the key {key!r} is missing or no list")
+    return entries
+
+
+def _citation(entry: JsonValue) -> Citation:
+    if not isinstance(entry, dict):
+        raise Unusable("a citation is no object")
+    statement, url, reference = entry.get("statement"), entry.get("url"), entry.get("reference")
+    if not isinstance(statement, str) or not statement.strip():
+        raise Unusable("a citation has no statement")
+    if not isinstance(url, str) or not url.strip():
+        raise Unusable("a citation has no url")
+    if reference is not None and (isinstance(reference, bool) or not isinstance(reference, int)):
+        raise Unusable("a citation's reference is neither a whole number nor null")
+    return Citation(statement=" ".join(statement.split()), reference=reference, url=trimmed(url.strip()))
+
+
+def read_verdicts(answer: str, statements: int) -> list[Verdict]:
+    """`{"verdicts": [{"statement": 1, "verdict": "supported"}, ...]}`: one for each number from 1. Raises Unusable."""
+    found: dict[int, Verdict] = {}
+    for entry in _list(read_object(answer), "verdicts"):
+        number, verdict = _verdict(entry)
+        if number in found:
+            raise Unusable(f"statement {number} has two verdicts")
+        found[number] = verdict
+    if sorted(found) != list(range(1, statements + 1)):
+        raise Unusable(f"there are verdicts on {sorted(found)[:10]}, not on each of the {statements} statements")
+    return [found[number] for number in range(1, statements + 1)]
+
+
+def _verdict(entry: JsonValue) -> tuple[int, Verdict]:
+    if not isinstance(entry, dict):
+        raise Unusable("a verdict is no object")
+    number = entry.get("statement")
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise Unusable("a verdict names no statement by its number")
+    for verdict in _VERDICTS:
+        if entry.get("verdict") == verdict:
+            return number, verdict
+    raise Unusable(f"the verdict on statement {number} is none of {', '.join(_VERDICTS)}")

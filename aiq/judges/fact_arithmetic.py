@@ -1,0 +1,87 @@
+"""FACT's arithmetic: verdicts per page in, counts and the official statistics out. Pure functions.
+
+Source of the rules: benchmarks-details 4.3. A page whose validation ended in an error is skipped,
+`unknown` counts nowhere, and the ratio is taken once over all citations of all reports.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from aiq.core.base import Record
+
+Verdict = Literal["supported", "unsupported", "unknown"]
+
+
+class Judged(Record):
+    """A statement of the report and what the cited page says to it."""
+
+    statement: str
+    verdict: Verdict
+
+
+class CitedPage(Record):
+    """One cited URL with its statements judged; or `error`, why they could not be."""
+
+    url: str
+    judged: tuple[Judged, ...] = ()
+    error: str | None = None
+
+
+class Counts(Record):
+    """Verdicts of one report, or of several. `citations` are those that got one of the two verdicts that count."""
+
+    supported: int = 0
+    unsupported: int = 0
+    unknown: int = 0
+    failed_pages: int = 0
+
+    @property
+    def citations(self) -> int:
+        return self.supported + self.unsupported
+
+    @property
+    def accuracy(self) -> float | None:
+        """Supported / (supported + unsupported); None without either."""
+        return self.supported / self.citations if self.citations else None
+
+
+class OfficialStatistics(Record):
+    """The three official figures, and of how many reports: those with at least one citation."""
+
+    reports: int
+    total_citations: float
+    total_valid_citations: float
+    valid_rate: float
+
+
+def count(pages: Iterable[CitedPage]) -> Counts:
+    """The verdicts of one report."""
+    supported = unsupported = unknown = failed = 0
+    for page in pages:
+        if page.error is not None:
+            failed += 1
+            continue
+        verdicts = [judged.verdict for judged in page.judged]
+        supported += verdicts.count("supported")
+        unsupported += verdicts.count("unsupported")
+        unknown += verdicts.count("unknown")
+    return Counts(supported=supported, unsupported=unsupported, unknown=unknown, failed_pages=failed)
+
+
+def official(reports: Sequence[Sequence[CitedPage]]) -> OfficialStatistics:
+    """The official statistics: reports without citations count in no denominator; 0 where nothing counts."""
+    counts = [count(pages) for pages in reports if pages]
+    supported = sum(one.supported for one in counts)
+    citations = sum(one.citations for one in counts)
+    return OfficialStatistics(
+        reports=len(counts),
+        total_citations=citations / len(counts) if counts else 0.0,
+        total_valid_citations=supported / len(counts) if counts else 0.0,
+        valid_rate=supported / citations if citations else 0.0,
+    )
+
+
+def mean_accuracy(reports: Sequence[Sequence[CitedPage]]) -> float | None:
+    """The mean of each report's own accuracy, over those that have one; None where none has."""
+    shares = [share for pages in reports if (share := count(pages).accuracy) is not None]
+    return sum(shares) / len(shares) if shares else None

@@ -1,0 +1,27 @@
+"""Fences of judge prompts that the text under judgement cannot forge."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from aiq.core.prompts import Prompts
+
+PROMPTS: Final = Prompts(Path(__file__).parent / "prompts")
+"""The judges' templates."""
+
+LABELS: Final = (
+    "question", "accepted_answers", "response",
+    "task", "criteria", "article_1", "article_2",
+    "reference_list", "report_part", "page", "statements",
+)  # fmt: skip
+"""Every label that a judge prompt fences data with."""
+
+_FORGED: Final = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(LABELS)})\b)", re.IGNORECASE)
+
+
+def harmless(text: str) -> str:
+    """The text with each tag broken that looks like a fence of any judge prompt.
+
+    `fence` itself protects a text only against its own label; a report could open another one.
+    """
+    return _FORGED.sub("< ", text)

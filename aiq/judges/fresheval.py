@@ -1,0 +1,74 @@
+"""FreshEval: is a short answer right, by a model that knows the accepted answers (FreshQA's judge).
+
+Metrics `fresheval.relaxed` and `fresheval.strict`, 0 or 1: relaxed looks at the primary answer only,
+strict wants every further statement to be right as well.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from pydantic import Field
+
+from aiq.core.errors import DatasetError
+from aiq.core.reports import Metric, Report, Score
+from aiq.core.samples import Sample
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+from aiq.judges.asking import ask
+from aiq.judges.clean import without_references
+from aiq.judges.fencing import PROMPTS, harmless
+from aiq.judges.verdict import read_verdict
+
+Mode = Literal["relaxed", "strict"]
+
+_TEMPLATE: Final = "fresheval.j2"
+_ROLE: Final = "judge.fresheval"
+
+
+class FreshEvalSettings(Settings):
+    """`mode`: which of the two is judged. `tries`: questions to the model until its verdict is readable."""
+
+    mode: Literal["relaxed", "strict", "both"] = "relaxed"
+    tries: int = Field(default=3, ge=1)
+
+
+class FreshEval:
+    """One model call per mode; the model sees the answer without its reference list, and the run's date."""
+
+    Settings = FreshEvalSettings
+    name = "fresheval"
+    version = "1"
+    roles = (_ROLE,)
+
+    def __init__(self, settings: FreshEvalSettings) -> None:
+        self._tries = settings.tries
+        self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
+        self.metrics = tuple(Metric(name=f"fresheval.{mode}") for mode in self._modes)
+        self.prompt_hash = PROMPTS.hash(_TEMPLATE)
+
+    def check(self, samples: Sequence[Sample]) -> None:
+        for sample in samples:
+            if not sample.answers:
+                raise DatasetError(
+                    f"sample {sample.id} has no accepted answers, which judge fresheval needs: "
+                    "fill answer_0 in the dataset, leave the sample out with dataset.ids, or choose another judge"
+                )
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        return [await self._judge(mode, sample, report, session) for mode in self._modes]
+
+    async def _judge(self, mode: Mode, sample: Sample, report: Report, session: Session) -> Score:
+        prompt = PROMPTS.render(
+            _TEMPLATE,
+            strict=mode == "strict",
+            current_date=session.now.date().isoformat(),
+            question=harmless(sample.question.text),
+            response=harmless(without_references(report.text)),
+            accepted_answers=harmless(" | ".join(sample.answers)),
+        )
+        (correct, comment), tries = await ask(session, _ROLE, prompt, _verdict_and_answer, tries=self._tries)
+        return Score(metric=f"fresheval.{mode}", value=float(correct), detail={"answer": comment, "tries": tries})
+
+
+def _verdict_and_answer(answer: str) -> tuple[bool, str]:
+    return read_verdict(answer), answer.strip()

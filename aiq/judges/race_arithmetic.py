@@ -1,0 +1,112 @@
+"""RACE's arithmetic: criterion scores and weights in, shares of ours against the reference out. Pure functions.
+
+Official definition (Deep Research Bench, score calculation; benchmarks-details 4.3): the mean of a
+dimension's scores weighted by criterion, the total as sum of dimension mean times dimension weight,
+and every figure as ours / (ours + reference), so that 0.5 means as good as the reference.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from aiq.core.base import Record
+from aiq.core.samples import Criterion, Rubric
+
+DIMENSIONS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
+
+
+class Mark(Record):
+    """One criterion as the judge model scored it: both articles, 0 to 10; `criterion` as the model spelt it."""
+
+    criterion: str
+    ours: float
+    reference: float
+    analysis: str = ""
+
+
+class Means(Record):
+    """Weighted means of both articles, 0 to 10, in a dimension or overall."""
+
+    ours: float
+    reference: float
+
+    @property
+    def share(self) -> float:
+        """Ours / (ours + reference), 0 to 1; 0 where both are 0, as officially."""
+        total = self.ours + self.reference
+        return self.ours / total if total > 0 else 0.0
+
+
+class Outcome(Record):
+    """What one scorecard amounts to. `unmatched`: criteria as spelt by the model that fit none of the task's."""
+
+    overall: Means
+    dimensions: Mapping[str, Means]
+    unmatched: tuple[str, ...] = ()
+
+
+def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | None]:
+    """For each name the position of the criterion it means, None where it fits none; no position twice but by equality.
+
+    Official order: equal, equal but for case, one contained in the other. Unlike there, a criterion
+    that one name fits better is not given to another by containment.
+    """
+    keys = [criterion.criterion.strip() for criterion in criteria]
+    lowered = [key.lower() for key in keys]
+    found: list[int | None] = []
+    for name in names:
+        name = name.strip()
+        exact = keys.index(name) if name in keys else None
+        found.append(exact if exact is not None else _position(lowered, name.lower()))
+    taken = {position for position in found if position is not None}
+    for at, name in enumerate(names):
+        if found[at] is None and (lower := name.strip().lower()):
+            inside = (i for i, key in enumerate(lowered) if i not in taken and (lower in key or key in lower))
+            found[at] = next(inside, None)
+            taken |= {position for position in (found[at],) if position is not None}
+    return found
+
+
+def _position(keys: Sequence[str], key: str) -> int | None:
+    return keys.index(key) if key in keys else None
+
+
+def weights(names: Sequence[str], criteria: Sequence[Criterion]) -> list[float]:
+    """The weight of each name's criterion; the criteria's mean weight where it fits none."""
+    mean = sum(criterion.weight for criterion in criteria) / len(criteria)
+    return [mean if at is None else criteria[at].weight for at in match(names, criteria)]
+
+
+def weighted_means(marks: Sequence[Mark], criteria: Sequence[Criterion]) -> Means:
+    """A dimension's means; 0 where there is no mark or no weight."""
+    shares = weights([mark.criterion for mark in marks], criteria)
+    total = sum(shares)
+    if total <= 0:
+        return Means(ours=0.0, reference=0.0)
+    return Means(
+        ours=sum(mark.ours * weight for mark, weight in zip(marks, shares, strict=True)) / total,
+        reference=sum(mark.reference * weight for mark, weight in zip(marks, shares, strict=True)) / total,
+    )
+
+
+def outcome(marks: Mapping[str, Sequence[Mark]], rubric: Rubric) -> Outcome:
+    """The scorecard of one judge answer; `marks` by dimension, as `race_answer` reads them."""
+    dimensions = {name: weighted_means(marks[name], rubric.criteria[name]) for name in DIMENSIONS}
+    overall = Means(
+        ours=sum(dimensions[name].ours * rubric.dimension_weight[name] for name in DIMENSIONS),
+        reference=sum(dimensions[name].reference * rubric.dimension_weight[name] for name in DIMENSIONS),
+    )
+    unmatched = [
+        mark.criterion
+        for name in DIMENSIONS
+        for mark, at in zip(
+            marks[name], match([mark.criterion for mark in marks[name]], rubric.criteria[name]), strict=True
+        )
+        if at is None
+    ]
+    return Outcome(overall=overall, dimensions=dimensions, unmatched=tuple(unmatched))
+
+
+def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The official summary of per-task shares: the plain mean of each figure over the tasks given."""
+    names = dict.fromkeys(name for row in values for name in row)
+    return {name: sum(row[name] for row in values) / len(values) for name in names}
