@@ -1,0 +1,96 @@
+"""The agent that config names: picks the entry (chat, shallow or deep), verifies the answer, makes the report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from langchain_core.messages import HumanMessage
+from pydantic import JsonValue
+
+from aiq.agents.ai_q.chat import ChatResearcher
+from aiq.agents.ai_q.deep import DeepResearcher
+from aiq.agents.ai_q.dialogue import conversation, last_answer
+from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.ai_q.shallow import ShallowResearcher
+from aiq.agents.ai_q.states import DeepResearchAgentState, ShallowResearchAgentState
+from aiq.citations.verify import verify
+from aiq.core.errors import AgentError
+from aiq.core.events import ReportWritten
+from aiq.core.reports import Report
+from aiq.core.samples import Question
+from aiq.core.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer before verification, and the route that led to it."""
+
+    text: str
+    route: str
+    extras: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+class AiqAgent:
+    """AI-Q as one agent: made once per run, serves all samples at once, keeps compiled graphs only."""
+
+    Settings: ClassVar[type[AiqSettings]] = AiqSettings
+
+    def __init__(self, settings: AiqSettings) -> None:
+        self._settings = settings
+        self._shallow = ShallowResearcher(settings.shallow)
+        self._deep = DeepResearcher(settings.deep)
+        self._chat = ChatResearcher(settings, self._shallow, self._deep)
+
+    async def research(self, question: Question, session: Session) -> Report:
+        """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
+
+        Every researched answer is verified against what was retrieved, and `session.audit` says what that
+        did; a `meta` answer and a rejection cite nothing and have no audit.
+        """
+        draft = await self._draft(question, session)
+        if draft.route in ("meta", "rejected"):
+            outcome = "rejected" if draft.route == "rejected" else "ok"
+            report = Report(
+                text=draft.text, raw_text=draft.text, route=draft.route, outcome=outcome, extras=draft.extras
+            )
+        else:
+            verified = verify(draft.text, session.sources.all())
+            session.audit = verified.audit
+            report = Report(text=verified.text, raw_text=draft.text, route=draft.route, extras=draft.extras)
+        session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
+        return report
+
+    async def _draft(self, question: Question, session: Session) -> Draft:
+        if self._settings.entry == "shallow":
+            return await self._shallow_draft(question)
+        if self._settings.entry == "deep":
+            return await self._deep_draft(question)
+        state = await self._chat.run(question, session)
+        route, text = self._chat.answer(state)
+        return Draft(text, route, self._chat.extras(state))
+
+    async def _shallow_draft(self, question: Question) -> Draft:
+        state = await self._shallow.run(
+            ShallowResearchAgentState(
+                messages=conversation(question, self._settings.max_history),
+                data_sources=None if question.data_sources is None else list(question.data_sources),
+                user_info=None if question.user_info is None else dict(question.user_info),
+                available_documents=list(question.documents) or None,
+                collection_name=question.collection_name,
+            )
+        )
+        text = last_answer(state.messages)
+        if not text.strip():
+            raise AgentError("the shallow researcher gave an empty answer")
+        return Draft(text, "shallow", {"tool_calls": state.tool_iterations})
+
+    async def _deep_draft(self, question: Question) -> Draft:
+        result = await self._deep.run(
+            DeepResearchAgentState(
+                messages=[*conversation(question, self._settings.max_history)[:-1], HumanMessage(question.text)],
+                data_sources=None if question.data_sources is None else list(question.data_sources),
+                user_info=None if question.user_info is None else dict(question.user_info),
+                available_documents=list(question.documents) or None,
+            )
+        )
+        return Draft(last_answer(result.messages), "deep", {"subagents": len(result.subagents)})

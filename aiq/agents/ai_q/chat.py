@@ -1,0 +1,231 @@
+"""The chat graph: intent classifier, clarifier, shallow and deep research as a LangGraph state machine.
+
+    intent_classifier -> END (meta) | shallow_research | clarifier (deep)
+    shallow_research  -> END | clarifier (escalation)
+    clarifier         -> deep_research | END (the user rejected the plan)
+    deep_research     -> END
+
+Nodes find the attempt's session with `current`, so one compiled graph serves all samples of a run.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+from pydantic import JsonValue
+
+from aiq.agents.ai_q.clarifier import Clarifier
+from aiq.agents.ai_q.deep import DeepResearcher
+from aiq.agents.ai_q.dialogue import conversation, last_answer, text_of, trimmed
+from aiq.agents.ai_q.escalation import assess
+from aiq.agents.ai_q.intent import IntentClassifier
+from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.ai_q.shallow import ShallowResearcher
+from aiq.agents.ai_q.states import (
+    ChatResearcherState,
+    DeepResearchAgentState,
+    ShallowResearchAgentState,
+    ShallowResult,
+)
+from aiq.core.errors import AiqError
+from aiq.core.events import Decision, StageChanged
+from aiq.core.samples import Question
+from aiq.core.session import Session, current
+from aiq.core.users import RejectingUser
+
+Graph = CompiledStateGraph[ChatResearcherState, Any, Any, Any]
+
+REJECTED = "The research plan was rejected; no research was done."
+
+
+def route_after_orchestration(state: ChatResearcherState) -> Literal["clarifier", "shallow_research", "__end__"]:
+    """Meta ends; deep goes to the clarifier; anything else, a missing depth included, is shallow."""
+    if state.user_intent is not None and state.user_intent.intent == "meta":
+        return "__end__"
+    deep = state.depth_decision is not None and state.depth_decision.decision == "deep"
+    return "clarifier" if deep else "shallow_research"
+
+
+def should_escalate(state: ChatResearcherState, *, enabled: bool) -> Literal["clarifier", "__end__"]:
+    """Escalation goes through the clarifier, so that the user can review a plan first."""
+    wanted = state.shallow_result is not None and state.shallow_result.escalate
+    return "clarifier" if enabled and wanted else "__end__"
+
+
+class ChatResearcher:
+    """Owns the graph; keeps it compiled for the run's checkpointer and nothing of a conversation."""
+
+    def __init__(self, settings: AiqSettings, shallow: ShallowResearcher, deep: DeepResearcher) -> None:
+        self._settings = settings
+        self._intent = IntentClassifier(settings.intent)
+        user = RejectingUser() if settings.user == "reject" else None
+        self._clarifier = Clarifier(settings.clarifier, user)
+        self._shallow = shallow
+        self._deep = deep
+        self._compiled: tuple[Any, Graph] | None = None
+
+    async def run(self, question: Question, session: Session) -> ChatResearcherState:
+        """One turn of a conversation. A question without a thread gets one of its own, forgotten afterwards."""
+        key = session.key
+        thread = question.thread_id or f"{key.sample_id}.{key.epoch}.{session.attempt}"
+        config: Any = {"configurable": {"thread_id": thread}}
+        graph = self._graph(session.checkpointer)
+        try:
+            state = await graph.ainvoke(await self._turn(question, graph, config), config)
+        finally:
+            if session.checkpointer is not None and question.thread_id is None:
+                await session.checkpointer.adelete_thread(thread)
+        return ChatResearcherState.model_validate(state)
+
+    @staticmethod
+    def answer(state: ChatResearcherState) -> tuple[str, str]:
+        """(route, text) of a finished turn."""
+        if state.user_intent is not None and state.user_intent.intent == "meta":
+            return "meta", last_answer(state.messages)
+        if state.final_report is not None:
+            return ("escalated" if state.shallow_result else "deep"), state.final_report
+        if state.shallow_result is not None and state.clarifier_result is None:
+            return "shallow", state.shallow_result.answer
+        return "rejected", REJECTED
+
+    @staticmethod
+    def extras(state: ChatResearcherState) -> Mapping[str, JsonValue]:
+        """What steered the turn, in a few words."""
+        depth, shallow = state.depth_decision, state.shallow_result
+        return {
+            **({"depth": depth.decision, "depth_reasoning": depth.reasoning} if depth else {}),
+            **({"escalation": shallow.reason} if shallow else {}),
+        }
+
+    def _graph(self, checkpointer: Any) -> Graph:
+        if self._compiled is None or self._compiled[0] is not checkpointer:
+            self._compiled = (checkpointer, self.build().compile(checkpointer=checkpointer))
+        return self._compiled[1]
+
+    def build(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
+        """The graph before compilation: four nodes and their conditional edges."""
+        graph = StateGraph(ChatResearcherState)
+        graph.add_node("intent_classifier", self._classify)
+        graph.add_node("clarifier", self._clarify)
+        graph.add_node("shallow_research", self._research_shallow)
+        graph.add_node("deep_research", self._research_deep)
+        graph.add_edge(START, "intent_classifier")
+        graph.add_conditional_edges("intent_classifier", route_after_orchestration)
+        graph.add_conditional_edges("shallow_research", self._escalate)
+        graph.add_edge("deep_research", END)
+        return graph
+
+    async def _turn(self, question: Question, graph: Graph, config: Any) -> dict[str, Any]:
+        """The graph's input: the new message, the history where the thread is new, and a clean slate."""
+        messages = conversation(question, self._settings.max_history)
+        if graph.checkpointer and (await graph.aget_state(config)).values.get("messages"):
+            messages = messages[-1:]
+        fresh = dict.fromkeys(
+            ("user_intent", "depth_decision", "final_report", "shallow_result", "clarifier_result", "original_query")
+        )
+        return {
+            **fresh,
+            "messages": messages,
+            "user_info": None if question.user_info is None else dict(question.user_info),
+            "data_sources": None if question.data_sources is None else list(question.data_sources),
+            "available_documents": list(question.documents) or None,
+        }
+
+    async def _classify(self, state: ChatResearcherState) -> dict[str, Any]:
+        session = _stage("intent_classifier")
+        sources = None if state.data_sources is None else tuple(state.data_sources)
+        found = await self._intent.classify(
+            trimmed(state.messages, self._settings.max_history),
+            session,
+            tools=[
+                {"name": tool.name, "description": tool.description}
+                for tool in session.tools.select(sources)
+                if tool.data_source
+            ],
+            user_info=state.user_info,
+        )
+        meta = found.result.intent == "meta"
+        route = "meta" if meta else found.depth.decision
+        session.events.emit(Decision(name="route", value=route, cause=found.depth_reasoning))
+        if meta:
+            return {"user_intent": found.result, "messages": [AIMessage(found.meta_response or "")]}
+        query = text_of(state.messages[-1])
+        return {"user_intent": found.result, "depth_decision": found.depth, "original_query": query}
+
+    async def _research_shallow(self, state: ChatResearcherState) -> dict[str, Any]:
+        """The last answer only. A failure ends the attempt and never escalates; its cause is recorded."""
+        session = _stage("shallow_research")
+        try:
+            result = await self._shallow.run(
+                ShallowResearchAgentState(
+                    messages=trimmed(state.messages, self._settings.max_history),
+                    data_sources=state.data_sources,
+                    user_info=state.user_info,
+                    available_documents=state.available_documents,
+                )
+            )
+        except AiqError as error:
+            cause = f"shallow research failed: {error}"
+            session.events.emit(Decision(name="escalation", value=False, cause=cause))
+            raise
+        answer = last_answer(result.messages)
+        found = assess(answer)
+        enabled = self._settings.enable_escalation
+        session.events.emit(
+            Decision(
+                name="escalation",
+                value=enabled and found.escalate,
+                cause=found.cause if enabled else "enable_escalation=false",
+                detail={"assessment": found.cause, "tool_calls": result.tool_iterations},
+            )
+        )
+        verdict = ShallowResult(answer=answer, escalate=found.escalate, reason=found.cause)
+        return {"shallow_result": verdict, "messages": [AIMessage(answer)]}
+
+    def _escalate(self, state: ChatResearcherState) -> Literal["clarifier", "__end__"]:
+        return should_escalate(state, enabled=self._settings.enable_escalation)
+
+    async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
+        if not self._settings.enable_clarifier:
+            return Command(goto="deep_research")
+        session = _stage("clarifier")
+        briefing = await self._clarifier.brief(
+            state.original_query or "",
+            session,
+            history=self._before(state),
+            documents=state.available_documents or (),
+        )
+        if not briefing.rejected:
+            return Command(goto="deep_research", update={"clarifier_result": briefing.text})
+        session.events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
+        rejection = {"clarifier_result": briefing.text, "messages": [AIMessage(REJECTED)]}
+        return Command(goto="__end__", update=rejection)
+
+    async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
+        _stage("deep_research")
+        result = await self._deep.run(
+            DeepResearchAgentState(
+                messages=[*self._before(state), HumanMessage(state.original_query or "")],
+                data_sources=state.data_sources,
+                user_info=state.user_info,
+                clarifier_result=state.clarifier_result,
+                available_documents=state.available_documents,
+            )
+        )
+        report = last_answer(result.messages)
+        return {"final_report": report, "messages": [AIMessage(report)]}
+
+    def _before(self, state: ChatResearcherState) -> list[Any]:
+        """The conversation before this turn's question; this turn's shallow answer is not part of it."""
+        asked = max(i for i, message in enumerate(state.messages) if isinstance(message, HumanMessage))
+        return trimmed(state.messages[: asked + 1], self._settings.max_history)[:-1]
+
+
+def _stage(name: str) -> Session:
+    """Log that the stage begins; the attempt's session."""
+    session = current()
+    session.events.emit(StageChanged(stage=name))
+    return session

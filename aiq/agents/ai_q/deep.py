@@ -1,0 +1,196 @@
+"""AI-Q's deep researcher: an orchestrator with planner and researcher subagents, on deepagents.
+
+The graph is compiled once per set of tools and serves all samples; what differs between samples is in the state,
+from which each system prompt is rendered at each call. Verification of the report is the caller's.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from operator import add
+from pathlib import Path
+from typing import Annotated, Any, NotRequired
+
+from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
+from deepagents.graph import DeepAgentState
+from deepagents.middleware.filesystem import FilesystemMiddleware
+from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
+from langchain.agents.middleware.types import OmitFromInput
+from langchain_core.messages import AIMessage
+from langgraph.graph.state import CompiledStateGraph
+
+from aiq.agents.ai_q.dialogue import last_answer
+from aiq.agents.ai_q.middleware import EmptyContentFix, SystemPrompt, ToolNameSanitization
+from aiq.agents.ai_q.rounds import RESEARCHER, Rounds
+from aiq.agents.ai_q.settings import DeepSettings
+from aiq.agents.ai_q.states import DeepResearchAgentState
+from aiq.agents.ai_q.subagents import PLANNER, SearchBudget, SubagentStatus, file_data
+from aiq.agents.langchain_tools import SessionCalls, as_langchain
+from aiq.core.errors import AgentError
+from aiq.core.prompts import Prompts
+from aiq.core.session import Session, current
+from aiq.core.tools import Tool
+
+ROLES = {"orchestrator": "aiq.orchestrator", PLANNER: "aiq.planner", RESEARCHER: "aiq.researcher"}
+
+TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
+
+{available_agents}
+
+A subagent sees nothing but the description. Calls in one reply run at the same time."""
+
+REPORT_FILE = "/report.md"
+
+REPORT_CHARACTERS = 400
+"""A last message at least this long, with a Markdown heading, is a report; a shorter one may announce the file's."""
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+Middleware = AgentMiddleware[Any, Any, Any]
+
+
+class DeepState(DeepAgentState):
+    """The specified fields that no middleware brings (`todos` and `files` come with theirs)."""
+
+    data_sources: NotRequired[list[str] | None]
+    user_info: NotRequired[dict[str, Any] | None]
+    tools_info: NotRequired[list[dict[str, Any]] | None]
+    subagents: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, add]]
+    clarifier_result: NotRequired[str | None]
+    available_documents: NotRequired[list[Any] | None]
+
+
+class DeepResearcher:
+    """Serves all samples of a run at once; keeps one compiled graph per set of tools."""
+
+    def __init__(self, settings: DeepSettings) -> None:
+        self._settings = settings
+        self._prompts = Prompts(Path(__file__).parent / "prompts")
+        self._graphs: dict[tuple[Any, ...], tuple[Session, Graph]] = {}
+
+    async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
+        """Plan, research in rounds, write. The last message is the report as written.
+
+        Raises AgentError where no report came about; ModelError, LimitReached, RunAborted.
+        """
+        session = current()
+        sources = None if state.data_sources is None else tuple(state.data_sources)
+        tools = session.tools.select(sources)
+        fields = state.model_dump(exclude={"messages", "files", "subagents", "todos"})
+        fields["files"] = {path: file_data(str(text)) for path, text in state.files.items()}
+        fields["tools_info"] = state.tools_info or [
+            {"name": tool.name, "description": tool.description} for tool in tools if tool.data_source
+        ]
+        config: Any = {"recursion_limit": self._settings.recursion_limit}
+        result = await self._graph(session, tools).ainvoke({**fields, "messages": state.messages}, config)
+        files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
+        report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
+        return DeepResearchAgentState(
+            **{**state.model_dump(exclude={"messages"}), "tools_info": fields["tools_info"]},
+            messages=[*result["messages"], AIMessage(report)],
+        ).model_copy(
+            update={"todos": result.get("todos", []), "files": files, "subagents": result.get("subagents", [])}
+        )
+
+    def _graph(self, session: Session, tools: Sequence[Tool]) -> Graph:
+        """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
+        key = (id(session.models), *(tool.name for tool in tools))
+        if key not in self._graphs:
+            self._graphs[key] = (session, self._compile(session, tools))
+        return self._graphs[key][1]
+
+    def _compile(self, session: Session, tools: Sequence[Tool]) -> Graph:
+        _register_profile()
+        settings = self._settings
+        thoughts = [as_langchain(tool) for tool in tools if tool.data_source is None]
+        research = [tool.name for tool in tools if tool.data_source]
+        subagents: list[Any] = [
+            {
+                "name": name,
+                "description": description,
+                "model": session.models.chat(ROLES[name]),
+                "tools": [as_langchain(tool) for tool in tools],
+                "middleware": [
+                    _files(),
+                    SearchBudget(settings.max_searches_per_researcher, research),
+                    *self._shared(template),
+                ],
+            }
+            for name, description, template in (
+                (PLANNER, "Searches, and plans the report's sections and the queries to research.", "planner.j2"),
+                (RESEARCHER, "Searches for the given queries and returns cited findings.", "researcher.j2"),
+            )
+        ]
+        todos: list[Middleware] = [_todos()] if settings.enable_todos else []
+        return create_deep_agent(
+            session.models.chat(ROLES["orchestrator"]),
+            thoughts,
+            subagents=subagents,
+            middleware=[
+                _files(),
+                *todos,
+                Rounds(settings),
+                *self._shared("orchestrator.j2"),
+                SubagentStatus(),
+            ],
+            state_schema=DeepState,
+            checkpointer=False,  # the chat graph keeps conversations; an inner graph's steps are nobody's to resume
+            name="deep_research",
+        )
+
+    def _shared(self, template: str) -> list[Middleware]:
+        """The stack of the orchestrator and of every subagent, outermost first; the prompt is the innermost."""
+
+        def render(state: Any) -> str:
+            return self._prompts.render(
+                template,
+                current_datetime=current().now.isoformat(),
+                tools=state.get("tools_info") or [],
+                clarifier_result=state.get("clarifier_result"),
+                available_documents=state.get("available_documents") or [],
+                limits=self._settings,
+            )
+
+        return [SessionCalls(), ToolNameSanitization(), EmptyContentFix(), SystemPrompt(render)]
+
+
+def final_report(last: str, file: str) -> str:
+    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
+    is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
+    chosen = last if is_report or not file.strip() else file
+    if not chosen.strip():
+        raise AgentError("the deep researcher wrote no report: its last message is empty and there is no /report.md")
+    return chosen.strip()
+
+
+def _files() -> FilesystemMiddleware[Any, Any]:
+    """The virtual file system, small: long results stay in the conversation, where the endpoint sees them."""
+    return FilesystemMiddleware(
+        tools=["ls", "read_file", "write_file"],
+        tool_token_limit_before_evict=None,
+        human_message_token_limit_before_evict=None,
+        custom_tool_descriptions={
+            "ls": "Lists the shared files below a path such as /shared.",
+            "read_file": "Reads a shared file.",
+            "write_file": "Writes a text to a shared file; a file of that name is replaced.",
+        },
+    )
+
+
+def _todos() -> TodoListMiddleware[Any]:
+    """The list of steps; how to use it stands in our prompt, which takes the place of the middleware's."""
+    return TodoListMiddleware(tool_description="Replaces your list of steps, each pending, in_progress or completed.")
+
+
+@cache
+def _register_profile() -> None:
+    """Take out what deepagents adds unasked, once per process: its registry is global and keyed by provider.
+
+    A third subagent, and a summariser that makes model calls nobody asked for.
+    """
+    register_harness_profile(
+        "openai",
+        HarnessProfile(
+            general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
+            excluded_middleware=frozenset({"SummarizationMiddleware"}),
+            tool_description_overrides={"task": TASK_DESCRIPTION},
+        ),
+    )

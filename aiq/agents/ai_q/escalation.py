@@ -1,0 +1,45 @@
+"""When a shallow answer is not enough: the phrases policy, as a pure function of the answer.
+
+The table of cases is in specification section 3.2; the graph's edge is in `chat.py`.
+"""
+
+import re
+
+from aiq.core.base import Record
+
+PHRASES = ("i don't have enough information", "unable to find", "need more research")
+"""A shallow researcher's ways to say that it found too little."""
+
+WINDOW = 800
+"""Characters at the end of the answer, without its reference list, in which a phrase counts."""
+
+_REFERENCES = re.compile(
+    r"^\s*(?:#{1,6}\s*)?(?:\*\*|__)?\s*(?:references|sources|bibliography|参考文献|参考资料|来源)\s*[:：]?\s*"
+    r"(?:\*\*|__)?\s*[:：]?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
+
+
+class Assessment(Record):
+    """`cause` says why, also where there is nothing to escalate."""
+
+    escalate: bool
+    cause: str
+
+
+def assess(answer: str | None) -> Assessment:
+    """Escalate when the answer is empty or blank, or admits near its end that it found too little."""
+    if answer is None or not answer.strip():
+        return Assessment(escalate=True, cause="empty answer")
+    end = without_references(answer).translate(_APOSTROPHES).lower()[-WINDOW:]
+    for phrase in PHRASES:
+        if phrase in end:
+            return Assessment(escalate=True, cause=f"phrase: {phrase}")
+    return Assessment(escalate=False, cause="no phrase")
+
+
+def without_references(answer: str) -> str:
+    """The answer up to its last reference heading, where one stands; trailing blanks removed."""
+    headings = list(_REFERENCES.finditer(answer))
+    return (answer[: headings[-1].start()] if headings else answer).rstrip()

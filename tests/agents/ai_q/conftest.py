@@ -1,0 +1,163 @@
+"""AI-Q against an endpoint whose replies a test writes: the real client, transport, models, session and graphs."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel, Field
+
+from aiq.citations.registry import SourceRegistry
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.events import AnyEvent, EventLog
+from aiq.core.limits import Limits
+from aiq.core.samples import SampleKey
+from aiq.core.session import Session
+from aiq.core.settings import LlmSettings, RetrySettings
+from aiq.core.sources import Page, Source
+from aiq.core.tools import Tool, ToolResult
+from aiq.core.users import ApprovingUser, User
+from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
+from aiq.llm.models import RunModels
+from aiq.offline.chat import ChatReply, ChatRequest
+from aiq.offline.completion import completion
+from aiq.offline.wire import read_request
+
+Script = Callable[[ChatRequest], ChatReply | int]
+
+NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
+
+
+class Endpoint(AsyncBaseTransport):
+    """Chat completions whose replies `script` gives; a number is an HTTP status. Keeps what it was asked."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.requests: list[ChatRequest] = []
+
+    async def handle_async_request(self, request: Request) -> Response:
+        headers = request.headers
+        body = await request.aread()
+        asked, digest = read_request(body, headers.get("x-aiq-role", ""), headers.get("x-aiq-attempt", "0"))
+        self.requests.append(asked)
+        reply = self.script(asked)
+        if isinstance(reply, int):
+            return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
+        return Response(200, json=completion(asked, reply, digest), request=request)
+
+    def of(self, role: str) -> list[ChatRequest]:
+        return [request for request in self.requests if request.role == role]
+
+
+class QueryArguments(BaseModel):
+    query: str = Field(description="what to search for")
+
+
+class ThoughtArguments(BaseModel):
+    thought: str = Field(description="what to note")
+
+
+@dataclass
+class WebSearch:
+    """Finds a page of its own for every query; `empty` finds none and returns blank text."""
+
+    name: str = "web_search_tool"
+    description: str = "Searches the web."
+    parameters: type[BaseModel] = QueryArguments
+    data_source: str | None = "web"
+    empty: bool = False
+    queries: list[str] = field(default_factory=list)
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        query = str(getattr(arguments, "query", ""))
+        self.queries.append(query)
+        if self.empty:
+            return ToolResult(content="   ")
+        url = "https://pages.test/" + "-".join(query.lower().split())
+        text = f"{query} is well described."
+        content = f'<Document href="{url}">\n<title>\n{query}\n</title>\n{text}\n</Document>'
+        return ToolResult(content=content, sources=(Source(url=url, title=query, text=text),))
+
+
+@dataclass
+class Think:
+    name: str = "think"
+    description: str = "Notes a thought."
+    parameters: type[BaseModel] = ThoughtArguments
+    data_source: str | None = None
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        return ToolResult(content="Noted.")
+
+
+class Box:
+    """A toolbox of the given tools."""
+
+    def __init__(self, *tools: Tool) -> None:
+        self.tools = tools
+
+    def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
+        return tuple(t for t in self.tools if data_sources is None or not t.data_source or t.data_source in data_sources)
+
+    def get(self, name: str) -> Tool:
+        for tool in self.tools:
+            if tool.name == name:
+                return tool
+        raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool {name}")
+
+
+class NoWeb:
+    async def fetch(self, url: str) -> Page:
+        raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"{url}: there is no web here")
+
+
+@dataclass
+class Bench:
+    """An endpoint and a session on it; `events` are what the session logged."""
+
+    endpoint: Endpoint
+    session: Session
+    search: WebSearch
+    events: list[AnyEvent]
+
+    def logged(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@asynccontextmanager
+async def bench(
+    script: Script, *, user: User | None = None, limits: Limits | None = None, search: WebSearch | None = None
+) -> AsyncIterator[Bench]:
+    """A bound session whose models answer as `script` says."""
+    endpoint = Endpoint(script)
+    settings = LlmSettings(
+        base_url="http://model.test/v1", model="test", retry=RetrySettings(attempts=2, first_seconds=0, most_seconds=0)
+    )
+    events: list[AnyEvent] = []
+    search = search or WebSearch()
+    async with open_client(settings, offline_port=None, inner=endpoint) as client:
+        session = Session(
+            key=SampleKey("s1", 1),
+            account="agent",
+            run_seed=0,
+            now=NOW,
+            models=RunModels(settings, client),
+            tools=Box(search, Think()),
+            web=NoWeb(),
+            user=user or ApprovingUser(),
+            limits=limits or Limits(),
+            events=EventLog(events.append),
+            sources=SourceRegistry(),
+            checkpointer=InMemorySaver(),
+        )
+        with session.bind():
+            yield Bench(endpoint, session, search, events)
+
+
+@pytest.fixture
+def on_bench() -> Any:
+    """`async with on_bench(script, ...) as bench`."""
+    return bench
