@@ -7,7 +7,7 @@ from typing import Literal
 
 from aiq.core.base import Record
 
-MatchLevel = Literal["exact", "truncation", "prefix", "child_path", "query_subset", "citation_key"]
+MatchLevel = Literal["exact", "truncation", "prefix", "child_path", "query_subset", "document"]
 
 
 class ValidCitation(Record):

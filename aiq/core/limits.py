@@ -19,10 +19,13 @@ class Limits(Record):
     sample_usd: float | None = Field(default=None, gt=0)
     run_usd: float | None = Field(default=None, gt=0)
 
-    def check(self, sample: UsageLedger, run: Usage) -> None:
-        """Raises LimitReached when one more model call would start beyond a limit."""
+    def check(self, sample: UsageLedger, run: Usage, in_flight: int = 0) -> None:
+        """Raises LimitReached when one more model call would start beyond a limit.
+
+        `in_flight` calls of the sample are under way and not yet in its ledger.
+        """
         spent = sample.total()
-        if self.sample_model_calls is not None and spent.calls >= self.sample_model_calls:
+        if self.sample_model_calls is not None and spent.calls + in_flight >= self.sample_model_calls:
             raise LimitReached("limits.sample_model_calls", self.sample_model_calls)
         if self.sample_usd is not None and (spent.cost_usd or 0.0) >= self.sample_usd:
             raise LimitReached("limits.sample_usd", self.sample_usd)

@@ -12,3 +12,11 @@ def shipped(name: str) -> Path:
     """
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.exists() else _PACKAGE.parent / name
+
+
+def resolve(path: str) -> Path:
+    """A path from config: as it stands, or the shipped file where it starts with `benchmarks/` and is not here."""
+    here = Path(path).expanduser()
+    if not here.exists() and path.startswith("benchmarks/") and shipped(path).exists():
+        return shipped(path)
+    return here

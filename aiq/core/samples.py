@@ -70,6 +70,12 @@ class Truth(Record):
     facts: tuple[Fact, ...] = ()
 
 
+class TruthRow(Truth):
+    """One line of `truth.jsonl`."""
+
+    sample_id: str
+
+
 class Sample(Record):
     """One row of a dataset: a question and what judges hold against the report.
 

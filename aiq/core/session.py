@@ -64,6 +64,7 @@ class Session:
     usage: UsageLedger = field(default_factory=UsageLedger)
     audit: Audit | None = None
     sends: dict[str, int] = field(default_factory=dict)  # request digest -> times sent; the transport's
+    in_flight: int = 0  # model calls under way; the transport's
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 
     def seed(self, vote: int = 0) -> int:
@@ -77,7 +78,7 @@ class Session:
 
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""
-        self.limits.check(self.usage, self.spend.total)
+        self.limits.check(self.usage, self.spend.total, self.in_flight)
 
     async def call_tool(self, name: str, arguments: Arguments, call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved.
@@ -153,14 +154,15 @@ class Session:
 
 
 @contextmanager
-def nested_call(turn: int, index: int, call_id: str) -> Iterator[None]:
+def nested_call(turn: int, index: int, call_id: str | None) -> Iterator[None]:
     """Mark the running code as call `index` of `turn`, below whatever call it stands in already.
 
     Agent loops wrap each tool execution in it, so that sources and events have an order that does
-    not depend on which of several parallel calls returns first.
+    not depend on which of several parallel calls returns first. `call_id` becomes the parent of what
+    runs inside; None where the code inside logs the call itself (`Session.call_tool`).
     """
     path = call_path.set((*call_path.get(), turn, index))
-    parent = parent_call.set(call_id)
+    parent = parent_call.set(call_id if call_id is not None else parent_call.get())
     try:
         yield
     finally:

@@ -101,9 +101,14 @@ class LlmSettings(Settings):
 
 
 class SearchSettings(Settings):
-    """Group `search`: who answers searches. `corpus` also serves `web=corpus`."""
+    """Group `search`: who answers searches. `corpus` also serves `web=corpus`.
 
-    provider: Literal["tavily", "corpus"]
+    `provider`: a file of `aiq/tools/providers`, or a class of your own as `package.module:Class`,
+    whose own settings are `options`.
+    """
+
+    provider: str
+    options: Mapping[str, JsonValue] = Field(default_factory=dict)
     base_url: str | None = None
     api_key_env: str | None = None
     corpus: str | None = None

@@ -1,0 +1,106 @@
+"""`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file, and says errors in one line."""
+
+import importlib
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+from aiq import __version__
+from aiq.core.errors import UserError
+
+_COMMANDS = Path(__file__).parent / "commands"
+_DISTRIBUTION = "aiq-bench"
+
+
+class Parser(ArgumentParser):
+    """Mistakes in the command line are one line on stderr and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    if given[0] == "--version":
+        print(f"{_DISTRIBUTION} {__version__}")
+        return 0
+    name, *rest = given
+    try:
+        check_package()
+        return _run(name, rest)
+    except UserError as error:
+        print(f"aiq: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("aiq: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output is gone (`aiq show ... | head`)
+        sys.stderr.close()
+        return 0
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    module = _load(name)
+    parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_args(arguments))
+    return code
+
+
+def _load(name: str) -> ModuleType:
+    """The module of a command. Raises UserError with what is near for a name that is none."""
+    known = _names()
+    if name.replace("-", "_") not in known:
+        import difflib
+
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        raise UserError(f"{name}: there is no such command; {hint}")
+    return importlib.import_module(f"aiq.commands.{name.replace('-', '_')}")
+
+
+def _names() -> list[str]:
+    return sorted(file.stem for file in _COMMANDS.glob("*.py") if not file.stem.startswith("_"))
+
+
+def _help() -> str:
+    """All commands with the first line of their files; imports none of them."""
+    width = max(map(len, _names()))
+    lines = [f"  {name:<{width}}  {_first_line(_COMMANDS / f'{name}.py')}" for name in _names()]
+    return "\n".join(
+        ["usage: aiq COMMAND [ARGUMENTS]", "", *lines, "", "aiq COMMAND --help says more; aiq --version the version."]
+    )
+
+
+def _first_line(file: Path) -> str:
+    """The first line of a file's docstring."""
+    with file.open(encoding="utf-8") as text:
+        return text.readline().strip().strip('"').strip()
+
+
+def check_package() -> None:
+    """Raises UserError when another distribution's package `aiq` lies over ours, or ours over it.
+
+    Both would install into the same folder, and either could find the other's modules.
+    """
+    import importlib.metadata
+
+    for other in importlib.metadata.distributions(path=[str(Path(__file__).resolve().parent.parent)]):
+        name = other.metadata["Name"] or ""
+        if name.lower() != _DISTRIBUTION and "aiq" in (other.read_text("top_level.txt") or "").split():
+            raise UserError(
+                f"the distribution {name} installs a package named aiq too, over {_DISTRIBUTION}'s; "
+                f"uninstall it (pip uninstall {name}) and install {_DISTRIBUTION} again"
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

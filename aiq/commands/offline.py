@@ -1,0 +1,77 @@
+"""Serve the offline stack for other clients, or generate a closed world.
+
+`aiq offline` answers OpenAI chat completions, a Tavily-shaped search and web pages on this machine,
+without key and network, until Ctrl-C. `aiq offline world` writes pages and datasets from a seed.
+"""
+
+import argparse
+import asyncio
+import json
+
+from aiq.core.errors import ConfigError
+
+GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it).
+
+  model   http://{host}:{port}/v1      any OpenAI client: OpenAI(base_url="http://{host}:{port}/v1", api_key="{key}")
+  search  http://{host}:{port}/search  Tavily's request and answer
+  pages   any host below offline.example, named in the Host header
+  counts  http://{host}:{port}/stats
+
+  curl http://{host}:{port}/v1/chat/completions -H 'authorization: Bearer {key}' \\
+    -H 'content-type: application/json' \\
+    -d '{{"model": "offline", "messages": [{{"role": "user", "content": "Hello"}}]}}'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from aiq.offline.world import command as world
+
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8808, help="port; 0 takes a free one (default: %(default)s)")
+    parser.add_argument(
+        "--world", metavar="PATH", help="pages.jsonl or its folder (default: the world that comes with aiq)"
+    )
+    parser.add_argument("--api-key", metavar="KEY", help="refuse model and search requests without this bearer token")
+    parser.add_argument("--faults", metavar="JSON", default="{}", help="rates of planted faults: '{\"http_429\": 0.1}'")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
+    subcommands = parser.add_subparsers(dest="offline_command", metavar="world")
+    world.add_arguments(subcommands.add_parser("world", help="generate a closed world: pages and datasets"))
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.offline_command == "world":
+        from aiq.offline.world import command as world
+
+        return world.run(args)
+    return _serve(args)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from aiq.offline.__main__ import serve
+    from aiq.offline.launch import world_file
+
+    def greet(port: int) -> None:
+        print(GREETING.format(host=args.host, port=port, key=args.api_key or "none"), flush=True)
+
+    options = argparse.Namespace(
+        host=args.host,
+        port=args.port,
+        pages=[world_file(args.world)],
+        faults=_faults(args.faults),
+        seed=args.seed,
+        api_key=args.api_key,
+        keep=True,
+    )
+    try:
+        asyncio.run(serve(options, greet))
+    except KeyboardInterrupt:
+        print("ended")
+    return 0
+
+
+def _faults(text: str) -> dict[str, float]:
+    try:
+        rates = json.loads(text)
+        return {str(name): float(rate) for name, rate in rates.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise ConfigError(f"--faults {text}: write a JSON object such as '{{\"http_429\": 0.1}}'") from None

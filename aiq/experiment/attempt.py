@@ -1,0 +1,113 @@
+"""One attempt at one (sample, epoch): the agent works within its limits, and exactly one row says how it ended."""
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable
+
+from aiq.agents.base import Agent
+from aiq.core.errors import AiqError, LimitReached, UserError
+from aiq.core.events import RunFinished, RunStarted
+from aiq.core.reports import Report
+from aiq.core.samples import Sample
+from aiq.core.session import Session
+from aiq.experiment.manifest import utc_now
+from aiq.experiment.records import AttemptStatus, RowError, SampleRow, Timing
+
+RUN_BUDGET = "limits.run_usd"
+"""The limit that ends the run and not an attempt: what it stops is done when the run is resumed with more."""
+
+
+async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
+    """Let the agent answer, hand the row to `write` and return it.
+
+    A failure is a row, never an exception, except what ends the whole run: then the row says
+    `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
+    """
+    started, start = utc_now(), time.perf_counter()
+
+    def ended(status: AttemptStatus, report: Report | None, error: BaseException | None) -> SampleRow:
+        timing = Timing(started=started, seconds=round(time.perf_counter() - start, 4))
+        row = _row(sample, session, status, report, timing, error)
+        write(row)
+        session.events.emit(RunFinished(status=status, error=_trace(error)))
+        return row
+
+    try:
+        with session.bind():
+            session.events.emit(RunStarted(question=sample.question.text, clock=session.now.isoformat()))
+            report = await session.within_time(agent.research(sample.question, session))
+        if not isinstance(report, Report):
+            raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
+    except BaseException as raised:
+        error = boundary_error(raised)
+        status, fatal = classify(error)
+        row = ended(status, None, error)
+        if fatal:
+            raise error from None
+        return row
+    return ended("completed", report, None)
+
+
+def boundary_error(error: BaseException) -> BaseException:
+    """The AiqError that a library wrapped in one of its own (the openai client does), or the error itself."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, AiqError):
+            return found
+        found = found.exceptions[0] if isinstance(found, BaseExceptionGroup) else found.__cause__
+    return error
+
+
+def as_row_error(error: BaseException) -> RowError:
+    message = str(error).strip() or "no message"
+    return RowError(type=type(error).__name__, message=" ".join(message.split())[:2000])
+
+
+def classify(error: BaseException) -> tuple[AttemptStatus, bool]:
+    """How an attempt that raised ended, and whether the run ends with it."""
+    if isinstance(error, LimitReached):
+        return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
+    if isinstance(error, UserError):
+        return "cancelled", True
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        asked = task is not None and task.cancelling() > 0
+        return ("cancelled", True) if asked else ("failed", False)  # else the agent cancelled itself
+    return ("failed", False) if isinstance(error, Exception) else ("cancelled", True)
+
+
+def _row(
+    sample: Sample,
+    session: Session,
+    status: AttemptStatus,
+    report: Report | None,
+    timing: Timing,
+    error: BaseException | None,
+) -> SampleRow:
+    return SampleRow(
+        sample_id=sample.id,
+        sample_hash=sample.hash,
+        epoch=session.key.epoch,
+        attempt=session.attempt,
+        status=status,
+        question=sample.question.text,
+        tags=sample.tags,
+        report=report.text if report else None,
+        raw_report=report.raw_text if report else None,
+        route=report.route if report else None,
+        outcome=report.outcome if report else None,
+        extras=report.extras if report else {},
+        sources=session.sources.all(),
+        audit=session.audit,
+        usage=session.usage.by_role(),
+        timing=timing,
+        error=as_row_error(error) if error else None,
+    )
+
+
+def _trace(error: BaseException | None) -> str | None:
+    """For errors that nobody planned, where they came from; for ours, the line they are."""
+    if error is None or isinstance(error, AiqError):
+        return str(error) if error else None
+    return "".join(traceback.format_exception(error))

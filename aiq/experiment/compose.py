@@ -1,0 +1,149 @@
+"""Config from `conf/` and the command line, by Hydra's compose API: nothing is logged, no folder is made.
+
+Hydra's own errors become one line that says what is wrong and what is near it.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aiq.core.errors import ConfigError
+from aiq.core.paths import shipped
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+_OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")
+"""Maps whose keys are the user's: a new key below them needs no `+`."""
+
+_LONGEST_LIST = 12
+
+
+def config_folders() -> list[Path]:
+    """Where config is looked for: what came with aiq, then `conf/` where the command was typed."""
+    own, here = shipped("conf"), Path("conf").absolute()
+    return [own, here] if here.is_dir() and here.resolve() != own.resolve() else [own]
+
+
+def parse(overrides: Sequence[str]) -> "list[Override]":
+    """Overrides by Hydra's grammar. Raises ConfigError for one that is none."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    parsed = []
+    for text in overrides:
+        if "=" not in text and not text.startswith("~"):
+            raise ConfigError(f"{text}: expected SETTING=VALUE (or an option such as --help)")
+        try:
+            override = OverridesParser.create().parse_override(text)
+        except HydraException as error:
+            reason = str(error).splitlines()[0] if str(error) else "it is not of the form SETTING=VALUE"
+            raise ConfigError(f"{text}: {reason}") from None
+        if override.is_hydra_override():
+            raise ConfigError(f"{text}: Hydra's own settings have no effect here; see `aiq run --help`")
+        parsed.append(override)
+    return parsed
+
+
+def compose(overrides: Sequence[str]) -> dict[str, Any]:
+    """The composed config. Raises ConfigError, one line, for what Hydra refuses."""
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    own, *others = config_folders()
+    searchpath = [f"hydra.searchpath=[{','.join(_quoted(f'file://{folder}') for folder in others)}]"] if others else []
+    try:
+        with initialize_config_dir(str(own), version_base=None):
+            composed = hydra_compose("config", [*searchpath, *map(_opened, overrides)])
+        missing = sorted(OmegaConf.missing_keys(composed))
+        if missing:
+            raise ConfigError(_missing(missing))
+        config: Any = OmegaConf.to_container(composed, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(_explain(error, overrides)) from None
+    return {str(key): value for key, value in config.items()}
+
+
+def options(group: str) -> list[str]:
+    """The options of a config group, in alphabetical order."""
+    return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("*.yaml")})
+
+
+def groups() -> list[str]:
+    return sorted({path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()})
+
+
+def _opened(override: str) -> str:
+    return f"++{override}" if override.startswith(_OPEN) else override
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _missing(names: Sequence[str]) -> str:
+    if "name" in names:
+        return f"choose an experiment: experiment=NAME, one of {listed(options('experiment'))}"
+    return f"{names[0]}: must be set ({names[0]}=...)"
+
+
+def _explain(error: Exception, overrides: Sequence[str]) -> str:
+    """What a user can do about an error of Hydra or OmegaConf, in one line."""
+    from hydra.errors import MissingConfigException
+
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        return _no_such_option(str(error.missing_cfg_file))
+    text = str(error) or str(error.__cause__ or error)
+    unknown = re.search(r"Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
+    if unknown:
+        name = next(part for part in unknown.groups() if part)
+        return f"{name}: there is no such setting{near(name, _settings(overrides))}"
+    return " ".join(text.split())
+
+
+def _no_such_option(file: str) -> str:
+    group, _, option = file.rpartition("/")
+    have = options(group)
+    return f"{group}={option}: there is no such {group}{near(option, have)} (there are: {listed(have)})"
+
+
+def _settings(overrides: Sequence[str]) -> list[str]:
+    """Names of all settings, under those group choices of `overrides` that exist."""
+    choices = [text.partition("=") for text in overrides]
+    chosen = [f"{group}={option}" for group, _, option in choices if group in groups() and option in options(group)]
+    names: list[str] = []
+
+    def collect(value: Any, name: str) -> None:
+        if isinstance(value, dict) and value:
+            for key, item in value.items():
+                collect(item, f"{name}.{key}" if name else str(key))
+        else:
+            names.append(name)
+
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from omegaconf import OmegaConf
+
+    with initialize_config_dir(str(config_folders()[0]), version_base=None):
+        collect(OmegaConf.to_container(hydra_compose("config", chosen), resolve=False), "")
+    return [*groups(), "resume", *names]
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` where something known is close, by the whole name or by its last part."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if not close:
+        last = {text.rpartition(".")[2]: text for text in reversed(known)}
+        close = [last[found] for found in difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.7)]
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_LONGEST_LIST])
+    return shown + (f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else "")

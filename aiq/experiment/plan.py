@@ -1,0 +1,134 @@
+"""What a run will do, made and checked before anything is spent: the agent, the judges, the samples."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aiq.agents.base import Agent
+from aiq.core import plugins
+from aiq.core.errors import ConfigError
+from aiq.core.reports import Metric
+from aiq.core.samples import SampleKey
+from aiq.core.settings import LlmSettings, Plugin, RunSettings
+from aiq.experiment.records import SweepPlace
+from aiq.judges.base import Judge
+
+if TYPE_CHECKING:
+    from aiq.datasets import Dataset
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """A judge, ready, and the hash that tells its scores from those of other settings, prompts or models."""
+
+    name: str
+    judge: Judge
+    hash: str
+    model: str | None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return self.judge.metrics
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a run needs that costs no money and opens no connection."""
+
+    settings: RunSettings
+    overrides: tuple[str, ...]
+    agent: Agent
+    agent_settings: Any
+    judges: tuple[JudgePlan, ...]
+    dataset: "Dataset"
+    sweep: SweepPlace | None = None
+
+    @cached_property
+    def keys(self) -> tuple[SampleKey, ...]:
+        """Every (sample, epoch), sample by sample."""
+        epochs = range(1, self.settings.epochs + 1)
+        return tuple(SampleKey(sample.id, epoch) for sample in self.dataset.samples for epoch in epochs)
+
+
+def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: SweepPlace | None = None) -> Plan:
+    """Load and check the parts. Raises ConfigError or DatasetError, one line."""
+    agent, agent_settings = _make(settings.agent, "agent")
+    judges = tuple(_plan_judge(name, plugin, settings.llm) for name, plugin in settings.judge.items())
+    _check_metrics(judges)
+    from aiq import datasets
+
+    dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
+    if not dataset.samples:
+        raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")
+    for planned in judges:
+        planned.judge.check(dataset.samples)
+    return Plan(settings, overrides, agent, agent_settings, judges, dataset, sweep)
+
+
+def _make(plugin: Plugin, prefix: str) -> tuple[Any, Any]:
+    """An instance of the class that `target` names, and its validated settings."""
+    made = plugins.load(plugin.target, f"{prefix}.target")
+    settings = plugins.validate(made.Settings, plugin.settings, prefix)
+    return made(settings), settings
+
+
+def _plan_judge(name: str, plugin: Plugin, llm: LlmSettings) -> JudgePlan:
+    judge, settings = _make(plugin, f"judge.{name}")
+    models = {role: model_of(llm, role) for role in judge.roles}
+    digest = digest_of(
+        {
+            "target": plugin.target,
+            "settings": settings.model_dump(mode="json"),
+            "version": judge.version,
+            "prompt": judge.prompt_hash,
+            "models": models,
+        }
+    )
+    return JudgePlan(name, judge, digest, ", ".join(sorted(set(models.values()))) or None)
+
+
+def _check_metrics(judges: tuple[JudgePlan, ...]) -> None:
+    owners: dict[str, str] = {}
+    for planned in judges:
+        for metric in planned.metrics:
+            if owners.setdefault(metric.name, planned.name) != planned.name:
+                raise ConfigError(f"judge: {owners[metric.name]} and {planned.name} both yield {metric.name}; keep one")
+
+
+def model_of(llm: LlmSettings, role: str) -> str:
+    """The model that serves a role, as `RunModels.name` has it: of the longest entry of `llm.roles` that
+    is the role or a part of it up to a dot, else `llm.model`.
+    """
+    parts = role.split(".")
+    for length in range(len(parts), 0, -1):
+        special = llm.roles.get(".".join(parts[:length]))
+        if special is not None:
+            return special.model or llm.model
+    return llm.model
+
+
+def digest_of(value: Any) -> str:
+    """First 16 hex digits of the SHA-256 of a JSON value, keys sorted."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def prompts_digest(target: str) -> str | None:
+    """Digest of every template beside the module that `target` names, in its `prompts` folder; None without any."""
+    import importlib
+
+    module = importlib.import_module(target.partition(":")[0])
+    folder = Path(module.__file__ or "").parent / "prompts"
+    files = sorted(folder.glob("**/*.j2"))
+    return digest_of({str(f.relative_to(folder)): f.read_text(encoding="utf-8") for f in files}) if files else None
+
+
+def agent_digest(plan: Plan) -> str:
+    """Tells agents apart: class, settings with all defaults, and prompts."""
+    target = plan.settings.agent.target
+    settings: Mapping[str, Any] = plan.agent_settings.model_dump(mode="json")
+    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(target)})

@@ -1,0 +1,76 @@
+"""What a run opens once and lends to its sessions: the offline stack, the HTTP client, models, tools, checkpointer."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiq.core import plugins
+from aiq.core.models import Models
+from aiq.core.settings import RunSettings
+from aiq.core.tools import Toolbox, Web
+
+_OFFLINE_HOST = "offline.example"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Lent to every session of a run; closed when the run ends."""
+
+    models: Models
+    tools: Toolbox
+    web: Web
+    checkpointer: Any
+
+
+@asynccontextmanager
+async def open_resources(settings: RunSettings) -> AsyncIterator[Resources]:
+    """Start and open everything, and ask the model's endpoint whether it is there.
+
+    Raises RunAborted, one line, when the endpoint refuses connections or the key.
+    """
+    from aiq.llm.http import open_client
+    from aiq.llm.models import RunModels
+    from aiq.tools.build import build_toolbox, build_web
+
+    async with AsyncExitStack() as opened:
+        port: int | None = None
+        if needs_offline_stack(settings):
+            stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
+            opened.push_async_callback(stack.stop)
+            port = await stack.start()
+        client = await opened.enter_async_context(open_client(settings.llm, offline_port=port))
+        models = RunModels(settings.llm, client)
+        await models.check()
+        web = build_web(settings.web, settings.search, client=client)
+        yield Resources(models, build_toolbox(settings.search, web, client), web, _checkpointer())
+
+
+def needs_offline_stack(settings: RunSettings) -> bool:
+    """Whether any endpoint of the run is one of the reserved host names that the offline stack answers."""
+    hosts = (_is_offline(settings.llm.base_url), _is_offline(settings.search.base_url))
+    return any(hosts) or settings.web.kind == "offline"
+
+
+def is_offline_model(settings: RunSettings) -> bool:
+    """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
+    return _is_offline(settings.llm.base_url) or settings.llm.model.startswith("offline-")
+
+
+def _is_offline(url: str | None) -> bool:
+    host = urlsplit(url or "").hostname or ""
+    return host == _OFFLINE_HOST or host.endswith("." + _OFFLINE_HOST)
+
+
+def _checkpointer() -> Any:
+    """Conversation state in memory for LangGraph agents; None when the agent did not load LangGraph.
+
+    The import costs 0.7 s, which other agents need not pay.
+    """
+    if "langgraph" not in sys.modules:
+        return None
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    return InMemorySaver()

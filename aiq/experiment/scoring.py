@@ -1,0 +1,114 @@
+"""One judge on one attempt: its scores as rows, the worst values of a failed attempt, the rows of a judge's failure."""
+
+from collections.abc import Mapping, Sequence
+
+from aiq.core.errors import JudgeError
+from aiq.core.events import RunFinished, RunStarted
+from aiq.core.reports import Metric, Score
+from aiq.core.samples import Sample
+from aiq.core.session import Session
+from aiq.core.usage import Usage
+from aiq.experiment.attempt import as_row_error, boundary_error, classify
+from aiq.experiment.plan import JudgePlan
+from aiq.experiment.records import RowError, SampleRow, ScoreRow, ScoreStatus
+
+
+async def score_report(planned: JudgePlan, sample: Sample, row: SampleRow, session: Session) -> list[ScoreRow]:
+    """The judge's rows for a report, one a metric it declares, in that order.
+
+    A judge that fails gives error rows. Raises what ends the whole run: UserError, and LimitReached
+    for the run's budget.
+    """
+    session.events.emit(RunStarted(question=f"judge {planned.name}", clock=session.now.isoformat()))
+    try:
+        with session.bind():
+            scores = _checked(planned, await planned.judge.score(sample, row.as_report(), session))
+    except BaseException as raised:
+        error = boundary_error(raised)
+        if classify(error)[1]:
+            raise error from None
+        session.events.emit(RunFinished(status="failed", error=str(error)))
+        failure = as_row_error(error)
+        scores = {metric.name: Score(metric=metric.name, error=failure.message) for metric in planned.metrics}
+        return _with_usage([_row(planned, row, m, scores[m.name], failure) for m in planned.metrics], session)
+    session.events.emit(RunFinished(status="completed"))
+    return _with_usage([_row(planned, row, metric, scores[metric.name]) for metric in planned.metrics], session)
+
+
+def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
+    """Rows of an attempt without a report to judge: each metric's declared worst, and no judge is asked."""
+    reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
+    applies = _applies(planned, sample)
+    return [
+        _base(planned, row, metric, "agent_failed", reason).model_copy(update=_worst(metric))
+        if metric.name in applies
+        else _base(planned, row, metric, "not_applicable", "not a metric of this sample")
+        for metric in planned.metrics
+    ]
+
+
+def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
+    """Scores by metric, with a reason for each declared metric that the judge left out."""
+    found = {score.metric: score for score in scores}
+    declared = {metric.name: metric for metric in planned.metrics}
+    unknown = [name for name in found if name not in declared]
+    if unknown or len(found) != len(scores):
+        raise JudgeError(f"judge {planned.name} gave scores it did not declare, or twice: {unknown or list(found)}")
+    for name, score in found.items():
+        estimator = declared[name].estimator
+        if (score.value if estimator == "ratio" else score.numerator) is not None:
+            raise JudgeError(f"judge {planned.name} declared {name} as {estimator} and scored it otherwise")
+    left_out = {n: Score(metric=n, not_applicable="not a metric of this sample") for n in declared if n not in found}
+    return {**found, **left_out}
+
+
+def _applies(planned: JudgePlan, sample: Sample) -> frozenset[str]:
+    """The metrics that this sample can have; a judge may say so with a method `metrics_for(sample)`."""
+    metrics_for = getattr(planned.judge, "metrics_for", None)
+    metrics: Sequence[Metric] = metrics_for(sample) if metrics_for else planned.metrics
+    return frozenset(metric.name for metric in metrics)
+
+
+def _worst(metric: Metric) -> dict[str, float | None]:
+    if metric.estimator == "ratio" and metric.worst is not None:
+        return {"numerator": metric.worst, "denominator": 1.0}
+    return {"value": metric.worst}
+
+
+def _row(planned: JudgePlan, row: SampleRow, metric: Metric, score: Score, failure: RowError | None = None) -> ScoreRow:
+    status: ScoreStatus = "scored"
+    if score.error is not None:
+        status, failure = "error", failure or RowError(type=JudgeError.__name__, message=score.error)
+    elif score.not_applicable is not None:
+        status = "not_applicable"
+    return _base(planned, row, metric, status, score.not_applicable).model_copy(
+        update={
+            "value": score.value,
+            "numerator": score.numerator,
+            "denominator": score.denominator,
+            "detail": score.detail,
+            "error": failure,
+        }
+    )
+
+
+def _base(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, reason: str | None) -> ScoreRow:
+    return ScoreRow(
+        sample_id=row.sample_id,
+        epoch=row.epoch,
+        attempt=row.attempt,
+        judge=planned.name,
+        judge_hash=planned.hash,
+        judge_version=planned.judge.version,
+        judge_model=planned.model,
+        prompt_hash=planned.judge.prompt_hash,
+        metric=metric.name,
+        status=status,
+        reason=reason,
+    )
+
+
+def _with_usage(rows: list[ScoreRow], session: Session) -> list[ScoreRow]:
+    """The judge's spend on the report, put on its first row."""
+    usage: dict[str, Usage] = session.usage.by_role()
+    return [rows[0].model_copy(update={"usage": usage}), *rows[1:]] if rows else rows

@@ -1,0 +1,79 @@
+"""The table at the end of a run, on the terminal."""
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from aiq.core.usage import Usage
+from aiq.experiment.folder import RunFolder
+from aiq.experiment.records import Summary
+from aiq.stats.estimates import Estimate
+
+OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
+
+
+def print_summary(summary: Summary, folder: RunFolder, console: Console | None = None) -> None:
+    """Metrics, failures, spend, and where everything is."""
+    console = console or Console()
+    parts: list[Table | Text] = [_metrics(summary)]
+    if summary.unavailable:
+        parts.append(Text("\n".join(f"no {name}: {why}" for name, why in summary.unavailable.items()), style="dim"))
+    parts += [_attempts(summary), _spend(summary)]
+    if summary.offline:
+        parts.append(Text(OFFLINE_NOTE, style="yellow"))
+    parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
+    console.print(Group(*parts), soft_wrap=True)
+
+
+def _metrics(summary: Summary) -> Table:
+    table = Table(title=f"{summary.experiment}  {summary.run_id}", title_justify="left", box=None, pad_edge=False)
+    table.add_column("metric")
+    for heading in ("mean", "95 % interval", "n", "estimator", f"failures {summary.agent_failures.alternative}d"):
+        table.add_column(heading, justify="right")
+    other = summary.agent_failures.metrics
+    for name, found in summary.metrics.items():
+        shown = number(other[name].mean) if summary.agent_failures.failed and name in other else ""
+        table.add_row(name, number(found.mean), interval(found), str(found.n), found.estimator, shown)
+    if not summary.agent_failures.failed:
+        table.columns.pop()
+    return table
+
+
+def _attempts(summary: Summary) -> Text:
+    """How the attempts ended, and what the judges failed on."""
+    statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
+    line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
+    text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
+    for judge, errors in summary.judge_errors.items():
+        text.append(f"\njudge {judge} failed on {errors.n}: {errors.first}", style="red")
+    return text
+
+
+def _spend(summary: Summary) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("account")
+    for heading in ("model calls", "input tokens", "output tokens", "cost"):
+        table.add_column(heading, justify="right")
+    total = Usage()
+    for account, usage in summary.usage.items():
+        table.add_row(account, *_usage_cells(usage.total))
+        total += usage.total
+    table.add_row("total", *_usage_cells(total))
+    return table
+
+
+def _usage_cells(usage: Usage) -> list[str]:
+    return [f"{usage.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}", dollars(usage.cost_usd)]
+
+
+def number(value: float) -> str:
+    """Three decimals below 100, one above."""
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.1f}"
+
+
+def interval(estimate: Estimate) -> str:
+    return "-" if estimate.ci95 is None else f"{number(estimate.ci95[0])} to {number(estimate.ci95[1])}"
+
+
+def dollars(cost: float | None) -> str:
+    return "unknown (no price)" if cost is None else f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"

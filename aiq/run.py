@@ -1,0 +1,159 @@
+"""`python -m aiq.run` (the same as `aiq run`): one experiment, a sweep of them with -m, or an earlier run resumed."""
+
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiq.core.errors import UserError
+
+if TYPE_CHECKING:  # a run needs much more than `--help` does
+    from aiq.experiment.execute import Outcome
+    from aiq.experiment.folder import RunFolder
+    from aiq.experiment.plan import Plan
+    from aiq.experiment.records import Manifest, SweepPlace
+
+_RESUME = "resume="
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments, and in the help what there is to choose from."""
+    from aiq.experiment.overview import overview
+
+    parser.usage = f"{parser.prog} [-m] [--cfg] SETTING=VALUE ..."
+    parser.epilog = overview()
+    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
+    parser.add_argument("--cfg", action="store_true", help="print the resolved config and stop")
+
+
+def run(args: Namespace) -> int:
+    """Do what the command line asks; the exit code. Raises UserError for what is wrong with it."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # classes of the user's own, named in config
+    overrides: list[str] = args.overrides
+    resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
+    others = [text for text in overrides if not text.startswith(_RESUME)]
+    if resumed and (args.multirun or args.cfg or len(resumed) > 1):
+        raise UserError("resume=DIR goes on with one run; it takes neither -m nor --cfg nor a second folder")
+    if resumed:
+        return _resume(Path(resumed[0]), others)
+    return _sweep(others, show=args.cfg) if args.multirun else _single(others, show=args.cfg)
+
+
+def _single(overrides: Sequence[str], *, show: bool) -> int:
+    from aiq.experiment import sweep
+    from aiq.experiment.folder import new_run_id
+
+    sweep.refuse(overrides)
+    if show:
+        return _show_config(overrides)
+    plan = _plan(overrides)
+    return _one(plan, _folder(plan, new_run_id())).exit_code
+
+
+def _sweep(overrides: Sequence[str], *, show: bool) -> int:
+    """All jobs are composed and checked before the first one starts; the worst exit code of them."""
+    from aiq.experiment import sweep
+    from aiq.experiment.folder import new_run_id
+    from aiq.experiment.records import SweepPlace
+    from aiq.experiment.sweep_table import JobEnd, print_sweep
+
+    jobs = sweep.split(overrides)
+    if show:
+        return max(_show_config(job.overrides) for job in jobs)
+    sweep_id = new_run_id()
+    plans = [
+        _plan(job.overrides, SweepPlace(id=sweep_id, job=number, axes=job.axes)) for number, job in enumerate(jobs)
+    ]
+    ends: list[JobEnd] = []
+    for number, (job, plan) in enumerate(zip(jobs, plans, strict=True)):
+        print(f"job {number + 1} of {len(jobs)}: {', '.join(f'{k}={v}' for k, v in job.axes.items())}", file=sys.stderr)
+        try:
+            outcome = _one(plan, _folder(plan, f"{sweep_id}.{number}"))
+        except UserError as error:
+            print(f"aiq: {error}", file=sys.stderr)
+            ends.append(JobEnd(job.axes, 2, None))
+            continue
+        ends.append(JobEnd(job.axes, outcome.exit_code, outcome))
+        if outcome.ending.status == "interrupted":
+            print(f"the sweep stops here; {len(jobs) - number - 1} jobs were not started", file=sys.stderr)
+            break
+    print_sweep(ends)
+    return max(end.exit_code for end in ends)
+
+
+def _resume(path: Path, overrides: Sequence[str]) -> int:
+    from aiq.experiment import resume, sweep
+    from aiq.experiment.config import settings_from
+    from aiq.experiment.folder import RunFolder
+    from aiq.experiment.plan import make_plan
+
+    sweep.refuse(overrides)
+    folder = RunFolder(path)
+    manifest = resume.reopened(folder.read_manifest(), overrides)
+    plan = make_plan(settings_from(manifest.config), manifest.overrides, manifest.sweep)
+    for note in resume.check_same(plan, manifest, folder):
+        print(f"aiq: {note}", file=sys.stderr)
+    return _one(plan, folder, manifest).exit_code
+
+
+def _one(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "Outcome":
+    """Run, write the page, print what came out and how to go on."""
+    from aiq.experiment.execute import execute
+    from aiq.experiment.table import print_summary
+    from aiq.site.page import write_page
+
+    outcome = asyncio.run(execute(plan, folder, earlier))
+    write_page(folder)
+    ending = outcome.ending
+    if ending.status != "failed":
+        print_summary(outcome.summary, folder)
+    if ending.status != "finished":
+        why = str(ending.error) if ending.error else "interrupted"
+        print(f"aiq: {why}; what is finished is kept, go on with: aiq run resume={folder.path}", file=sys.stderr)
+    elif outcome.exit_code == 3:
+        print("aiq: more failed than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+    return outcome
+
+
+def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
+    from aiq.experiment.compose import compose
+    from aiq.experiment.config import settings_from
+    from aiq.experiment.folder import check_output
+    from aiq.experiment.plan import make_plan
+
+    settings = settings_from(compose(overrides))
+    check_output(settings.output_dir, settings.name)
+    return make_plan(settings, tuple(overrides), place)
+
+
+def _folder(plan: "Plan", run_id: str) -> "RunFolder":
+    from aiq.experiment.folder import RunFolder
+
+    return RunFolder(Path(plan.settings.output_dir) / plan.settings.name / run_id)
+
+
+def _show_config(overrides: Sequence[str]) -> int:
+    from omegaconf import OmegaConf
+
+    from aiq.experiment.compose import compose
+    from aiq.experiment.config import config_of, settings_from
+
+    config = config_of(settings_from(compose(overrides)))
+    print("---\n" + OmegaConf.to_yaml(OmegaConf.create(config)), end="")
+    return 0
+
+
+def main() -> int:
+    """`python -m aiq.run ARGUMENTS`; the exit code."""
+    from aiq.__main__ import main as aiq
+
+    return aiq(["run", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

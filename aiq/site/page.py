@@ -1,0 +1,63 @@
+"""Writes a run's `index.html`: one file, no scripts from elsewhere, no network, opens from disk."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from aiq.experiment.folder import RunFolder, write_whole
+from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
+from aiq.site.markdown import is_web_link
+from aiq.site.view import read_attempts
+from aiq.stats.estimates import Estimate
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write_page(folder: RunFolder) -> Path:
+    """Render the run as it stands in its folder; the page's path."""
+    summary, manifest = folder.read_summary(), folder.read_manifest()
+    attempts = sorted(read_attempts(folder), key=lambda view: view.good)  # what failed comes first; else as run
+    page = (
+        _environment()
+        .get_template("run.html.j2")
+        .render(
+            manifest=manifest,
+            summary=summary,
+            attempts=attempts,
+            offline_note=OFFLINE_NOTE,
+            style=(_TEMPLATES / "style.css").read_text(encoding="utf-8"),
+            script=(_TEMPLATES / "filter.js").read_text(encoding="utf-8"),
+        )
+    )
+    write_whole(folder.page_path, page)
+    return folder.page_path
+
+
+def bar(estimate: Estimate) -> dict[str, str] | None:
+    """Where mean and interval lie on a bar from 0 to 1, in per cent; None for a metric beyond that range."""
+    low, high = estimate.ci95 or (estimate.mean, estimate.mean)
+    if not 0 <= estimate.mean <= 1:
+        return None
+    left, right = max(0.0, low), min(1.0, high)
+    return {"mean": f"{estimate.mean:.2%}", "left": f"{left:.2%}", "width": f"{right - left:.2%}"}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _environment() -> Any:
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "interval": interval, "dollars": dollars, "bar": bar, "json": _json}
+    environment.filters["trusted"] = Markup  # our own style and script, and Markdown that `render` has made safe
+    environment.tests["web_link"] = is_web_link
+    return environment

@@ -1,0 +1,1 @@
+"""The one way to the world: search, fetch, think, and the toolbox that lends them to agents."""

@@ -1,0 +1,106 @@
+"""A downloaded body to a page of text: character set, then main text by trafilatura (HTML) or all of it (plain, JSON)."""
+
+import asyncio
+import codecs
+import logging
+import re
+from copy import deepcopy
+
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.sources import Page
+from aiq.tools.download import Download
+
+TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-ndjson)\b")
+HTML_TYPES = re.compile(r"text/html|application/xhtml\+xml")
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+"""What browsers read where a page declares the older, smaller set (WHATWG Encoding 4.2)."""
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+_SILENT = logging.NullHandler()
+"""Keeps the libraries' complaints about odd pages off the terminal; a log that somebody configures gets them."""
+
+SHORT = 250
+"""Characters below which an extracted main text is doubted and compared with the whole page's."""
+
+
+async def page_of(url: str, download: Download) -> Page:
+    """The page of a download, extracted in a thread. Raises ToolError (`malformed`) for anything that is no text."""
+    kind = download.content_type.partition(";")[0].strip().lower()
+    head = download.body[:1024].lstrip().lower()
+    if kind == "application/pdf" or head.startswith(b"%pdf-"):
+        raise _malformed(url, "it is a PDF, which is not supported; look for a web page with the same content")
+    sniffed = not kind or kind == "application/octet-stream"
+    html = HTML_TYPES.match(kind) or (sniffed and (head.startswith(b"<!doctype html") or b"<html" in head))
+    if not html and not TEXT_TYPES.match(kind) and not (sniffed and b"\0" not in download.body):
+        raise _malformed(url, f"it is {kind or 'binary data'}, not text")
+    text = decoded(download.body, download.content_type)
+    if not html:
+        return Page(url=url, final_url=download.final_url, title="", text=text.strip())
+    title, text, published = await asyncio.to_thread(_main_text, url, text, download.final_url)
+    if not text:
+        raise _malformed(url, "the page has no readable text")
+    return Page(url=url, final_url=download.final_url, title=title, text=text, published=published)
+
+
+def decoded(body: bytes, content_type: str) -> str:
+    """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
+
+    UTF-8 stands before the declaration because valid UTF-8 is hardly ever anything else, while
+    declarations are often wrong; not where an escape byte tells of ISO-2022.
+    """
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return body.decode(name, "replace")
+    declared = [*_CHARSET.findall(content_type), *_CHARSET.findall(body[:2048].decode("latin-1"))]
+    names = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
+    for name in names:
+        try:
+            name = codecs.lookup(name).name
+            return body.decode(_SUPERSETS.get(name, name))
+        except (LookupError, UnicodeError):
+            continue
+    from charset_normalizer import from_bytes
+
+    guess = from_bytes(body).best()
+    return str(guess) if guess else body.decode("utf-8", "replace")
+
+
+def _main_text(url: str, html: str, final_url: str) -> tuple[str, str, str | None]:
+    """(title, main text, publication date); the text is empty where the page has none."""
+    try:
+        return _extract(html, final_url)
+    except Exception as error:  # the page is hostile or the parser has a bug: either way this page brings nothing
+        raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
+
+
+def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
+    import trafilatura
+    from trafilatura.settings import DEFAULT_CONFIG, Document
+
+    for library in ("trafilatura", "htmldate"):
+        logging.getLogger(library).addHandler(_SILENT)
+    eager = deepcopy(DEFAULT_CONFIG)
+    eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
+    page = trafilatura.bare_extraction(
+        html,
+        url=final_url,
+        with_metadata=True,
+        include_comments=False,
+        include_links=False,
+        config=eager,
+        # Only what the page itself declares; the default refuses dates after this machine's today.
+        date_extraction_params={"extensive_search": False, "original_date": False, "max_date": "9999-12-31"},
+    )
+    page = page if isinstance(page, Document) else Document()
+    text = (page.text or "").strip()
+    if len(text) < SHORT:
+        whole = trafilatura.html2txt(html).strip()
+        text = whole if len(whole) > 4 * len(text) else text
+    return page.title or "", text, page.date
+
+
+def _malformed(url: str, why: str) -> ToolError:
+    return ToolError(ToolErrorKind.MALFORMED, f"{url[:300]} could not be read: {why}")

@@ -1,0 +1,149 @@
+"""The live web: pages over connections of its own, each checked by the address guard when it is made.
+
+Guarding the connection and not the name is what makes it hold: a name may resolve to something else
+a moment later (DNS rebinding), but the address that was checked is the address that is connected to.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import httpcore2
+
+from aiq.core.settings import WebSettings
+from aiq.core.sources import Page
+from aiq.llm.http import (
+    AsyncBaseTransport,
+    AsyncByteStream,
+    AsyncClient,
+    Request,
+    Response,
+    TimeoutException,
+    TransportError,
+)
+from aiq.tools.download import Downloader
+from aiq.tools.extract import page_of
+from aiq.tools.guard import AllowList, check_address, check_url
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+"""Host and port to IP addresses, best first."""
+
+USER_AGENT = "aiq-bench (research evaluation)"
+
+
+class LiveWeb:
+    """Implements core `Web` over the internet; a client per fetch, so that nothing is left open.
+
+    Proxies of the environment are not used: behind one, the guard could not see the address.
+    """
+
+    def __init__(self, settings: WebSettings, *, resolve: Resolve | None = None) -> None:
+        self._settings = settings
+        self._allowed = AllowList(settings.allow_hosts)
+        self._resolve = resolve or system_resolve
+
+    async def fetch(self, url: str) -> Page:
+        """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed."""
+        transport = GuardedTransport(self._ssl_context, self._allowed, self._resolve)
+        async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
+            downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed))
+            download = await downloader.get(url)
+        return await page_of(url, download)
+
+    @cached_property
+    def _ssl_context(self) -> ssl.SSLContext:
+        return httpcore2.default_ssl_context()
+
+
+async def system_resolve(host: str, port: int) -> list[str]:
+    """The addresses that this machine's resolver knows, without repetition."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Opens TCP connections to checked addresses only.
+
+    A host is refused when any of its addresses is not public: a name that points both ways is a trick.
+    """
+
+    def __init__(self, allowed: AllowList, resolve: Resolve) -> None:
+        self._allowed = allowed
+        self._resolve = resolve
+        self._network = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  the library's signature
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Raises ToolError (`blocked`) before any packet is sent, httpcore2.ConnectError when nobody answers."""
+        try:
+            addresses = await self._resolve(host, port)
+        except OSError as error:
+            raise httpcore2.ConnectError(f"{host} has no address ({error})") from error
+        if (host, port) not in self._allowed:
+            for address in addresses:
+                check_address(address, host)
+        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+
+class GuardedTransport(AsyncBaseTransport):
+    """An HTTP transport whose only way to the network is `GuardedBackend`."""
+
+    def __init__(self, context: ssl.SSLContext, allowed: AllowList, resolve: Resolve) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context, max_connections=4, network_backend=GuardedBackend(allowed, resolve)
+        )
+
+    async def handle_async_request(self, request: Request) -> Response:
+        url = request.url
+        wanted = httpcore2.Request(
+            method=request.method,
+            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            extensions=request.extensions,
+        )
+        with _translated():
+            answer = await self._pool.handle_async_request(wanted)
+        return Response(answer.status, headers=answer.headers, stream=_Body(answer), extensions=answer.extensions)
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+class _Body(AsyncByteStream):
+    def __init__(self, answer: httpcore2.Response) -> None:
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _translated():
+            async for piece in self._answer.aiter_stream():
+                yield piece
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The network library's errors as the HTTP client's own; anything else passes."""
+    try:
+        yield
+    except httpcore2.TimeoutException as error:
+        raise TimeoutException(str(error)) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
+        raise TransportError(str(error) or type(error).__name__) from error

@@ -1,0 +1,101 @@
+"""Search by the Tavily API, or anything that speaks it (the offline stack does): POST {base_url}/search.
+
+Request and answer as Tavily's API reference has them; its own synthesised answer is not asked for,
+because it names no source. Retries are the client's.
+"""
+
+import json
+import os
+
+from pydantic import BaseModel, ValidationError
+
+from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
+from aiq.core.plugins import describe
+from aiq.core.settings import SearchSettings
+from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException
+from aiq.tools.search import SearchHit
+
+BASE_URL = "https://api.tavily.com"
+
+KINDS = {
+    400: ToolErrorKind.INVALID_ARGUMENTS,
+    401: ToolErrorKind.UNAUTHORIZED,
+    403: ToolErrorKind.UNAUTHORIZED,
+    422: ToolErrorKind.INVALID_ARGUMENTS,
+    429: ToolErrorKind.QUOTA,
+    432: ToolErrorKind.QUOTA,  # the plan's limit
+    433: ToolErrorKind.QUOTA,  # the pay-as-you-go limit
+}
+"""Documented statuses; any other is `http`."""
+
+
+class _Result(BaseModel):
+    url: str
+    title: str | None = None
+    content: str | None = None
+    published_date: str | None = None
+
+
+class _Answer(BaseModel):
+    results: list[_Result]
+
+
+class Provider:
+    """The key comes from the environment variable that `search.api_key_env` names; without one none is sent."""
+
+    def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
+        self._client = client
+        self._url = (settings.base_url or BASE_URL).rstrip("/") + "/search"
+        self._depth = settings.depth
+        self._timeout = Timeout(settings.timeout_seconds, pool=None)
+        self._seconds = settings.timeout_seconds
+        self._key = _key(settings.api_key_env)
+
+    async def search(self, query: str, max_results: int) -> list[SearchHit]:
+        """At most `max_results` hits. Raises ToolError: see `KINDS`; timeout, http (no connection), malformed."""
+        response = await self._post({"query": query, "search_depth": self._depth, "max_results": max_results})
+        if response.status_code != 200:
+            kind = KINDS.get(response.status_code, ToolErrorKind.HTTP)
+            raise self._error(kind, f"HTTP {response.status_code}: {_detail(response)}")
+        try:
+            answer = _Answer.model_validate_json(response.content)
+        except ValidationError as error:
+            raise self._error(ToolErrorKind.MALFORMED, f"not a search answer ({describe(error)[:200]})") from None
+        return [
+            SearchHit(url=r.url, title=r.title or "", text=r.content or "", published=r.published_date)
+            for r in answer.results[:max_results]
+            if r.url.strip()
+        ]
+
+    async def _post(self, body: dict[str, object]) -> Response:
+        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
+        try:
+            return await self._client.post(self._url, json=body, headers=headers, timeout=self._timeout)
+        except TimeoutException:
+            raise self._error(ToolErrorKind.TIMEOUT, f"no answer within {self._seconds:g} s") from None
+        except SEND_ERRORS as error:
+            raise self._error(ToolErrorKind.HTTP, f"no connection ({error or type(error).__name__})") from None
+
+    def _error(self, kind: ToolErrorKind, message: str) -> ToolError:
+        """An error without the key, whatever the other side wrote into its message."""
+        text = f"web search failed: {self._url}: {message}"
+        return ToolError(kind, text.replace(self._key, "***") if self._key else text)
+
+
+def _key(variable: str | None) -> str:
+    if variable is None:
+        return ""
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ConfigError(f"search.api_key_env={variable}: this environment variable is not set; export the key")
+    return key
+
+
+def _detail(response: Response) -> str:
+    """What the API says: `detail.error`, or the beginning of the body."""
+    try:
+        said = json.loads(response.content)["detail"]
+        said = said["error"] if isinstance(said, dict) else said
+    except (ValueError, LookupError, TypeError):
+        said = response.text
+    return " ".join(str(said).split())[:200] or "no reason given"

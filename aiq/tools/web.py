@@ -1,0 +1,57 @@
+"""The closed webs: the offline stack's pages, and the pages of a corpus. Anything else is `not_available`."""
+
+from pathlib import Path
+
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.settings import WebSettings
+from aiq.core.sources import Page
+from aiq.llm.http import URL, AsyncClient, InvalidURL
+from aiq.llm.route import is_offline
+from aiq.tools.corpus import Corpus
+from aiq.tools.download import Downloader
+from aiq.tools.extract import page_of
+
+
+class OfflineWeb:
+    """Implements core `Web` over the run's client, which leads offline hosts to the offline stack."""
+
+    def __init__(self, client: AsyncClient, settings: WebSettings) -> None:
+        self._downloader = Downloader(client, settings, offline_only)
+
+    async def fetch(self, url: str) -> Page:
+        """The page's main text. Raises ToolError: not_available, timeout, too_large, http, malformed."""
+        return await page_of(url, await self._downloader.get(url))
+
+
+class CorpusWeb:
+    """Implements core `Web` over a corpus: pages are text already."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    @classmethod
+    def load(cls, path: str | Path) -> "CorpusWeb":
+        """Raises UserError or DatasetError as `Corpus.load` does."""
+        return cls(Corpus.load(path))
+
+    async def fetch(self, url: str) -> Page:
+        """The page; raises ToolError (`not_available`) for one that the corpus does not hold."""
+        page = self._corpus.page(url)
+        if page is None:
+            raise ToolError(
+                ToolErrorKind.NOT_AVAILABLE, f"{url[:300]} is not in the corpus; only its pages can be read"
+            )
+        return Page(url=url, final_url=page.url, title=page.title, text=page.text, published=page.published)
+
+
+def offline_only(url: str) -> URL:
+    """The URL, where it is one of the offline stack's; raises ToolError (`not_available`) elsewhere."""
+    try:
+        parsed = URL(url)
+    except (InvalidURL, ValueError):
+        parsed = URL("")
+    if parsed.scheme not in ("http", "https") or not is_offline(parsed.host):
+        raise ToolError(
+            ToolErrorKind.NOT_AVAILABLE, f"{url[:300]} is not in the offline web; only its pages can be read"
+        )
+    return parsed

@@ -1,0 +1,181 @@
+"""A place to run in: a folder with a small dataset, plugins of its own, and an endpoint on loopback that counts."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+
+EXPERIMENT = """\
+# @package _global_
+# A tiny experiment of the tests
+defaults:
+  - override /agent: echo
+  - override /dataset: tiny
+  - override /llm: offline
+  - override /search: corpus
+  - override /web: corpus
+  - override /judge: [letters]
+
+name: tiny
+clock: "2026-11-01"
+llm:
+  base_url: {base_url}
+  model: small-1
+  prices:
+    small-1: {{input: 1000000, output: 0}}
+search:
+  corpus: pages.jsonl
+runner:
+  max_error_rate: 1.0
+"""
+
+GROUPS = {
+    "agent/echo": "# Repeats the question\ntarget: tiny_parts:EchoAgent\nseconds: 0\nask: false\nwords: 1\n",
+    "judge/letters": "# @package judge.letters\n# Counts\ntarget: tiny_parts:Letters\nask: false\nminimum: 0\n",
+    "dataset/tiny": "# Tiny\ntarget: tiny_parts:TinyDataset\nname: tiny\npath: tiny.jsonl\nids: null\n",
+}
+
+
+class Endpoint:
+    """A model endpoint that answers everything with the last message, and counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.refuse_from: int | None = None  # chat calls from this one on get 401
+        self.refuse_all = False
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(401 if endpoint.refuse_all else 200, {"object": "list", "data": []})
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                text = body["messages"][-1]["content"]
+                endpoint.asked.append(text)
+                if endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
+                    self._answer(401, {"error": {"message": "wrong key"}})
+                    return
+                message = {"role": "assistant", "content": text}
+                usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+                choice = {"index": 0, "finish_reason": "stop", "message": message}
+                common = {"id": "x", "object": "chat.completion", "created": 0, "model": body["model"]}
+                self._answer(200, {**common, "choices": [choice], "usage": usage})
+
+            def _answer(self, status: int, body: dict[str, Any]) -> None:
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@dataclass
+class Workplace:
+    """The folder that commands are typed in, and ways to type them."""
+
+    path: Path
+    endpoint: Endpoint
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def write_samples(self, questions: dict[str, str]) -> None:
+        rows = [{"id": key, "question": text, "kind": text.split()[0]} for key, text in questions.items()]
+        self.path.joinpath("tiny.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "aiq.run", *arguments],
+            cwd=self.path,
+            env={**os.environ, **self.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def runs(self) -> list[Path]:
+        return sorted(path.parent for path in self.path.glob("results/*/*/manifest.json"))
+
+    def only_run(self) -> Path:
+        (run,) = self.runs()
+        return run
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until something on the disk is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSONL file; a torn last line left out."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    server = Endpoint()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path, endpoint: Endpoint) -> Workplace:
+    shutil.copy(HERE / "tiny_parts.py", tmp_path)
+    for name, text in {**GROUPS, "experiment/tiny": EXPERIMENT.format(base_url=endpoint.base_url)}.items():
+        file = tmp_path / "conf" / f"{name}.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://example.org/a", "title": "A", "text": "A page"}\n')
+    workplace = Workplace(tmp_path, endpoint)
+    workplace.write_samples({f"s{number}": f"question number {number}" for number in range(6)})
+    return workplace
+
+
+@pytest.fixture
+def here(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> Workplace:
+    """The same place as the current folder of this process, for commands that run inside it."""
+    monkeypatch.chdir(place.path)
+    monkeypatch.syspath_prepend(str(place.path))
+    monkeypatch.delitem(sys.modules, "tiny_parts", raising=False)
+    handler = signal.getsignal(signal.SIGINT)
+    yield place  # type: ignore[misc]
+    signal.signal(signal.SIGINT, handler)
+    sys.modules.pop("tiny_parts", None)

@@ -1,0 +1,119 @@
+"""A small dataset, agent and judge of a user's own, as config names them: real plugins that need no agent of ours."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from aiq.core.errors import AgentError, DatasetError, JudgeError
+from aiq.core.models import Message
+from aiq.core.reports import Metric, Report, Score
+from aiq.core.samples import Question, Sample
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+from aiq.core.sources import Source
+from aiq.datasets.base import SourceSettings
+
+
+class TinyDataset:
+    """JSONL of {id, question, kind}."""
+
+    Settings = SourceSettings
+
+    def __init__(self, settings: SourceSettings) -> None:
+        self._path = Path(settings.path or "")
+        self.fingerprint = ""
+
+    def samples(self) -> Iterator[Sample]:
+        if not self._path.is_file():
+            raise DatasetError(f"dataset.path={self._path}: there is no such file")
+        text = self._path.read_text(encoding="utf-8")
+        self.fingerprint = str(hash_of(text))
+        for line in text.splitlines():
+            row = json.loads(line)
+            yield Sample(id=row["id"], question=Question(text=row["question"]), tags={"kind": row["kind"]})
+
+
+def hash_of(text: str) -> int:
+    return sum((index + 1) * ord(letter) for index, letter in enumerate(text))
+
+
+class EchoSettings(Settings):
+    """`seconds`: how long an answer takes. `ask`: whether the model is asked. `words`: repetitions."""
+
+    seconds: float = 0.0
+    ask: bool = False
+    words: int = 1
+
+
+class EchoAgent:
+    """Repeats the question; does what words in it say: fail, reject, hang, break, stop_itself."""
+
+    Settings = EchoSettings
+
+    def __init__(self, settings: EchoSettings) -> None:
+        self._settings = settings
+
+    async def research(self, question: Question, session: Session) -> Report:
+        text = question.text
+        await asyncio.sleep(self._settings.seconds)
+        if "hang" in text:
+            await asyncio.sleep(3600)
+        if "fail" in text:
+            raise AgentError("this question fails")
+        if "break" in text:
+            raise KeyError("a bug")
+        if "stop_itself" in text:
+            raise asyncio.CancelledError
+        if "reject" in text:
+            return Report(text="rejected", raw_text="rejected", route="rejected", outcome="rejected")
+        session.sources.add(Source(url=f"https://example.org/{session.key.sample_id}", title="A page"), (0, 0))
+        answer = text if not self._settings.ask else await self._asked(text, session)
+        report = " ".join([answer] * self._settings.words) + f" ({session.seed() % 1000})"
+        return Report(text=report, raw_text=report + "!", route="echo", extras={"words": self._settings.words})
+
+    async def _asked(self, text: str, session: Session) -> str:
+        reply = await session.models.complete("echo.writer", [Message(role="user", content=text)])
+        return reply.text
+
+
+class LettersSettings(Settings):
+    """`ask`: whether the judge asks the model before it counts. `minimum`: letters a report needs."""
+
+    ask: bool = False
+    minimum: int = 0
+
+
+class Letters:
+    """`letters.count` (mean), `letters.vowels` (ratio), `letters.sources` for reports that have some."""
+
+    Settings = LettersSettings
+    name = "letters"
+    version = "1"
+    metrics = (
+        Metric(name="letters.count"),
+        Metric(name="letters.vowels", estimator="ratio", worst=None),
+        Metric(name="letters.pages", worst=None),
+    )
+    roles = ("judge.letters",)
+    prompt_hash = None
+
+    def __init__(self, settings: LettersSettings) -> None:
+        self._settings = settings
+
+    def check(self, samples: Sequence[Sample]) -> None:
+        if any(not sample.question.text for sample in samples):
+            raise DatasetError("a sample without a question")
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        if self._settings.ask:
+            await session.models.complete("judge.letters", [Message(role="user", content=report.text)])
+        if "unjudgeable" in report.text:
+            raise JudgeError("this report cannot be judged")
+        vowels = sum(letter in "aeiou" for letter in report.text)
+        pages = len(session.sources.all())
+        return [
+            Score(metric="letters.count", value=len(report.text), detail={"first": report.text[:1]}),
+            Score(metric="letters.vowels", numerator=vowels, denominator=len(report.text)),
+            Score(metric="letters.pages", value=pages) if pages else Score(metric="letters.pages", not_applicable="-"),
+        ]

@@ -1,0 +1,128 @@
+"""A real HTTP server on loopback, with pages that behave and pages that do not."""
+
+import asyncio
+import gzip
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from aiq.core.settings import LlmSettings, RetrySettings
+from aiq.llm.http import AsyncClient, open_client
+
+ARTICLE = """<!doctype html><html><head><title>Velmora Institute</title>
+<meta property="article:modified_time" content="2026-03-14"></head><body>
+<nav><a href="/">Home</a> <a href="/about">Imprint</a></nav>
+<article><h1>Velmora Institute</h1>
+<p>As of March 2026, the director of Velmora Institute is <a href="/ilan">Ilan Corvey</a>.</p>
+<p>The institute was founded in 1874 in Tessmark and has taught glass making, optics and river engineering since.</p>
+</article><footer>Cookies and terms</footer></body></html>"""
+
+
+async def article(request: Request) -> Response:
+    return Response(ARTICLE, media_type="text/html")
+
+
+async def echo_headers(request: Request) -> Response:
+    return Response(json.dumps(dict(request.headers)), media_type="application/json")
+
+
+async def typed(request: Request) -> Response:
+    """Any body with any Content-Type, both from the query; the body in hex."""
+    kind = request.query_params.get("type", "")
+    return Response(bytes.fromhex(request.query_params["hex"]), headers={"content-type": kind} if kind else {})
+
+
+async def status(request: Request) -> Response:
+    return Response("no", status_code=int(request.path_params["code"]))
+
+
+async def loop(request: Request) -> Response:
+    return RedirectResponse(f"/loop/{int(request.path_params['n']) + 1}")
+
+
+async def away(request: Request) -> Response:
+    return RedirectResponse(request.query_params["to"], status_code=302)
+
+
+async def bomb(request: Request) -> Response:
+    return Response(
+        gzip.compress(b"a" * 20_000_000), headers={"content-encoding": "gzip", "content-type": "text/plain"}
+    )
+
+
+async def endless(request: Request) -> Response:
+    async def pieces() -> AsyncIterator[bytes]:
+        while not await request.is_disconnected():
+            yield b"a" * 65536
+
+    return StreamingResponse(pieces(), media_type="text/plain")
+
+
+async def slow(request: Request) -> Response:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"a"
+            await asyncio.sleep(0.1)
+
+    return StreamingResponse(pieces(), media_type="text/plain")
+
+
+APP = Starlette(
+    routes=[
+        Route("/article", article),
+        Route("/headers", echo_headers),
+        Route("/typed", typed),
+        Route("/status/{code:int}", status),
+        Route("/loop/{n:int}", loop),
+        Route("/away", away),
+        Route("/bomb", bomb),
+        Route("/endless", endless),
+        Route("/slow", slow),
+    ]
+)
+
+
+Serve = Callable[[Starlette], AbstractContextManager[int]]
+
+
+@contextmanager
+def serving(app: Starlette) -> Iterator[int]:
+    """A server in a thread, for as long as the context stands; gives its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(timeout=10)
+        listener.close()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Serve:
+    return serving
+
+
+@pytest.fixture(scope="session")
+def pages_port() -> Iterator[int]:
+    with serving(APP) as port:
+        yield port
+
+
+@pytest.fixture
+async def run_client() -> AsyncIterator[AsyncClient]:
+    """The run's client with no offline stack and no retries."""
+    settings = LlmSettings(base_url="http://127.0.0.1:1/v1", model="m", retry=RetrySettings(attempts=1))
+    async with open_client(settings, offline_port=None) as client:
+        yield client

@@ -1,0 +1,179 @@
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aiq.core.errors import DatasetError, UserError
+from aiq.tools.corpus import Corpus, CorpusPage
+
+ROWS = [
+    {
+        "url": "https://a.example/tessmark",
+        "title": "Tessmark",
+        "text": "Tessmark is a city on the river Orl.\n\nMayor.",
+    },
+    {
+        "url": "https://a.example/halden",
+        "title": "Halden Works",
+        "text": "Halden Works makes engines. Its headquarters are in Tessmark.",
+        "published": "2026-03-14",
+        "html_extra": "<p>ignored</p>",
+    },
+    {
+        "url": "https://a.example/weier",
+        "title": "维尔莫拉研究所",
+        "text": "维尔莫拉研究所成立于一八七四年，位于特斯马克。",
+    },
+    {"url": "https://a.example/tokyo", "title": "東京", "text": "東京タワーの高さは三百三十三メートルです。"},
+    {"url": "https://a.example/seoul", "title": "서울", "text": "서울은 대한민국의 수도이다."},
+]
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    return Corpus.load(write(tmp_path / "pages.jsonl", ROWS))
+
+
+@pytest.mark.parametrize(
+    ("query", "url"),
+    [
+        ("Who is the mayor of Tessmark?", "https://a.example/tessmark"),
+        ("engine makers' headquarters", "https://a.example/halden"),
+        ("维尔莫拉研究所是哪一年成立的？", "https://a.example/weier"),
+        ("東京タワーの高さ", "https://a.example/tokyo"),
+        ("대한민국의 수도는 어디입니까?", "https://a.example/seoul"),
+    ],
+)
+def test_finds_the_page_in_its_language(corpus: Corpus, query: str, url: str) -> None:
+    hits = corpus.search(query, 3)
+    assert hits[0].url == url
+    assert all(hit.score > 0 for hit in hits)
+
+
+def test_hits_carry_title_text_and_date(corpus: Corpus) -> None:
+    hit = corpus.search("Halden engines", 1)[0]
+    assert (hit.title, hit.published, hit.text) == ("Halden Works", "2026-03-14", ROWS[1]["text"])
+
+
+@pytest.mark.parametrize("query", ["xyzzy", "", "?!", "楚辞"])
+def test_unknown_words_find_nothing(corpus: Corpus, query: str) -> None:
+    assert corpus.search(query, 5) == []
+
+
+def test_pages_without_a_word_of_the_query_are_no_hits(corpus: Corpus) -> None:
+    assert [hit.url for hit in corpus.search("Orl", 5)] == ["https://a.example/tessmark"]
+
+
+def test_equal_scores_come_in_document_order(tmp_path: Path) -> None:
+    rows = [{"url": f"https://a.example/{n}", "title": "Same", "text": "the same words here"} for n in (9, 3, 7, 1, 5)]
+    corpus = Corpus.load(write(tmp_path / "p.jsonl", rows))
+    for k in (1, 3, 5):
+        assert [hit.url[-1] for hit in corpus.search("same words", k)] == list("93715")[:k]
+
+
+def test_a_long_page_shows_its_best_passages_in_page_order(tmp_path: Path) -> None:
+    filler = ["Nothing of interest happened in the year after that, as the chronicle says.\n" * 10] * 30
+    filler[20] = "The glass bridge of Orlune was opened by Ilan Corvey. " + "x" * 700
+    filler[5] = "A bridge was planned early on. " + "x" * 700
+    row = {"url": "https://a.example/orlune", "title": "Orlune", "text": "\n\n".join(filler)}
+    hit = Corpus.load(write(tmp_path / "p.jsonl", [row])).search("who opened the glass bridge", 1, max_chars=2000)[0]
+    assert "Ilan Corvey" in hit.text
+    assert hit.text.index("planned early") < hit.text.index("[...]") < hit.text.index("Ilan Corvey")
+    assert len(hit.text) <= 2000
+
+
+def test_max_chars_cuts_even_the_best_passage(corpus: Corpus) -> None:
+    assert corpus.search("Halden engines", 1, max_chars=12)[0].text == "Halden Works"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://A.example/halden",
+        "http://a.example/halden/",
+        "https://a.example/halden#history",
+        " https://a.example/h%61lden ",
+    ],
+)
+def test_a_page_is_found_by_other_spellings_of_its_url(corpus: Corpus, url: str) -> None:
+    page = corpus.page(url)
+    assert page is not None
+    assert page.title == "Halden Works"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/Halden", "https://b.example/halden", "https://a.example/halden?x=1", ""]
+)
+def test_another_url_is_another_page(corpus: Corpus, url: str) -> None:
+    assert corpus.page(url) is None
+
+
+def test_of_rows_with_one_url_the_longest_text_stands_at_the_first_place() -> None:
+    pages = [
+        CorpusPage(url="https://a.example/x", title="X", text="short"),
+        CorpusPage(url="https://a.example/y", title="Y", text="other"),
+        CorpusPage(url="https://a.example/x/", title="X", text="a longer text"),
+    ]
+    assert [page.text for page in Corpus(pages).pages] == ["a longer text", "other"]
+
+
+def test_gzip_and_folders_read_the_same(tmp_path: Path, corpus: Corpus) -> None:
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    (folder / "pages.jsonl.gz").write_bytes(gzip.compress((tmp_path / "pages.jsonl").read_bytes()))
+    assert Corpus.load(folder).pages == Corpus.load(tmp_path).pages == corpus.pages
+
+
+def test_an_empty_corpus_finds_nothing(tmp_path: Path) -> None:
+    assert Corpus.load(write(tmp_path / "p.jsonl", [])).search("anything", 3) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{not json", "not JSON"),
+        (b"[1]", "each line must be"),
+        (b'{"url": "u", "title": "t"}', "text: must be set"),
+        (b'{"url": "u", "title": 3, "text": "x"}', "title=3"),
+        (b'{"url": " ", "title": "t", "text": "x"}', "url is empty"),
+        (b'{"url": "u", "title": "\xff", "text": "x"}', "not JSON in UTF-8"),
+    ],
+)
+def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes, said: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(json.dumps(ROWS[0]).encode() + b"\n\n" + line + b"\n")
+    with pytest.raises(DatasetError) as caught:
+        Corpus.load(path)
+    message = str(caught.value)
+    assert f"{path}, row 3" in message
+    assert said in message
+    assert "\n" not in message
+
+
+def test_a_torn_gzip_file_is_a_dataset_error(tmp_path: Path) -> None:
+    path = tmp_path / "torn.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(ROWS[0]).encode() * 99)[:-20])
+    with pytest.raises(DatasetError, match="damaged"):
+        Corpus.load(path)
+
+
+def test_an_absent_file_or_empty_folder_is_a_user_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no such corpus file"):
+        Corpus.load(tmp_path / "absent.jsonl")
+    with pytest.raises(UserError, match=r"holds no pages\.jsonl"):
+        Corpus.load(tmp_path)
+
+
+def test_loading_and_searching_print_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", ROWS)
+    code = f"from aiq.tools.corpus import Corpus; Corpus.load({str(path)!r}).search('Tessmark', 3)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -1,0 +1,138 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.sources import Page
+from aiq.tools.download import Download
+from aiq.tools.extract import decoded, page_of
+
+URL = "https://a.example/x"
+
+
+async def read(body: bytes, content_type: str) -> Page:
+    return await page_of(URL, Download(final_url=URL, content_type=content_type, body=body))
+
+
+SHORT = (
+    "<html><head><title>Orlune</title><meta name='date' content='2031-05-02'></head><body>"
+    "<header><a href='/'>Atlas</a></header><main><h1>Orlune</h1>"
+    "<p>The mayor of Orlune is <a href='/m'>Mira Tal</a>.</p></main><footer>Imprint</footer></body></html>"
+)
+
+
+async def test_main_text_without_the_frame_of_the_page() -> None:
+    page = await read(SHORT.encode(), "text/html; charset=utf-8")
+    assert page.title == "Orlune"
+    assert "The mayor of Orlune is Mira Tal." in page.text
+    assert "Imprint" not in page.text
+    assert "Atlas" not in page.text
+
+
+async def test_links_are_text_and_dates_are_those_the_page_declares() -> None:
+    page = await read(SHORT.encode(), "text/html")
+    assert "/m" not in page.text
+    assert page.published == "2031-05-02"  # whatever day it is here
+
+
+async def test_extraction_is_the_same_every_time() -> None:
+    assert await read(SHORT.encode(), "text/html") == await read(SHORT.encode(), "text/html")
+
+
+async def test_chinese_pages() -> None:
+    body = "".join(f"<p>特斯马克位于奥尔河畔，第{n}任市长是伊兰·科维。</p>" for n in range(20))
+    html = f"<html><head><meta charset='gb2312'><title>特斯马克</title></head><body><article>{body}</article></body></html>"
+    page = await read(html.encode("gb18030"), "text/html")
+    assert page.title == "特斯马克"
+    assert "第7任市长是伊兰·科维。" in page.text
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ("grün".encode(), "text/plain; charset=iso-8859-1", "grün"),  # declared wrongly
+        ("grün".encode("latin-1"), "text/plain; charset=utf-8", "grün"),  # declared wrongly the other way
+        ("“€”".encode("cp1252"), "text/plain; charset=iso-8859-1", "“€”"),
+        ("維爾莫拉".encode("big5"), "text/plain; charset=big5", "維爾莫拉"),
+        ("東京タワー".encode("shift_jis"), "text/html; charset=Shift_JIS", "東京タワー"),
+        ("東京タワー".encode("iso2022_jp"), "text/plain; charset=iso-2022-jp", "東京タワー"),
+        ("서울".encode("euc-kr"), 'text/plain; charset="euc-kr"', "서울"),
+        ("Orlune é".encode("utf-16"), "text/plain", "Orlune é"),
+        ("\ufeffOrlune".encode(), "text/plain", "Orlune"),
+        ("<meta charset=koi8-r>Москва".encode("koi8-r"), "text/html", "<meta charset=koi8-r>Москва"),
+        (b"abc", "text/plain; charset=no-such-charset", "abc"),
+    ],
+)
+def test_character_sets(body: bytes, content_type: str, text: str) -> None:
+    assert decoded(body, content_type) == text
+
+
+@given(
+    st.binary(max_size=200),
+    st.sampled_from(["", "text/html; charset=utf-8", "text/plain; charset=hex", "; charset=idna"]),
+)
+def test_any_bytes_are_read_as_something(body: bytes, content_type: str) -> None:
+    assert isinstance(decoded(body, content_type), str)
+
+
+@given(st.text())
+def test_utf8_is_read_as_it_was_written(text: str) -> None:
+    if "\x1b" not in text and not text.startswith("\ufeff"):
+        assert decoded(text.encode(), "text/html; charset=iso-8859-1") == text
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["text/plain", "text/markdown", "text/csv", "application/json", "application/ld+json", "text/xml", ""],
+)
+async def test_texts_that_are_no_html_are_taken_as_they_are(content_type: str) -> None:
+    page = await read(b' {"mayor": "Mira Tal"}\n', content_type)
+    assert (page.title, page.text) == ("", '{"mayor": "Mira Tal"}')
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "said"),
+    [
+        (b"%PDF-1.7 ...", "application/pdf", "PDF, which is not supported"),
+        (b"%PDF-1.7 ...", "text/html", "PDF, which is not supported"),
+        (b"\x89PNG\0\0", "image/png", "it is image/png, not text"),
+        (b"\x7fELF\0", "", "it is binary data"),
+        (b"<html><body></body></html>", "text/html", "no readable text"),
+        (b"", "text/html", "no readable text"),
+    ],
+)
+async def test_what_is_no_text_is_malformed(body: bytes, content_type: str, said: str) -> None:
+    with pytest.raises(ToolError, match=said) as caught:
+        await read(body, content_type)
+    assert caught.value.kind is ToolErrorKind.MALFORMED
+
+
+HOSTILE = [
+    b"<div>" * 50_000 + b"text",
+    b"<html><body>" + b"<p>x" * 50_000,
+    b"<!doctype html><html><body><p>a\0b\x08 &#0; &#x110000; words that stay</p></body></html>",
+    b"<html xmlns:a='x'><a:b><![CDATA[<script>]]></a:b></html>",
+    b"<?xml version='1.0' encoding='utf-16'?><html><body><p>words</p></body></html>",
+    b"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]><html><body>&b;</body></html>",
+]
+
+
+@pytest.mark.parametrize("body", HOSTILE)
+async def test_hostile_html_gives_a_page_or_a_typed_error(body: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        assert (await read(body, "text/html")).text
+    except ToolError as error:
+        assert error.kind is ToolErrorKind.MALFORMED
+    assert capfd.readouterr().err == ""
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<p>", "</p>", "<table>", "<tr><td>", "<script>", "<", "words ", "维", "<!--", "&amp;", '"'])
+    )
+)
+async def test_any_tag_soup_gives_a_page_or_a_typed_error(pieces: list[str]) -> None:
+    try:
+        await read(("<html><body>" + "".join(pieces)).encode(), "text/html")
+    except ToolError as error:
+        assert error.kind is ToolErrorKind.MALFORMED

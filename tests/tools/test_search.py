@@ -1,0 +1,69 @@
+import pytest
+from pydantic import ValidationError
+
+from aiq.core.settings import SearchSettings
+from aiq.llm.http import AsyncClient
+from aiq.tools.search import NOTHING, SearchArguments, SearchHit, WebSearch, shortened
+
+
+class Recording:
+    """A provider in the provider's own protocol: answers with what it was made with, keeps what it was asked."""
+
+    def __init__(self, settings: SearchSettings, client: AsyncClient | None = None, *hits: SearchHit) -> None:
+        self.hits = list(hits)
+        self.asked: list[tuple[str, int]] = []
+
+    async def search(self, query: str, max_results: int) -> list[SearchHit]:
+        self.asked.append((query, max_results))
+        return self.hits
+
+
+SETTINGS = SearchSettings(provider="corpus", max_results=2, max_content_length=10)
+HITS = (
+    SearchHit(url="https://a.example/1", title="One", text="0123456789abc", published="Sat, 14 Mar 2026 08:00:00 GMT"),
+    SearchHit(url='https://a.example/2?q="x y"', title="Two\nlines", text="short"),
+    SearchHit(url="https://a.example/3", title="Three", text="too many"),
+)
+
+
+async def test_results_are_blocks_and_each_is_a_source() -> None:
+    provider = Recording(SETTINGS, None, *HITS)
+    result = await WebSearch(provider, SETTINGS).run(SearchArguments(query="  mayor of Tessmark "))
+    assert provider.asked == [("mayor of Tessmark", 2)]
+    assert result.content == (
+        '<Document href="https://a.example/1">\n<title>\nOne\n</title>\n<published>2026-03-14</published>\n'
+        "0123456789\n</Document>\n\n---\n\n"
+        '<Document href="https://a.example/2?q=%22x%20y%22">\n<title>\nTwo lines\n</title>\nshort\n</Document>'
+    )
+    first, second = result.sources
+    assert (first.url, first.title, first.text, first.published) == (
+        "https://a.example/1",
+        "One",
+        "0123456789",
+        "2026-03-14",
+    )
+    assert second.url == "https://a.example/2?q=%22x%20y%22"
+
+
+async def test_nothing_found_is_said_and_is_no_source() -> None:
+    result = await WebSearch(Recording(SETTINGS), SETTINGS).run(SearchArguments(query="x"))
+    assert result.content == NOTHING == "Search returned no results"
+    assert result.sources == ()
+
+
+async def test_without_a_limit_the_text_is_whole() -> None:
+    settings = SearchSettings(provider="corpus", max_content_length=None)
+    result = await WebSearch(Recording(settings, None, HITS[0]), settings).run(SearchArguments(query="x"))
+    assert "0123456789abc" in result.content
+
+
+async def test_a_long_query_is_cut_to_397_characters_and_dots() -> None:
+    provider = Recording(SETTINGS)
+    await WebSearch(provider, SETTINGS).run(SearchArguments(query="q" * 401))
+    assert provider.asked[0][0] == "q" * 397 + "..."
+    assert shortened("q" * 400) == "q" * 400
+
+
+def test_a_blank_query_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        SearchArguments(query="  \n")

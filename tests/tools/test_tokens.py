@@ -1,0 +1,51 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.tools.tokens import tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The mayors' boxes, Velmora’s cities", ["the", "mayor", "box", "velmora", "city"]),
+        ("O'Brien isn't glass; the bus, status, class", ["obrien", "isnt", "glass", "the", "bus", "status", "class"]),
+        ("São Paulo, Zürich, Ελλάδα, Москва", ["sao", "paulo", "zurich", "ελλαδα", "москва"]),
+        ("Ｆｕｌｌ２０２６ width", ["full2026", "width"]),
+        ("中华人民共和国", ["中华", "华人", "人民", "民共", "共和", "和国"]),
+        ("2026年AI技术", ["2026", "年", "ai", "技术"]),
+        ("東京タワー", ["東京", "京タ", "タワ", "ワー"]),
+        ("서울은 한국의 수도", ["서울", "울은", "한국", "국의", "수도"]),
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
+        ("مُدَرِّس", ["مُدَرِّس"]),
+        ("— _ … !", []),
+        ("", []),
+    ],
+)
+def test_terms_of_each_script(text: str, expected: list[str]) -> None:
+    assert tokens(text) == [unicodedata.normalize("NFKC", term) for term in expected]
+
+
+@given(st.text())
+def test_any_text_gives_terms_without_space_or_case(text: str) -> None:
+    for term in tokens(text):
+        assert term
+        assert not any(c.isspace() for c in term)
+        assert term == term.lower()
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60), st.text(max_size=60))
+def test_a_text_holds_the_terms_of_its_parts(left: str, right: str) -> None:
+    assert tokens(f"{left}\n|\n{right}") == tokens(left) + tokens(right)
+
+
+@given(st.text(alphabet="日本語中文维摩拉", min_size=2))
+def test_every_pair_of_a_chinese_run_is_found(run: str) -> None:
+    assert tokens(run) == [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+@given(st.from_regex(r"[a-zA-Z']{1,20}", fullmatch=True))
+def test_upper_and_lower_case_are_one_term(word: str) -> None:
+    assert tokens(word.upper()) == tokens(word.lower())
