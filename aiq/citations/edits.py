@@ -4,6 +4,11 @@ from collections.abc import Iterable
 
 from aiq.core.base import Record
 
+_BRACKETS = ("()", "（）", "[]", "【】", "``", "<>", "“”")
+_EMPHASIS = ("**", "__", "*", "_")
+_FIRST_CJK = "\u2e80"
+_CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
+
 
 class Edit(Record):
     """Replace `start:end` of the text by `replacement`, because of `rule`."""
@@ -40,17 +45,31 @@ def removal(text: str, start: int, end: int, rule: str, *, until: int = 0) -> Ed
 
     `until` is where a run of neighbours that go as well ends: what stands there decides on the blank.
     """
-    before, after = _blanks_before(text, start), text[end : end + 1]
-    if after and text[before - 1 : before] + after in ("()", "（）", "[]", "【】"):
-        start, end = before - 1, end + 1
-        before = _blanks_before(text, start)
-    follows = text[max(until, end) : max(until, end) + 1]
+    while (wider := _wrapped(text, start, end)) is not None:
+        start, end = wider
+    before, until = _blanks_before(text, start), max(until, end)
+    while text[until : until + 1] in ("*", "_"):
+        until += 1
+    follows = text[until : until + 1]
     if before == 0 or text[before - 1] in "\r\n":
         while text[end : end + 1] in (" ", "\t"):
             end += 1
-    elif not (follows.isalnum() or follows in tuple("[(【（*_")):
+    elif not follows or follows in _CLOSING or follows.isspace() or follows >= _FIRST_CJK:
         start = before
     return Edit(start=start, end=end, replacement="", rule=rule)
+
+
+def _wrapped(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The stretch with the brackets or the emphasis that hold it and nothing else, if any do."""
+    before = _blanks_before(text, start)
+    if end < len(text) and text[max(0, before - 1) : before] + text[end] in _BRACKETS:
+        return before - 1, end + 1
+    for mark in _EMPHASIS:
+        first, last = start - len(mark), end + len(mark)
+        outside = text[max(0, first - 1) : max(0, first)] + text[last : last + 1]
+        if text.endswith(mark, 0, start) and text.startswith(mark, end) and not any(map(str.isalnum, outside)):
+            return first, last
+    return None
 
 
 def _blanks_before(text: str, start: int) -> int:

@@ -72,18 +72,23 @@ def entry_start(text: str, start: int, end: int, family: Family | None = None) -
 
 def is_heading(line: str) -> bool:
     """Whether a line says no more than `References`, in one of the table's languages, however marked up."""
+    return not _titles(line).isdisjoint(rules().headings)
+
+
+def is_weak_heading(line: str) -> bool:
+    """Whether a line says `Notes` or the like, under which references may stand."""
+    return not _titles(line).isdisjoint(rules().weak_headings)
+
+
+def _titles(line: str) -> set[str]:
+    """What a heading may mean: its words, without numbering, without what stands behind them."""
     if len(line) > 100:
-        return False
+        return set()
     words = unicodedata.normalize("NFKC", line).lower().strip("#*_>=~:-—–[]|. \t")
     while words and not words[0].isalnum():
         words = words[1:]
-    words = words.strip()
-    titles = rules().headings
-    return any(
-        form in titles
-        for text in (words, _NUMBERING.sub("", words, count=1).strip("*_ "))
-        for form in (text, _TAIL.sub("", text).strip("*_: "))
-    )
+    titles = {words.strip(), _NUMBERING.sub("", words, count=1).strip("*_ ")}
+    return titles | {_TAIL.sub("", title).strip("*_: ") for title in titles}
 
 
 def has_target(text: str) -> bool:

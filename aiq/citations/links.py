@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aiq.citations.markdown import Markdown, Span, SpanKind, masked
+from aiq.citations.inline import Span, SpanKind
+from aiq.citations.markdown import Markdown, masked
 
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
 """Full-width punctuation, which ends a bare URL although it may stand in one."""
 _BARE = re.compile(
-    r"(?<![\w@/.-])"
-    r"(?:[a-z][a-z0-9+.-]{1,30}://|www\.(?=[\w-]+\.)|(?:java|vb|live)script:(?=\S)|data:(?=[\w.+-]+/[\w.+-]+[;,])|file:/)"
+    r"(?<![A-Za-z0-9])"
+    r"(?:(?:(?:chrome|moz)-)?[a-z][a-z0-9+]{1,20}://|(?<![./@-])www\.(?=[\w-]+\.)|view-source:(?=\S)"
+    r"|(?:java|vb|live)script:(?=\S)|data:(?=[\w.+-]+/[\w.+-]+[;,])|file:/)"
     rf"[^\s\x00<>\"`{_STOPS}]+[^\s\x00<>\"`]{{0,300}}",
     re.IGNORECASE,
 )

@@ -21,6 +21,11 @@ _RANGE = re.compile(rf"\^?(\d+)(?:{_DASH}\^?(\d+))?")
 _INTERVAL = re.compile(r"(?:∈|\b(?:range|interval|between|domain)(?: of)?|区间|範圍|范围|区間) ?$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9_.]+$")
 _LARGEST = 999
+_WIDEST = 100
+_PLAIN = re.compile(r"(?:[^\W\d_][*\"”’)\]]*|[)\]%])[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|$)")
+_ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
+_ENOUGH = 5
+"""Bare numbers behind sentences are citations only as a habit: this many at least, and hardly any other marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class Mark:
     """An inline mark `start:end` that cites `numbers`; its items stand at `items`, `form` says how it is written.
 
     Forms: `bracket`, `group` (`[1, 3]`), `range` (`[1-3]`), `footnote` (`[^1]`), `lenticular`
-    (`【1†L2】`), `superscript`, `link` (`[1](url)`, with the URL at `url`).
+    (`【1†L2】`), `superscript`, `link` (`[1](url)`, with the URL at `url`), `plain` (`So it is.1`).
     """
 
     start: int
@@ -52,6 +57,9 @@ def find_marks(markdown: Markdown, body: Collection[tuple[int, int]], listed: fr
                 found.append(links.linked(_mark(prose, match, numbers)))
                 last = match.end()
         found += _superscripts(markdown.text, prose, (start, end), listed)
+    plain = [mark for stretch in body for mark in _plain(prose, stretch, listed)]
+    if len(plain) >= max(_ENOUGH, 4 * len(found)):
+        found += plain
     return tuple(sorted(found, key=lambda mark: mark.start))
 
 
@@ -59,7 +67,7 @@ def _numbers(items: str) -> tuple[int, ...]:
     """The numbers that are cited, ranges expanded; empty where a range is none."""
     numbers: list[int] = []
     for first, last in _RANGE.findall(items):
-        if last and not int(first) < int(last) <= _LARGEST:
+        if last and not int(first) < int(last) <= min(_LARGEST, int(first) + _WIDEST):
             return ()
         numbers += range(int(first), int(last or first) + 1)
     return tuple(dict.fromkeys(numbers))
@@ -78,7 +86,7 @@ def _is_citation(
     if before.endswith("]") and not behind_mark:
         return all(known)
     word = _WORD.search(before)
-    if word is None or match["open"] not in ("[", "\\["):
+    if word is None or match["open"] not in ("[", "\\[") or "^" in match["items"]:
         return True
     if "_" in word[0] or word[0] in rules().code_words or (len(word[0]) == 1 and word[0].islower()):
         return False
@@ -108,6 +116,15 @@ def _superscripts(text: str, prose: str, stretch: tuple[int, int], listed: froze
         numbers = _numbers(match["items"])
         if numbers and listed.issuperset(numbers) and "\x00" not in prose[slice(*match.span("items"))]:
             yield Mark(*match.span(), numbers, match.span("items"), "superscript")
+
+
+def _plain(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+    """`So it is.1`, where the list has the number: how reports look whose superscripts were lost."""
+    for match in _PLAIN.finditer(prose, *stretch):
+        numbers = _numbers(match["items"])
+        start, end = match.span("items")
+        if listed.issuperset(numbers) and not _ABBREVIATION.search(prose[max(0, start - 6) : start]):
+            yield Mark(start, end, numbers, (start, end), "plain")
 
 
 class _NumberLinks:

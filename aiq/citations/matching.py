@@ -95,7 +95,7 @@ class SourceIndex:
 
     def match_document(self, entry: str) -> Match | None:
         """The document an entry names; its own page where a source has it, else the first of the document."""
-        for key in named_documents(entry):
+        for key in named_documents(entry) if self._documents else ():
             known = self._documents.get(key.name)
             if known:
                 number = next((n for other, n in known if _same_page(key, other)), known[0][1])

@@ -19,6 +19,7 @@ from aiq.citations.entry_lines import (
     is_label,
     is_rule,
     is_url_rest,
+    is_weak_heading,
 )
 from aiq.citations.markdown import Markdown
 
@@ -52,16 +53,17 @@ class ReferenceList:
 
 
 def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
-    """Every list under a heading and every run of footnotes; without any, the bracketed list that ends the report.
+    """Every list under a heading and every run of footnotes; without any, a list in one line or without heading.
 
-    A list that names nothing to look up (a bibliography in prose) counts only where no other does.
+    A list that names nothing to look up (a bibliography in prose) counts only where no other does,
+    a list without numbers only where none has them.
     """
     reader = _ListReader(markdown)
     lists = list(reader.headed())
     lists += reader.footnotes([(found.start, found.end) for found in lists])
-    lists = sorted(lists, key=lambda found: found.start) or list(reader.headless())
-    pointing = [found for found in lists if has_target(markdown.text[found.start : found.end])]
-    return tuple(pointing or lists)
+    lists = sorted(lists, key=lambda found: found.start) or list(reader.in_one_line()) or list(reader.headless())
+    lists = [found for found in lists if has_target(markdown.text[found.start : found.end])] or lists
+    return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
 
 class _ListReader:
@@ -78,7 +80,7 @@ class _ListReader:
         while number < len(self.lines):
             last, entries = self._list_at(number)
             if entries:
-                yield ReferenceList(self.lines[number][0], entries[-1].end, _numbered(entries))
+                yield ReferenceList(self.lines[number][0], entries[-1].end, tuple(entries))
             number = max(last, number) + 1
 
     def headless(self) -> Iterator[ReferenceList]:
@@ -126,25 +128,27 @@ class _ListReader:
 
     def _list_at(self, heading: int) -> tuple[int, list[ListedEntry]]:
         """The list that a heading in this line opens, and its last line; no entries where it opens none."""
-        nothing: list[ListedEntry] = []
-        if heading in self.fenced:
-            return heading, nothing
-        if not is_heading(self._line(heading)):
-            return heading, self._beside_heading(heading)
-        first = self._first_entry_line(heading)
+        line = self._line(heading)
+        weak = is_weak_heading(line)
+        first = self._first_entry_line(heading) if heading not in self.fenced and (weak or is_heading(line)) else None
         start = self._entry(first) if first is not None else None
         if first is None or start is None or (start.family == "bullet" and not self._target_near(first)):
-            return heading, nothing
-        return self._entries(first, start.family, self.levels.get(heading, 0))
+            return heading, []
+        last, entries = self._entries(first, start.family, self.levels.get(heading, 0))
+        if weak and not any(has_target(self.text[entry.start : entry.end]) for entry in entries):
+            return heading, []
+        return last, _numbered(entries, start.family)
 
-    def _beside_heading(self, number: int) -> list[ListedEntry]:
+    def in_one_line(self) -> Iterator[ReferenceList]:
         """`Sources: [1] Title - URL` in one line."""
-        line, offset = self._line(number)[:100], self.lines[number][0]
-        colon = max(line[:40].find(":"), line[:40].find("："))
-        if colon < 0 or not is_heading(line[:colon]):
-            return []
-        start = entry_start(self.text, offset + colon + 1, self.lines[number][1], "bracket")
-        return self._split(start, self.lines[number]) if start and has_target(self._line(number)) else []
+        for number, (first, end) in enumerate(self.lines):
+            colon = next((at for at in range(first, min(first + 40, end)) if self.text[at] in ":："), None)
+            if colon is None or number in self.fenced or not is_heading(self.text[first:colon]):
+                continue
+            start = entry_start(self.text, colon + 1, end, "bracket")
+            if start is not None and has_target(self._line(number)):
+                entries = self._split(start, (colon + 1, end))
+                yield ReferenceList(first, end, tuple(entries))
 
     def _first_entry_line(self, heading: int) -> int | None:
         """The next line with text; a setext underline and a table's head are no entries."""
@@ -242,9 +246,9 @@ class _ListReader:
         return start.number_span is None or start.number > before.number
 
 
-def _numbered(entries: list[ListedEntry]) -> tuple[ListedEntry, ...]:
+def _numbered(entries: list[ListedEntry], family: Family) -> list[ListedEntry]:
     """Bullets, and Markdown lists that say `1.` throughout, count by position."""
-    same = len(entries) > 1 and len({entry.number for entry in entries}) == 1
-    if entries[0].number_span is not None and not same:
-        return tuple(entries)
-    return tuple(replace(entry, number=n, number_span=None) for n, entry in enumerate(entries, 1))
+    same = family == "ordered" and len(entries) > 1 and len({entry.number for entry in entries}) == 1
+    if family != "bullet" and not same:
+        return entries
+    return [replace(entry, number=n, number_span=None) for n, entry in enumerate(entries, 1)]

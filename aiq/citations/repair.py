@@ -23,7 +23,7 @@ _COMMA = re.compile(r"[ ]*[,，、;；][ ]*")
 def new_numbers(audit: ReportAudit) -> dict[int, int]:
     """Position of an entry -> its number in the verified report; a repetition has the number of the first."""
     valid = [p for p, finding in enumerate(audit.entries) if finding.outcome == "valid"]
-    valid.sort(key=lambda p: (audit.entries[p].entry.number, p))
+    valid.sort(key=lambda p: (audit.entries[p].entry.section, audit.entries[p].entry.number, p))
     numbers = {position: number for number, position in enumerate(valid, 1)}
     for position, finding in enumerate(audit.entries):
         if finding.duplicate_of is not None:

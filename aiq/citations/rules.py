@@ -18,6 +18,7 @@ class Rules(Record):
     code_hosts: frozenset[str]
     api_labels: frozenset[str]
     headings: frozenset[str]
+    weak_headings: frozenset[str]
     code_words: frozenset[str]
 
 

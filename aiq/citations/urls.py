@@ -8,7 +8,7 @@ import ipaddress
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import unquote, urlsplit
 
 from aiq.citations.rules import rules, under
@@ -52,6 +52,7 @@ class ParsedUrl:
         return self.site, self.segments, self.query, self.route
 
 
+@lru_cache(maxsize=8192)
 def parse_url(text: str) -> ParsedUrl | None:
     """The URL in canonical parts, or None where it is not a well-formed http or https address."""
     raw = text.strip()
@@ -81,6 +82,7 @@ def parse_url(text: str) -> ParsedUrl | None:
     )
 
 
+@lru_cache(maxsize=8192)
 def canonical_host(host: str) -> str | None:
     """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None where malformed."""
     host = host.strip("[]")
@@ -133,6 +135,8 @@ def _is_tracker(name: str, host: str, segments: Segments) -> bool:
 
 def _decode(text: str) -> str:
     """Percent-decoded; bytes that are no UTF-8 stay distinct from each other."""
+    if "%" not in text and text.isascii():
+        return text
     return unicodedata.normalize("NFC", unquote(text, errors="surrogateescape"))
 
 

@@ -19,7 +19,7 @@ GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it)
 
   curl http://{host}:{port}/v1/chat/completions -H 'authorization: Bearer {key}' \\
     -H 'content-type: application/json' \\
-    -d '{{"model": "offline", "messages": [{{"role": "user", "content": "Hello"}}]}}'
+    -d '{{"model": "offline-1", "messages": [{{"role": "user", "content": "Hello"}}]}}'
 """
 
 

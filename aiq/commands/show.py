@@ -13,7 +13,8 @@ from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.find import find_run
 from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import read_rows
+from aiq.experiment.journal import read_rows, whole_lines
+from aiq.experiment.order import natural
 from aiq.experiment.records import SampleRow, ScoreRow
 
 
@@ -44,10 +45,10 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
     """The last attempt at the key. Raises UserError that says what there is instead."""
     found: SampleRow | None = None
     epochs: set[int] = set()
-    samples: dict[str, None] = {}
+    samples: set[str] = set()
     for path in sorted(folder.path.glob("samples*.jsonl")):
         for row in read_rows(path, SampleRow):
-            samples[row.sample_id] = None
+            samples.add(row.sample_id)
             if row.sample_id == key.sample_id:
                 epochs.add(row.epoch)
             if row.key == key:
@@ -56,8 +57,12 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         return found
     if epochs:
         raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path} (it has {sorted(epochs)})")
-    some = ", ".join(list(samples)[:8]) or "none yet"
-    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some}, ...")
+    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {_some(samples)}")
+
+
+def _some(samples: set[str]) -> str:
+    shown = sorted(samples, key=natural)
+    return ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
 
 
 def _scores(folder: RunFolder, row: SampleRow) -> list[ScoreRow]:
@@ -70,10 +75,5 @@ def _scores(folder: RunFolder, row: SampleRow) -> list[ScoreRow]:
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
-    """Events as plain JSON; a torn last line is left out."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    """Events as plain JSON."""
+    return (json.loads(line) for line in whole_lines(path))

@@ -1,6 +1,5 @@
 """FreshQA: the official sheet (CSV, plain or exported with rows above the header), JSON and JSONL, or the hub."""
 
-import json
 from collections.abc import Iterator
 
 from pydantic import JsonValue
@@ -11,7 +10,7 @@ from aiq.core.samples import Question, Sample
 from aiq.datasets.base import SourceSettings
 from aiq.datasets.files import Files
 from aiq.datasets.hub import hub_rows
-from aiq.datasets.rows import Row, read_rows
+from aiq.datasets.rows import Row, as_text, read_rows
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
@@ -64,10 +63,9 @@ def _false_premise(row: Row) -> str:
 
 def _answers(row: Row) -> tuple[str, ...]:
     """The columns `answer_0` to `answer_9`, or `expected_output` as object, list or text; each answer once."""
-    given = [row.values.get(f"answer_{index}") for index in range(10)]
-    if not any(value not in (None, "") for value in given):
-        given = _expected(row)
-    texts = (value.strip() if isinstance(value, str) else json.dumps(value) for value in given if value is not None)
+    texts = [row.text(f"answer_{index}") for index in range(10)]
+    if not any(texts):
+        texts = [as_text(value) for value in _expected(row)]
     return tuple(dict.fromkeys(text for text in texts if text))
 
 

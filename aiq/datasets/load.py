@@ -36,8 +36,10 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
 
 
 def _refuse_duplicates(samples: list[Sample], settings: DatasetSettings) -> None:
-    seen: set[str] = set()
-    for sample in samples:
-        if sample.id in seen:
-            raise DatasetError(f"{settings.path or settings.hub}: id {sample.id} stands there twice; ids must differ")
-        seen.add(sample.id)
+    seen: dict[str, int] = {}
+    for number, sample in enumerate(samples, start=1):
+        first = seen.setdefault(sample.id, number)
+        if first != number:
+            raise DatasetError(
+                f"{settings.path or settings.hub}: samples {first} and {number} have the same id {sample.id}"
+            )

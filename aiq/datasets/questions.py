@@ -4,7 +4,6 @@
 Every other column becomes a tag.
 """
 
-import json
 from collections.abc import Iterator
 
 from aiq.core.errors import DatasetError
@@ -13,7 +12,7 @@ from aiq.core.samples import Question, Sample
 from aiq.datasets.base import SourceSettings
 from aiq.datasets.files import Files
 from aiq.datasets.hub import hub_rows
-from aiq.datasets.rows import Row, read_rows
+from aiq.datasets.rows import Row, as_text, read_rows
 
 _OWN = frozenset({"id", "question", "answers", "reference", "language"})
 
@@ -54,5 +53,4 @@ class Questions:
 def _answers(row: Row) -> tuple[str, ...]:
     value = row.values.get("answers")
     items = value if isinstance(value, list) else row.text("answers").split(" | ")
-    texts = (item.strip() if isinstance(item, str) else json.dumps(item) for item in items)
-    return tuple(dict.fromkeys(text for text in texts if text))
+    return tuple(dict.fromkeys(text for item in items if (text := as_text(item))))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,19 @@ from pydantic import JsonValue
 
 from aiq.core.errors import DatasetError
 from aiq.datasets.files import Files
+
+
+def as_text(value: JsonValue) -> str:
+    """A cell as a sheet shows it: None and NaN are empty, truth values TRUE and FALSE, whole floats without `.0`."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +36,7 @@ class Row:
 
     def text(self, name: str) -> str:
         """The value as text without surrounding blanks; empty where there is none."""
-        value = self.values.get(name)
-        if value is None:
-            return ""
-        if isinstance(value, bool):
-            return "TRUE" if value else "FALSE"
-        return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return as_text(self.values.get(name))
 
     def required(self, name: str) -> str:
         """Like `text`; raises DatasetError where it is empty."""

@@ -49,17 +49,12 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
     """The composed config. Raises ConfigError, one line, for what Hydra refuses."""
-    from hydra import compose as hydra_compose
-    from hydra import initialize_config_dir
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    own, *others = config_folders()
-    searchpath = [f"hydra.searchpath=[{','.join(_quoted(f'file://{folder}') for folder in others)}]"] if others else []
     try:
-        with initialize_config_dir(str(own), version_base=None):
-            composed = hydra_compose("config", [*searchpath, *map(_opened, overrides)])
+        composed = _composed([_opened(text) for text in overrides])
         missing = sorted(OmegaConf.missing_keys(composed))
         if missing:
             raise ConfigError(_missing(missing))
@@ -67,6 +62,18 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, overrides)) from None
     return {str(key): value for key, value in config.items()}
+
+
+def _composed(overrides: Sequence[str]) -> Any:
+    """What Hydra makes of our folders and these overrides; raises its errors."""
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+
+    own, *others = config_folders()
+    places = ",".join(_quoted(f"file://{folder}") for folder in others)
+    searchpath = [f"hydra.searchpath=[{places}]"] if others else []
+    with initialize_config_dir(str(own), version_base=None):
+        return hydra_compose("config", [*searchpath, *overrides])
 
 
 def options(group: str) -> list[str]:
@@ -125,12 +132,9 @@ def _settings(overrides: Sequence[str]) -> list[str]:
         else:
             names.append(name)
 
-    from hydra import compose as hydra_compose
-    from hydra import initialize_config_dir
     from omegaconf import OmegaConf
 
-    with initialize_config_dir(str(config_folders()[0]), version_base=None):
-        collect(OmegaConf.to_container(hydra_compose("config", chosen), resolve=False), "")
+    collect(OmegaConf.to_container(_composed(chosen), resolve=False), "")
     return [*groups(), "resume", *names]
 
 

@@ -55,18 +55,26 @@ def cut_torn_line(path: Path) -> int:
     return size - end
 
 
-def read_rows(path: Path, row: type[RowT]) -> Iterator[RowT]:
-    """The rows of a journal in order; a torn last line is left out, an absent file is empty.
+def whole_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file; what follows the last line end is left out, an absent file is empty.
 
-    Raises UserError, with file and line, for a whole line that is no row.
+    Bytes, because a torn line may end within a character.
     """
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith("\n"):
-                return
-            try:
-                yield row.model_validate_json(line)
-            except ValidationError as error:
-                raise UserError(f"{path}, line {number}: {describe(error)}; remove the line to go on") from None
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line
+
+
+def read_rows(path: Path, row: type[RowT]) -> Iterator[RowT]:
+    """The rows of a journal in order.
+
+    Raises UserError, with file and line, for a whole line that is no row.
+    """
+    for number, line in enumerate(whole_lines(path), 1):
+        try:
+            yield row.model_validate_json(line)
+        except ValidationError as error:
+            raise UserError(f"{path}, line {number}: {describe(error)}; remove the line to go on") from None

@@ -45,5 +45,6 @@ def refuse(overrides: Sequence[str]) -> None:
 
 
 def _axes(job: Sequence[str], varying: Sequence[str]) -> dict[str, str]:
-    values = dict(text.split("=", 1) for text in job)
+    """What varies, with the values as they are meant: Hydra's sweeper gives them quoted for its grammar."""
+    values = {override.get_key_element(): str(override.value()) for override in parse(job)}
     return {name.lstrip("+"): values[name] for name in varying}

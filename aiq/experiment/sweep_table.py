@@ -6,10 +6,11 @@ from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from aiq.experiment.execute import Outcome
 from aiq.experiment.summary import SampleScores, mean_parts, ratio_parts, scores_by_sample
-from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
+from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number, show
 from aiq.experiment.tally import Scored
 from aiq.stats.paired import Difference, paired_means, paired_ratios
 
@@ -30,31 +31,33 @@ def print_sweep(ends: Sequence[JobEnd], console: Console | None = None) -> None:
     console = console or Console()
     outcomes = [end.outcome for end in ends if end.outcome is not None]
     metrics = list(dict.fromkeys(name for outcome in outcomes for name in outcome.summary.metrics))
-    table = Table(title="sweep", title_justify="left", box=None, pad_edge=False)
+    caption = "second line: difference from the first job, paired by sample; * its interval leaves out zero"
+    table = Table(
+        title="sweep", caption=caption, title_justify="left", caption_justify="left", box=None, pad_edge=False
+    )
     for axis in ends[0].axes:
         table.add_column(axis.rpartition(".")[2], justify="right")
     for metric in metrics:
-        table.add_column(metric, justify="right")
-        table.add_column("against the first", justify="right")
+        table.add_column(metric, justify="right", overflow="fold")
     for heading in ("cost", "status", "exit code"):
         table.add_column(heading, justify="right")
     for end in ends:
         table.add_row(*end.axes.values(), *_cells(end, metrics, outcomes))
-    console.print(table, soft_wrap=True)
+    show(table, console)
     if any(outcome.summary.offline for outcome in outcomes):
-        console.print(OFFLINE_NOTE, style="yellow")
+        show(Text(OFFLINE_NOTE, style="yellow"), console)
 
 
 def _cells(end: JobEnd, metrics: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
     outcome = end.outcome
     if outcome is None:
-        return [*[""] * (2 * len(metrics)), "", "not started", str(end.exit_code)]
+        return [*[""] * len(metrics), "", "not started", str(end.exit_code)]
     cells = []
     for name in metrics:
         found = outcome.summary.metrics.get(name)
-        cells.append(f"{number(found.mean)} ({interval(found)})" if found else "-")
         change = difference(outcomes[0], outcome, name) if outcome is not outcomes[0] else None
-        cells.append(_shown(change) if change else "")
+        value = f"{number(found.mean)} ({interval(found)})" if found else "-"
+        cells.append(f"{value}\n{_shown(change)}" if change else value)
     return [*cells, dollars(outcome.summary.cost_usd), outcome.summary.status, str(end.exit_code)]
 
 

@@ -1,6 +1,6 @@
 """The table at the end of a run, on the terminal."""
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -10,6 +10,8 @@ from aiq.experiment.records import Summary
 from aiq.stats.estimates import Estimate
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
+
+_WIDEST = 1000
 
 
 def print_summary(summary: Summary, folder: RunFolder, console: Console | None = None) -> None:
@@ -22,7 +24,14 @@ def print_summary(summary: Summary, folder: RunFolder, console: Console | None =
     if summary.offline:
         parts.append(Text(OFFLINE_NOTE, style="yellow"))
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
-    console.print(Group(*parts), soft_wrap=True)
+    show(Group(*parts), console)
+
+
+def show(content: RenderableType, console: Console) -> None:
+    """Print within a terminal's width; into a file or a pipe as wide as the content is."""
+    if not console.is_terminal:
+        console.width = _WIDEST
+    console.print(content)
 
 
 def _metrics(summary: Summary) -> Table:

@@ -1,124 +1,118 @@
-"""Taking citations out of a report by rules: the reference list, and the marks in the text.
+"""A report taken apart for judging: its prose with each citation reduced to a pin, and its reference lists.
 
-Judges of content must not be swayed by how much is cited; the official RACE lets a model do this.
-The text is only read here: the report itself is never changed.
+Judges of content must not be swayed by how much is cited, so they read the prose without pins (the
+official RACE lets a model take citations out); FACT reads which sentence carries which pin. What is
+a mark, a list or a URL is decided by `aiq.citations.parsing`; the report itself is never changed.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-_NAMES: Final = (
-    r"references?(?: list)?|reference materials?|(?:list of )?sources?(?: cited| used| list)?|works? cited|citations?|"
-    r"bibliography|endnotes|footnotes|参考文献|参考资料|参考来源|参考链接|引用来源|引用文献|引用|引文|来源|资料来源|"
-    r"数据来源|信息来源|參考文獻|參考資料|資料來源|引用的著作|引用的文獻|文献|注释"
+from aiq.citations.links import UrlUse
+from aiq.citations.marks import Mark
+from aiq.citations.parsing import ParsedReport, parse_report
+
+_PIN: Final = re.compile("\ue000(\\d+)\ue001")
+_PRIVATE: Final = str.maketrans("\ue000\ue001", "\ufffd\ufffd")
+_BRACKETED: Final = re.compile(
+    f"[ \t]?[(（][ \t]?(?:(?:source|sources|see|via|来源)[:： ]*)?((?:{_PIN.pattern}[,，; ]*)+)[)）]", re.IGNORECASE
 )
-_NUMBERING: Final = r"(?:(?:\d+|[ivx]+|[一二三四五六七八九十]+)\\?[.、)]\s*)?"
-_HEADING: Final = re.compile(
-    rf"(?P<marks>#{{1,6}}\s+)?(?:\*\*|__)?{_NUMBERING}(?:{_NAMES})\s?[:：]?(?:\*\*|__)?[:：]?(?:\s#+)?", re.IGNORECASE
-)
-_LONGEST_HEADING: Final = 60  # characters; longer lines are never read as one
-_ATX: Final = re.compile(r"(#{1,6})\s+\S")
-_ENTRY: Final = re.compile(r"(?:[-*+]\s+)?(?:\[\^?\d{1,4}\]|【\d{1,4}】|\d{1,4}\\?[.)、])")
-_BRACKETED: Final = re.compile(r"(?:[-*+]\s+)?\[\^?\d{1,4}\]")
-_RULE: Final = re.compile(r"(?:-{3,}|\*{3,}|_{3,})")
-
-_CODE: Final = re.compile(r"^(?P<mark>`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^(?P=mark)|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-_NUMBERS: Final = r"\^?\d{1,4}(?:\s*[,，;、–-]\s*\^?\d{1,4})*"
-_TARGET: Final = r"\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)"
-_MARKS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
-    (re.compile(pattern, re.IGNORECASE), kept)
-    for pattern, kept in (
-        (rf"[ \t]?\[\[{_NUMBERS}\]\](?:{_TARGET})?", ""),  # [[1]](url)
-        (rf"[ \t]?\[{_NUMBERS}\](?:{_TARGET})?", ""),  # [1]  [1, 3]  [1-3]  [^1]  [1](url)
-        (r"[ \t]?【\d{1,4}(?:[†:：][^】\n]{0,80})?】", ""),  # 【1†L3-L9】
-        (r"[ \t]?<sup>[\s\[\]\d,]+</sup>", ""),
-        (rf"!?\[([^\[\]\n]*)\]{_TARGET}", r"\1"),  # [words](url) keeps its words
-        (r"[ \t]?[(（](?:source|来源|see|via)?\s*[:：]?\s*<?https?://[^\s)）]*>?\s*[)）]", ""),
-        (r"[ \t]?<?https?://[^\s<>)\]，。；）】]+>?", ""),
-        # "inheritance.1 This": a raised number that lost its raising; "Fig.1" and "v1.2" stay
-        (
-            r"(?<=[a-z)\"”])(?<!\bfig)(?<!\bno)(?<!\bvol)(?<!\bsec)(?<!\beq)([.,;])\d{1,3}(?:,\s?\d{1,3})*(?=\s|$)",
-            r"\1",
-        ),
-    )
-)
+_SPACE_BEFORE: Final = re.compile("[ \t](?=\ue000)")
+_RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
+_TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
 
 
-class Parts(NamedTuple):
-    """A report's text without its reference lists, and the lists."""
+class Cite(NamedTuple):
+    """One thing that a place in the report cites: its number and URL, as far as the report gives them."""
 
-    body: str
+    number: int | None
+    url: str | None
+
+
+class Prose(NamedTuple):
+    """Prose with pins; the n-th pin stands for `cites[n]`. `references` are the lists' entries as written."""
+
+    pinned: str
+    cites: tuple[tuple[Cite, ...], ...]
     references: str
 
-
-def split_references(text: str) -> Parts:
-    """Cut out each section that is headed as a reference list and holds entries, and a bare list at the end."""
-    body: list[str] = []
-    lists: list[str] = []
-    lines = text.splitlines()
-    position = 0
-    while position < len(lines):
-        end = _list_end(lines, position)
-        if end is None:
-            body.append(lines[position])
-            position += 1
-        else:
-            lists += lines[position + 1 : end]
-            position = end
-    tail = _bare_list_start(body)
-    lists += body[tail:]
-    del body[tail:]
-    while body and (not body[-1].strip() or _RULE.fullmatch(body[-1].strip())):
-        body.pop()
-    return Parts("\n".join(body).strip(), "\n".join(line for line in lists if line.strip()))
+    @property
+    def plain(self) -> str:
+        """The prose without any trace of a citation."""
+        return unpinned(self.pinned)
 
 
-def _list_end(lines: list[str], start: int) -> int | None:
-    """The line after the reference list that is headed at `start`; None where none is."""
-    line = lines[start].strip()
-    heading = _HEADING.fullmatch(line) if len(line) <= _LONGEST_HEADING else None
-    if heading is None:
-        return None
-    level = len((heading["marks"] or "######").strip())
-    end = start + 1
-    while end < len(lines) and not ((other := _ATX.match(lines[end])) and len(other[1]) <= level):
-        end += 1
-    return end if any(_is_entry(other) for other in lines[start + 1 : end]) else None
+def unpinned(text: str) -> str:
+    """The text without its pins."""
+    return _PIN.sub("", text)
 
 
-def _is_entry(line: str) -> bool:
-    return "http://" in line or "https://" in line or _ENTRY.match(line.strip()) is not None
-
-
-def _bare_list_start(lines: list[str]) -> int:
-    """Where a list of `[n] ...` lines without a heading begins at the end of the text; its length where none does."""
-    start = found = len(lines)
-    while start > 0:
-        line = lines[start - 1].strip()
-        if line and not _BRACKETED.match(line):
-            break
-        start -= 1
-        found = start if line else found
-    return found
+def pins(text: str) -> list[int]:
+    """The numbers of the pins in a text, in order."""
+    return [int(number) for number in _PIN.findall(text)]
 
 
 def without_references(text: str) -> str:
-    """The report without its reference list; marks in the text stay."""
-    return split_references(text).body
+    """The report without its reference lists; marks in the text stay."""
+    return _without_lists(parse_report(text))[0]
+
+
+def split_references(text: str) -> tuple[str, str]:
+    """The report without its reference lists, and the lists."""
+    return _without_lists(parse_report(text))
 
 
 def without_citations(text: str) -> str:
-    """The report without reference list, citation marks and link targets; code stays as it is."""
-    body = without_references(text)
-    cleaned, position = [], 0
-    for code in _CODE.finditer(body):
-        cleaned += [unmarked(body[position : code.start()]), code.group()]
-        position = code.end()
-    return "".join([*cleaned, unmarked(body[position:])]).strip()
+    """The report without reference lists, citation marks and link targets; code stays as it is."""
+    return read_prose(text).plain
 
 
-def unmarked(text: str) -> str:
-    """The text without citation marks and link targets."""
-    for pattern, kept in _MARKS:
-        text = pattern.sub(kept, text)
-    return text
+def _without_lists(parsed: ParsedReport) -> tuple[str, str]:
+    lists = "\n".join(parsed.text[found.entries[0].start : found.end].strip() for found in parsed.lists)
+    body = _edited(parsed.text, [(found.start, found.end, "") for found in parsed.lists])
+    return _trimmed(body) if lists else body.strip(), lists
+
+
+def read_prose(text: str) -> Prose:
+    """The report's prose and what it cites where."""
+    parsed = parse_report(text.translate(_PRIVATE))
+    listed: dict[int, str] = {}
+    for entry in parsed.entries:
+        if entry.urls:
+            listed.setdefault(entry.number, entry.urls[0].url)
+    cites: list[tuple[Cite, ...]] = []
+    edits = [(found.start, found.end, "") for found in parsed.lists]
+    for start, end, kept, cited in _places(parsed, listed):
+        edits.append((start, end, f"{kept}\ue000{len(cites)}\ue001"))
+        cites.append(cited)
+    pinned = _BRACKETED.sub(r"\1", _edited(parsed.text, edits))
+    _, lists = _without_lists(parsed)
+    return Prose(_trimmed(_SPACE_BEFORE.sub("", pinned)), tuple(cites), lists)
+
+
+def _places(parsed: ParsedReport, listed: dict[int, str]) -> Iterator[tuple[int, int, str, tuple[Cite, ...]]]:
+    """Every citing place outside the lists: where it is, what stays of it, and what it cites."""
+    uses: list[Mark | UrlUse] = sorted([*parsed.marks, *parsed.body_urls], key=lambda use: use.start)
+    for use in uses:
+        if isinstance(use, UrlUse):
+            yield use.start, use.end, parsed.text[slice(*use.label)], (Cite(None, use.url),)
+        elif use.url is not None:
+            yield use.start, use.end, "", (Cite(use.numbers[0], parsed.text[slice(*use.url)]),)
+        else:
+            yield use.start, use.end, "", tuple(Cite(number, listed.get(number)) for number in use.numbers)
+
+
+def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    pieces, at = [], 0
+    for start, end, kept in sorted(edits):
+        if start >= at:
+            pieces += [text[at:start], kept]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _trimmed(text: str) -> str:
+    """Without blanks around it and without the rule that stood above the list."""
+    text = text.strip()
+    return text[:-_TAIL] + _RULE.sub("", text[-_TAIL:], count=1)

@@ -80,10 +80,10 @@ class Fact:
             return cited_statements(report)
         if not urls(report):
             return []
-        parts = split_references(report)
-        pieces = chunks(parts.body, self._settings.max_chunk_chars)
+        body, references = split_references(report)
+        pieces = chunks(body, self._settings.max_chunk_chars)
         found = await each_bounded(
-            pieces, partial(self._extract_piece, session, parts.references), self._settings.concurrency
+            pieces, partial(self._extract_piece, session, references), self._settings.concurrency
         )
         return [citation for piece in found for citation in piece]
 

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from aiq.judges.asking import Unusable, read_object
 from aiq.judges.fact_arithmetic import Verdict
-from aiq.judges.statements import Citation, trimmed
+from aiq.judges.statements import Citation, canonical
 
 _VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 
@@ -35,7 +35,7 @@ def _citation(entry: JsonValue) -> Citation:
         raise Unusable("a citation has no url")
     if reference is not None and (isinstance(reference, bool) or not isinstance(reference, int)):
         raise Unusable("a citation's reference is neither a whole number nor null")
-    return Citation(statement=" ".join(statement.split()), reference=reference, url=trimmed(url.strip()))
+    return Citation(statement=" ".join(statement.split()), reference=reference, url=canonical(url))
 
 
 def read_verdicts(answer: str, statements: int) -> list[Verdict]:

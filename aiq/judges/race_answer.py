@@ -58,5 +58,5 @@ def _number(dimension: str, entry: Mapping[str, JsonValue], key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unusable(f"{key} of a mark in {dimension} is no number")
     if not 0 <= value <= _HIGHEST:
-        raise Unusable(f"{key}={value:g} of a mark in {dimension} is not in 0..10")
+        raise Unusable(f"{key} of a mark in {dimension} is not in 0..10")
     return float(value)

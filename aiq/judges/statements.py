@@ -1,23 +1,20 @@
 """What a report says and what it cites for it: (statement, reference number, URL), by rules.
 
-The four forms: `[n]` with a reference list, `[words](url)`, `[n](url)`, and a bare URL in the sentence.
+The forms of citation are those of `aiq.citations.parsing`: `[n]` with a reference list, `[n](url)`,
+`[words](url)`, a URL in the sentence, and their variants.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from aiq.citations.parsing import parse_report
 from aiq.core.base import Record
-from aiq.judges.clean import split_references, unmarked
+from aiq.judges.clean import pins, read_prose, unpinned
 
-_URL: Final = re.compile(r"https?://[^\s<>\"'`|\\，。；：、！？）】》」』”’]+", re.IGNORECASE)
-_ENTRY_NUMBER: Final = re.compile(r"\s*(?:[-*+]\s+)?(?:\[\^?(\d{1,4})\]|【(\d{1,4})】|(\d{1,4})\\?[.)、])")
-_MARK: Final = re.compile(r"[\[【]\^?(\d{1,4}(?:\s*[,，;、–-]\s*\^?\d{1,4})*)(?:†[^\]】]{0,80})?[\]】](\()?")
-_RANGE: Final = re.compile(r"(\d+)\s*[–-]\s*\^?(\d+)")
-_LONGEST_RANGE: Final = 50
 _SENTENCE_END: Final = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][\"”)]))(?P<trail>(?:\s?\[[\d,\s^–-]+\])*)\s+(?=[\"“‘(*]*[A-Z\d\u00c0-\u024f])"
-    r"|(?<=[。！？；])(?P<trail2>(?:\s?[\[【][\d,\s^–-]+[\]】])*)\s*"
+    '(?:(?<=[.!?])|(?<=[.!?]["”)]))(?P<pins>(?:\ue000\\d+\ue001)*)\\s+(?=["“‘(*]*[A-Z\\d\u00c0-\u024f])'
+    "|(?<=[。！？；])(?P<cjk_pins>(?:\ue000\\d+\ue001)*)\\s*"
 )
 _LEAD: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)+")
 _DECORATION: Final = re.compile(r"[*_`]{1,3}")
@@ -31,88 +28,77 @@ class Citation(Record):
     url: str
 
 
-def urls(text: str) -> list[str]:
-    """The URLs of a text in order, each once, without the punctuation that follows them."""
-    return list(dict.fromkeys(trimmed(match.group()) for match in _URL.finditer(text)))
+def canonical(url: str) -> str:
+    """A URL as pages are asked for and compared here: without the text fragment (`#:~:text=`) and spaces around it."""
+    return url.strip().split("#:~:", 1)[0]
 
 
-def trimmed(url: str) -> str:
-    """A URL without trailing punctuation, unopened brackets and a text fragment (`#:~:text=`)."""
-    url = url.split("#:~:", 1)[0]
-    while url and (
-        url[-1] in ".,;:!?*"
-        or (url[-1] == ")" and url.count(")") > url.count("("))
-        or (url[-1] == "]" and url.count("]") > url.count("["))
-    ):
-        url = url[:-1]
-    return url
+def urls(report: str) -> list[str]:
+    """The http(s) URLs that a report cites, in its text or its lists, each once."""
+    parsed = parse_report(report)
+    listed = (use.url for entry in parsed.entries for use in entry.urls)
+    marked = (parsed.text[slice(*mark.url)] for mark in parsed.marks if mark.url is not None)
+    found = [*listed, *marked, *(use.url for use in parsed.body_urls)]
+    return list(dict.fromkeys(canonical(url) for url in found if _is_web(url)))
 
 
-def reference_urls(references: str) -> dict[int, str]:
-    """The first URL of each numbered entry of a reference list; entries may run over several lines."""
-    found: dict[int, str] = {}
-    number: int | None = None
-    for line in references.splitlines():
-        if match := _ENTRY_NUMBER.match(line):
-            number = int(next(group for group in match.groups() if group))
-        if number is not None and number not in found and (there := urls(line)):
-            found[number] = there[0]
-    return found
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
 
 
 def cited_statements(report: str) -> list[Citation]:
     """Every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
-    parts = split_references(report)
-    listed = reference_urls(parts.references)
+    prose = read_prose(report)
     found: list[Citation] = []
-    for sentence in sentences(parts.body):
-        statement = plain(sentence)
-        if statement:
-            found += [Citation(statement=statement, reference=n, url=url) for n, url in _cited(sentence, listed)]
+    for sentence in sentences(prose.pinned):
+        statement = _plain(sentence)
+        for cite in (cite for pin in pins(sentence) for cite in prose.cites[pin]):
+            if statement and cite.url is not None and _is_web(cite.url):
+                found.append(Citation(statement=statement, reference=cite.number, url=canonical(cite.url)))
     return list(dict.fromkeys(found))
 
 
-def _cited(sentence: str, listed: Mapping[int, str]) -> Iterator[tuple[int | None, str]]:
-    """The (number, URL) pairs that a sentence cites: its marks in order, then its own URLs."""
-    numbered: dict[str, int] = {}
-    for mark in _MARK.finditer(sentence):
-        for number in numbers(mark[1]):
-            linked = _URL.match(sentence, mark.end()) if mark[2] else None
-            if linked:
-                numbered.setdefault(trimmed(linked.group()), number)
-            elif number in listed:
-                yield number, listed[number]
-    for url in urls(sentence):
-        yield numbered.get(url), url
+def sentences(pinned: str) -> Iterator[str]:
+    """Sentences of prose in order; lines end sentences, pins behind a full stop belong to its sentence.
 
-
-def numbers(mark: str) -> list[int]:
-    """The reference numbers of a mark's inside: `1, 3-5` is 1, 3, 4, 5."""
-    found: list[int] = []
-    for part in re.split(r"\s*[,，;、]\s*", mark):
-        if (span := _RANGE.fullmatch(part.strip(" ^"))) and 0 <= int(span[2]) - int(span[1]) <= _LONGEST_RANGE:
-            found += range(int(span[1]), int(span[2]) + 1)
+    A table's cell with a pin is a statement of its own: "row's name, column's heading: cell".
+    """
+    heads: list[str] = []
+    for line in pinned.splitlines():
+        if not line.lstrip().startswith("|"):
+            heads = []
+            yield from _in_line(line)
+        elif not heads:
+            heads = _row(line)
         else:
-            found += [int(digits) for digits in re.findall(r"\d+", part)]
-    return found
+            yield from _in_row(heads, _row(line))
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Sentences of Markdown prose in order; lines end sentences, marks behind a full stop belong to its sentence."""
-    for line in text.splitlines():
-        start = 0
-        for end in _SENTENCE_END.finditer(line):
-            cut = end.end("trail") if end["trail"] is not None else end.end("trail2")
-            if line[start:cut].strip():
-                yield line[start:cut].strip()
-            start = end.end()
-        if line[start:].strip():
-            yield line[start:].strip()
+def _in_line(line: str) -> Iterator[str]:
+    start = 0
+    for end in _SENTENCE_END.finditer(line):
+        cut = end.end("pins") if end["pins"] is not None else end.end("cjk_pins")
+        if line[start:cut].strip():
+            yield line[start:cut].strip()
+        start = end.end()
+    if line[start:].strip():
+        yield line[start:].strip()
 
 
-def plain(sentence: str) -> str:
-    """A sentence without citation marks, link targets, list and heading marks and emphasis."""
-    return " ".join(_DECORATION.sub("", _LEAD.sub("", unmarked(sentence))).split())
+def _row(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _in_row(heads: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
+    for number, cell in enumerate(cells):
+        if pins(cell):
+            head = unpinned(heads[number]) if number < len(heads) else ""
+            yield f"{unpinned(cells[0])}, {head}: {cell}" if number and head else cell
+
+
+def _plain(sentence: str) -> str:
+    """A sentence without pins, list and heading marks and emphasis."""
+    return " ".join(_DECORATION.sub("", _LEAD.sub("", unpinned(sentence))).split())
 
 
 def by_url(citations: Iterable[Citation]) -> dict[str, list[str]]:

@@ -13,10 +13,14 @@ from aiq.llm.usage import PriceList
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A send that brought no answer. `status` is None where no HTTP answer came; `asked` is its Retry-After."""
+    """A send that brought no answer. `status` is None where no HTTP answer came; `asked` is its Retry-After.
+
+    `code` is the endpoint's own word for it (OpenAI's `error.code`).
+    """
 
     message: str
     status: int | None = None
+    code: str = ""
     retry: bool = True
     asked: float | None = None
 

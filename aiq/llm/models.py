@@ -65,7 +65,8 @@ class RunModels:
             **body,
         )
         choice = answer.choices[0]
-        return Reply(text=choice.message.content or "", model=answer.model, finish_reason=choice.finish_reason)
+        text = choice.message.content or choice.message.refusal or ""  # a refusal says why no JSON came
+        return Reply(text=text, model=answer.model, finish_reason=choice.finish_reason)
 
     async def check(self) -> None:
         """Ask the endpoint for its models before anything is paid for.
@@ -111,6 +112,7 @@ class RunModels:
             timeout=self._client.timeout,
             max_retries=0,
             use_responses_api=False,
+            openai_proxy="",  # not from the environment: the client has its proxies
             stream_usage=True,
             extra_body=self._extra_body(role) or None,
             **self._options(role),

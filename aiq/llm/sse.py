@@ -58,8 +58,9 @@ class StreamReader:
                 continue
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
             delta = choice.get("delta") or {}
-            if isinstance(delta.get("content"), str):
-                self._message["content"] = (self._message["content"] or "") + delta["content"]
+            for part in ("content", "refusal"):
+                if isinstance(delta.get(part), str):
+                    self._message[part] = (self._message.get(part) or "") + delta[part]
             for part in delta.get("tool_calls") or ():
                 self._call(part)
 

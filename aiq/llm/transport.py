@@ -34,8 +34,9 @@ class SessionTransport(AsyncBaseTransport):
 
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408,
     409, 429, 5xx) is sent again as `llm.retry` says, and ends in ModelError; any other refusal is a
-    ModelError at once. A wrong key (401, 403) is RunAborted. Raises LimitReached before the send
-    that would pass a limit, and RuntimeError for a call without role or session.
+    ModelError at once. A wrong key (401, 403) or an empty account (402) is RunAborted. Raises
+    LimitReached before the send that would pass a limit, and RuntimeError for a call without role
+    or session or to another of the endpoint's APIs, which nobody would count.
     """
 
     def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
@@ -44,9 +45,12 @@ class SessionTransport(AsyncBaseTransport):
         self._pace = Pace(settings.requests_per_minute)
         self._prices = PriceList(settings.prices)
         self._key_env = settings.api_key_env
+        self._endpoint = settings.base_url.rstrip("/") + "/"
 
     async def handle_async_request(self, request: Request) -> Response:
         if not is_chat(request):
+            if request.method == "POST" and str(request.url).startswith(self._endpoint):
+                raise RuntimeError(f"{request.url}: models are reached by chat completions only")
             return await pass_through(request, self._inner, self._policy)
         session = current()
         call = await read_call(request, session)
@@ -60,8 +64,9 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
-        if failure.status in (401, 403):
-            raise RunAborted(self._wrong_key(call, failure))
+        hopeless = self._hopeless(failure)
+        if hopeless:
+            raise RunAborted(f"{call.url} {hopeless}")
         seed = (session.seed(), call.digest)
         wait = self._policy.wait(failures, failure.asked, *seed) if failure.retry else None
         if wait is None:
@@ -95,12 +100,14 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
-        said = wording.without(call.key, wording.of_body(await response.aread()))
+        said, code = wording.of_body(await response.aread())
+        said = wording.without(call.key, said)
         if 300 <= status < 400:
             said = f"redirects to {response.headers.get('location', '?')}; set llm.base_url to where it answers"
         failure = Failure(
             f"HTTP {status}" + (f": {said}" if said else ""),
             status,
+            code,
             worth_retrying(status),
             retry_after(response.headers),
         )
@@ -115,7 +122,7 @@ class SessionTransport(AsyncBaseTransport):
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError):
-            said = wording.without(call.key, wording.of_body(body)) or "an answer without choices"
+            said = wording.without(call.key, wording.of_body(body)[0]) or "an answer without choices"
             exchange.lost(said, status=200, reported=_usage(body))
             return Failure(said, status=200)
         exchange.answered(message, finish, answer.get("usage"))
@@ -130,9 +137,14 @@ class SessionTransport(AsyncBaseTransport):
             return Failure("an empty stream", status=200)
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
-    def _wrong_key(self, call: ModelCall, failure: Failure) -> str:
-        remedy = f"check the key in ${self._key_env}" if self._key_env else "set llm.api_key_env"
-        return f"{call.url} refuses the key (HTTP {failure.status}): {remedy}"
+    def _hopeless(self, failure: Failure) -> str | None:
+        """Why no other call can succeed either, if that is so."""
+        if failure.status in (401, 403):
+            remedy = f"check the key in ${self._key_env}" if self._key_env else "set llm.api_key_env"
+            return f"refuses the key (HTTP {failure.status}): {remedy}"
+        if failure.status == 402 or failure.code == "insufficient_quota":
+            return f"says that the account has nothing left to spend (HTTP {failure.status}): add credit, then resume"
+        return None
 
     async def aclose(self) -> None:
         await self._inner.aclose()

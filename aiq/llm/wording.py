@@ -16,13 +16,14 @@ def of_exception(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def of_body(body: bytes) -> str:
-    """What the body of an error answer says: OpenAI's `error.message`, or the body itself."""
+def of_body(body: bytes) -> tuple[str, str]:
+    """What the body of an error answer says and its code: OpenAI's `error.message` and `error.code`, or the body."""
     try:
         answer = json.loads(body)
     except ValueError:
-        return _line(body.decode("utf-8", "replace"))
-    return of_error(answer.get("error", answer) if isinstance(answer, dict) else answer)
+        return _line(body.decode("utf-8", "replace")), ""
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    return of_error(error), str(error.get("code") or "") if isinstance(error, dict) else ""
 
 
 def of_error(error: Any) -> str:

@@ -77,7 +77,8 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    listener = socket.socket()
+    # The protocol is named because asyncio sets TCP_NODELAY by it: 40 ms less for each small answer.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

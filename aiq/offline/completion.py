@@ -31,18 +31,21 @@ def _written(message: ChatMessage) -> str:
     return message.text + "".join(call.function.name + call.function.arguments for call in message.tool_calls)
 
 
-def completion(request: ChatRequest, reply: ChatReply, digest: str) -> dict[str, Any]:
-    """The chat completion object of a reply: numbered calls, cut to the token limit, with usage."""
+def completion(request: ChatRequest, reply: ChatReply, digest: str, *, refused: bool = False) -> dict[str, Any]:
+    """The chat completion object of a reply: numbered calls, cut to the token limit, with usage.
+
+    `refused`: the text says why there is no answer in the asked format.
+    """
     text, finish = reply.text, "tool_calls" if reply.tool_calls else "stop"
     calls = reply.tool_calls if request.parallel_tool_calls else reply.tool_calls[:1]
     limit = request.max_completion_tokens or request.max_tokens
     if limit is not None and tokens(text) > limit:
         text, finish, calls = _cut(text, limit), "length", ()
-    message: dict[str, Any] = {"role": "assistant", "content": text or None, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    if refused:
+        message |= {"content": None, "refusal": text}
     if calls:
-        message["tool_calls"] = [_call(call, digest, i) for i, call in enumerate(calls)]
-    elif not text:
-        message["content"] = ""
+        message |= {"content": text or None, "tool_calls": [_call(call, digest, i) for i, call in enumerate(calls)]}
     return {
         "id": f"chatcmpl-{digest[:24]}",
         "object": "chat.completion",
@@ -80,7 +83,8 @@ def stream_events(answer: Mapping[str, Any], *, usage: bool) -> list[str]:
     head["object"] = "chat.completion.chunk"
     choice = answer["choices"][0]
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", "refusal": None}]
-    deltas += [{"content": piece} for piece in _pieces(choice["message"]["content"] or "")]
+    for part in ("content", "refusal"):
+        deltas += [{part: piece} for piece in _pieces(choice["message"][part] or "")]
     for index, call in enumerate(choice["message"].get("tool_calls", ())):
         function = {"name": call["function"]["name"], "arguments": ""}
         deltas.append({"tool_calls": [{"index": index, "id": call["id"], "type": "function", "function": function}]})

@@ -63,7 +63,8 @@ def _spoiled(name: str, request: ChatRequest, reply: ChatReply, seed: int) -> Ch
     if name in CONTENT:
         if not final or request.role.startswith("judge."):
             return reply
-        return ChatReply(text=mistakes.make(name, reply.text, seed))
+        asked = "\n".join(message.text for message in request.messages if message.role == "user")
+        return ChatReply(text=mistakes.make(name, reply.text, asked, seed))
     if name == "malformed_tool_call" and reply.tool_calls:
         first, *others = reply.tool_calls
         return ChatReply(text=reply.text, tool_calls=(_broken(first), *others))

@@ -8,7 +8,12 @@ import re
 
 _REFERENCE = re.compile(r"^\s*\[(\d+)\]\s.*?(https?://\S+)\s*$", re.MULTILINE)
 _CITED = re.compile(r"[^\n.!?。！？]+(?:\s?\[\d+\])+[.!?。！？]?")
-_NUMBER = re.compile(r"(?<![\d\[/.\-])\d[\d,]*(?![\d\]/\-]|\.\d)")
+_FIRST_SENTENCE = re.compile(r"\s*(?:#.*\n\s*)*[^\n]+?(?:[.!?](?=\s)|[。！？]|$)", re.MULTILINE)
+_FACT = re.compile(
+    r"(?<![\d\[/.\-])\d(?:[\d,]*\d)?(?![\d\]/\-]|\.\d)"  # a number, not a citation mark or part of a date or URL
+    r"|(?<=[a-z,] )[A-Z][a-z]{3,}|\A[A-Z][a-z]{3,}(?=\.)"  # a capitalised word within a sentence, or alone in the first
+)
+_ENDINGS = ("dane", "mell", "wick", "aro")
 
 _CLAIMS = (
     "Independent observers regard it as the largest of its kind in the region",
@@ -17,9 +22,12 @@ _CLAIMS = (
 )
 
 
-def make(name: str, text: str, seed: int) -> str:
-    """The text with one mistake of that name in it; unchanged where there is nothing to spoil."""
-    return _MAKERS[name](text, random.Random(seed))
+def make(name: str, text: str, asked: str, seed: int) -> str:
+    """The text with one mistake of that name in it; unchanged where there is nothing to spoil.
+
+    `asked` is what the user said: a wrong fact is none of what was given.
+    """
+    return _MAKERS[name](text, asked, random.Random(seed))
 
 
 def _body_end(text: str) -> int:
@@ -29,19 +37,39 @@ def _body_end(text: str) -> int:
     return min(heading.start() if heading else len(text), first.start() if first else len(text))
 
 
-def _wrong_fact(text: str, rng: random.Random) -> str:
-    """One number of the body becomes another of the same length."""
-    numbers = list(_NUMBER.finditer(text, 0, _body_end(text)))
-    if not numbers:
+def _wrong_fact(text: str, asked: str, rng: random.Random) -> str:
+    """One number or name becomes another throughout the body, so that the report agrees with itself.
+
+    Those of the first sentence come first, because the answer stands there; names that the question
+    gave stay, where there is anything else to get wrong.
+    """
+    end = _body_end(text)
+    body = text[:end]
+    facts = list(dict.fromkeys(match.group() for match in _FACT.finditer(body)))
+    facts = [fact for fact in facts if fact not in asked] or facts
+    first = _FIRST_SENTENCE.match(body)
+    answers = [fact for fact in facts if first and _whole(fact).search(first.group())]
+    if not facts:
         return text
-    chosen = rng.choice(numbers)
-    digits = chosen.group()
-    place = rng.choice([i for i, c in enumerate(digits) if c.isdigit()][-2:])
-    new = str((int(digits[place]) + rng.randint(1, 8)) % 10)
-    return text[: chosen.start()] + digits[:place] + new + digits[place + 1 :] + text[chosen.end() :]
+    fact = rng.choice(answers or facts)
+    return _whole(fact).sub(_another(fact, rng), body) + text[end:]
 
 
-def _fabricated_citation(text: str, rng: random.Random) -> str:
+def _whole(fact: str) -> re.Pattern[str]:
+    """The fact where it is no part of a longer one; Chinese is written without spaces around it."""
+    return re.compile(rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])")
+
+
+def _another(fact: str, rng: random.Random) -> str:
+    """A number with one of its last two digits changed, or a name with another ending."""
+    places = [i for i, c in enumerate(fact) if c.isdigit()][-2:]
+    if not places:
+        return fact[: -(-len(fact) // 2)] + rng.choice([ending for ending in _ENDINGS if not fact.endswith(ending)])
+    place = rng.choice(places)
+    return fact[:place] + str((int(fact[place]) + rng.randint(1, 8)) % 10) + fact[place + 1 :]
+
+
+def _fabricated_citation(text: str, _: str, rng: random.Random) -> str:
     """A reference to a page that no tool returned, cited by one sentence of the body."""
     references = list(_REFERENCE.finditer(text))
     sentences = list(_CITED.finditer(text, 0, _body_end(text)))
@@ -55,7 +83,7 @@ def _fabricated_citation(text: str, rng: random.Random) -> str:
     return text[:at] + f" [{number}]" + text[at:end].rstrip() + line + text[end:]
 
 
-def _garbled_citation(text: str, rng: random.Random) -> str:
+def _garbled_citation(text: str, _: str, rng: random.Random) -> str:
     """One reference's URL loses a letter of its path and gains another."""
     references = list(_REFERENCE.finditer(text))
     if not references:
@@ -70,7 +98,7 @@ def _garbled_citation(text: str, rng: random.Random) -> str:
     return text[: chosen.start(2)] + garbled + text[chosen.end(2) :]
 
 
-def _unsupported_claim(text: str, rng: random.Random) -> str:
+def _unsupported_claim(text: str, _: str, rng: random.Random) -> str:
     """A sentence that no source says, with the citation of the sentence before it."""
     sentences = list(_CITED.finditer(text, 0, _body_end(text)))
     if not sentences:

@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from aiq.offline import shapes
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, ToolSpec, call
@@ -30,8 +31,8 @@ def answer(request: ChatRequest) -> ChatReply:
     if _must_call(request) and not calls:
         return ChatReply(tool_calls=(_any_call(offered),))
     reply = ChatReply(text=reply.text, tool_calls=calls)
-    if wants_json(request) and not reply.tool_calls:
-        return ChatReply(text=_json(request, reply.text, program is _program("")))
+    if wants_json(request) and not calls and program is _program(""):
+        return ChatReply(text=_in_shape(request, reply.text))
     return reply
 
 
@@ -88,16 +89,21 @@ def _any_call(request: ChatRequest) -> ToolCall:
     return call(function.name, **(arguments if isinstance(arguments, dict) else {}))
 
 
-def _json(request: ChatRequest, text: str, plain: bool) -> str:
-    """The program's JSON. The plain assistant writes none, so its words are put into the asked shape."""
-    schema = request.json_schema
+def refuses(request: ChatRequest, reply: ChatReply) -> bool:
+    """Whether the reply is words where JSON was asked for: a program that found no such instruction in its prompt."""
+    return wants_json(request) and not reply.tool_calls and _parsed(reply.text) is None
+
+
+def _in_shape(request: ChatRequest, text: str) -> str:
+    """The plain assistant's words in the asked shape: it writes no JSON of its own accord."""
+    schema, value = request.json_schema or {}, _parsed(text)
+    if value is not None and shapes.fits(schema, value):
+        return text
+    return json.dumps(shapes.fill(schema, text), ensure_ascii=False)
+
+
+def _parsed(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except ValueError:
-        if not plain:
-            message = f"the program of role '{request.role}' wrote no JSON: {text[:200]}"
-            raise ApiError(BROKEN_PROGRAM, message, kind="server_error") from None
-        return json.dumps(shapes.fill(schema or {}, text), ensure_ascii=False)
-    if plain and schema is not None and not shapes.fits(schema, value):
-        return json.dumps(shapes.fill(schema, text), ensure_ascii=False)
-    return text
+        return None

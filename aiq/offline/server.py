@@ -20,7 +20,7 @@ from aiq.offline.site import DOMAIN, SERVICES, Site, not_found
 from aiq.offline.stats import Stats
 from aiq.offline.wire import ApiError, read_request
 
-MODELS = ("offline",)
+MODELS = ("offline-1",)
 """What the models list names. Any other name in a request is answered just the same, under its own name."""
 
 
@@ -98,8 +98,9 @@ class Endpoints:
             return JSONResponse(error.body, 429, headers={"retry-after": str(RETRY_AFTER_SECONDS)})
         if "http_500" in struck:
             raise ApiError(500, "The server had an error: a planted fault.", kind="server_error")
-        reply = self._stack.faults.spoil(chat, programs.answer(chat), digest)
-        answer = completion(chat, reply, digest)
+        reply = programs.answer(chat)
+        refused = programs.refuses(chat, reply)
+        answer = completion(chat, self._stack.faults.spoil(chat, reply, digest), digest, refused=refused)
         if chat.stream:
             events = stream_events(answer, usage=bool((chat.stream_options or {}).get("include_usage")))
             return _CutStream(events) if "cut_connection" in struck else _Stream(events)

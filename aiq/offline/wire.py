@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -33,9 +34,8 @@ def read_request(body: bytes, role: str, attempt: str) -> tuple[ChatRequest, str
         raise ApiError(400, "The body of your request must be a JSON object.")
     if values.get("n") not in (None, 1):
         raise ApiError(400, "This model gives one choice a request: leave n out or set it to 1.")
-    given = {name: value for name, value in values.items() if value is not None and name not in ("role", "attempt")}
     try:
-        request = ChatRequest.model_validate({**given, "role": role, "attempt": int(attempt or 0)})
+        request = ChatRequest.model_validate({**_given(values), "role": role, "attempt": int(attempt or 0)})
     except ValidationError as error:
         raise ApiError(400, describe(error)) from None
     except ValueError:
@@ -44,6 +44,19 @@ def read_request(body: bytes, role: str, attempt: str) -> tuple[ChatRequest, str
     asked = {name: value for name, value in values.items() if name not in ("stream", "stream_options")}
     canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return request, hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields that say something: clients write null for what they leave out, in messages too."""
+    given = {name: value for name, value in values.items() if value is not None and name not in ("role", "attempt")}
+    if isinstance(messages := given.get("messages"), list):
+        given["messages"] = [
+            {name: value for name, value in message.items() if value is not None}
+            if isinstance(message, dict)
+            else message
+            for message in messages
+        ]
+    return given
 
 
 def _check(request: ChatRequest) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from aiq.experiment.folder import RunFolder, write_whole
+from aiq.experiment.order import natural
 from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
 from aiq.site.markdown import is_web_link
-from aiq.site.view import read_attempts
+from aiq.site.view import AttemptView, read_attempts
 from aiq.stats.estimates import Estimate
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -16,7 +17,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 def write_page(folder: RunFolder) -> Path:
     """Render the run as it stands in its folder; the page's path."""
     summary, manifest = folder.read_summary(), folder.read_manifest()
-    attempts = sorted(read_attempts(folder), key=lambda view: view.good)  # what failed comes first; else as run
+    attempts = sorted(read_attempts(folder), key=_place)
     page = (
         _environment()
         .get_template("run.html.j2")
@@ -31,6 +32,11 @@ def write_page(folder: RunFolder) -> Path:
     )
     write_whole(folder.page_path, page)
     return folder.page_path
+
+
+def _place(view: AttemptView) -> tuple[object, ...]:
+    """What failed comes first, then by sample and epoch."""
+    return view.good, natural(view.row.sample_id), view.row.epoch
 
 
 def bar(estimate: Estimate) -> dict[str, str] | None:

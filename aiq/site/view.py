@@ -48,7 +48,7 @@ class AttemptView:
 
 
 def read_attempts(folder: RunFolder) -> list[AttemptView]:
-    """The last attempt of each key with its scores, in the order of the journal's first lines."""
+    """The last attempt of each key with its scores."""
     attempts: dict[SampleKey, AttemptView] = {}
     for path in sorted(folder.path.glob("samples*.jsonl")):
         for row in read_rows(path, SampleRow):

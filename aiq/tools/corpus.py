@@ -85,7 +85,10 @@ class Corpus:
 
 def address(url: str) -> str:
     """The URL as pages are looked up: host in lower case and path, without scheme, fragment and last slash."""
-    parts = urlsplit(url.strip())
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # such as an unclosed bracket: no address, but it may still be looked up as it is
+        return url.strip()
     query = f"?{unquote(parts.query)}" if parts.query else ""
     return parts.netloc.lower() + unquote(parts.path).rstrip("/") + query
 

@@ -7,6 +7,7 @@ from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import WebSettings
 from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response, Timeout, TimeoutException
+from aiq.tools.documents import safe_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -70,4 +71,4 @@ class Downloader:
 
 
 def _error(kind: ToolErrorKind, url: str, why: str) -> ToolError:
-    return ToolError(kind, f"{url[:300]} could not be fetched: {why}")
+    return ToolError(kind, f"{safe_url(url)[:300]} could not be fetched: {why}")

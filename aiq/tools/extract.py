@@ -1,13 +1,15 @@
-"""A downloaded body to a page of text: character set, then main text by trafilatura (HTML) or all of it (plain, JSON)."""
+"""A downloaded body to a page of text: its character set, then the main text of HTML by trafilatura, or all of it."""
 
 import asyncio
 import codecs
 import logging
 import re
 from copy import deepcopy
+from html import unescape
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.sources import Page
+from aiq.tools.documents import safe_url
 from aiq.tools.download import Download
 
 TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-ndjson)\b")
@@ -24,6 +26,9 @@ _SILENT = logging.NullHandler()
 
 SHORT = 250
 """Characters below which an extracted main text is doubted and compared with the whole page's."""
+
+MOST_TAGS = 50_000
+"""The extractor's time grows with the square of a page's elements: some 3 s at this many tags, minutes at ten times."""
 
 
 async def page_of(url: str, download: Download) -> Page:
@@ -62,10 +67,13 @@ def decoded(body: bytes, content_type: str) -> str:
             return body.decode(_SUPERSETS.get(name, name))
         except (LookupError, UnicodeError):
             continue
+    text = body.decode("utf-8", "replace")
+    if text.count("\ufffd") * 10 < sum(not c.isascii() for c in text):
+        return text  # UTF-8 with a few broken characters; a guess would spoil all of it
     from charset_normalizer import from_bytes
 
-    guess = from_bytes(body).best()
-    return str(guess) if guess else body.decode("utf-8", "replace")
+    guess = from_bytes(body[:20_000]).best()
+    return body.decode(guess.encoding if guess else "cp1252", "replace")
 
 
 def _main_text(url: str, html: str, final_url: str) -> tuple[str, str, str | None]:
@@ -77,11 +85,15 @@ def _main_text(url: str, html: str, final_url: str) -> tuple[str, str, str | Non
 
 
 def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
+    """As `_main_text`; a page of more than `MOST_TAGS` gives the text of all of it."""
     import trafilatura
     from trafilatura.settings import DEFAULT_CONFIG, Document
 
     for library in ("trafilatura", "htmldate"):
         logging.getLogger(library).addHandler(_SILENT)
+    if html.count("<") > MOST_TAGS:
+        title = re.search(r"<title[^>]*>([^<]*)", html, re.IGNORECASE)
+        return unescape(title.group(1)).strip() if title else "", trafilatura.html2txt(html).strip(), None
     eager = deepcopy(DEFAULT_CONFIG)
     eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
     page = trafilatura.bare_extraction(
@@ -103,4 +115,4 @@ def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
 
 
 def _malformed(url: str, why: str) -> ToolError:
-    return ToolError(ToolErrorKind.MALFORMED, f"{url[:300]} could not be read: {why}")
+    return ToolError(ToolErrorKind.MALFORMED, f"{safe_url(url)[:300]} could not be read: {why}")

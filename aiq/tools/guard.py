@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.llm.http import URL, InvalidURL
+from aiq.tools.documents import safe_url
 
 PORTS = {"http": 80, "https": 443}
 """The only schemes, each with its port; both ports are allowed under both."""
@@ -58,7 +59,7 @@ def check_url(url: str, allowed: AllowList) -> URL:
         raise _blocked(url, "it names no host")
     if parsed.userinfo:
         raise _blocked(url, "it carries a user name or password")
-    port = parsed.port or PORTS[parsed.scheme]
+    port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
     if (parsed.host, port) in allowed:
         return parsed
     if port not in PORTS.values():
@@ -102,4 +103,4 @@ def _is_number(host: str) -> bool:
 
 
 def _blocked(what: str, why: str) -> ToolError:
-    return ToolError(ToolErrorKind.BLOCKED, f"{what[:300]} is not fetched: {why}")
+    return ToolError(ToolErrorKind.BLOCKED, f"{safe_url(what)[:300]} is not fetched: {why}")

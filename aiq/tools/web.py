@@ -8,6 +8,7 @@ from aiq.core.sources import Page
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline
 from aiq.tools.corpus import Corpus
+from aiq.tools.documents import safe_url
 from aiq.tools.download import Downloader
 from aiq.tools.extract import page_of
 
@@ -39,7 +40,7 @@ class CorpusWeb:
         page = self._corpus.page(url)
         if page is None:
             raise ToolError(
-                ToolErrorKind.NOT_AVAILABLE, f"{url[:300]} is not in the corpus; only its pages can be read"
+                ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the corpus; only its pages can be read"
             )
         return Page(url=url, final_url=page.url, title=page.title, text=page.text, published=page.published)
 
@@ -52,6 +53,6 @@ def offline_only(url: str) -> URL:
         parsed = URL("")
     if parsed.scheme not in ("http", "https") or not is_offline(parsed.host):
         raise ToolError(
-            ToolErrorKind.NOT_AVAILABLE, f"{url[:300]} is not in the offline web; only its pages can be read"
+            ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the offline web; only its pages can be read"
         )
     return parsed

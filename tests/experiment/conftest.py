@@ -126,27 +126,42 @@ class Workplace:
         out, err = process.communicate(timeout=60)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    @staticmethod
+    def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+        """Wait until something on the disk is true."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "it never happened"
+            time.sleep(0.02)
+
+    @staticmethod
+    def lines(path: Path) -> list[dict[str, Any]]:
+        """The rows of a JSONL file; a torn last line and an absent file count as nothing."""
+        whole = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        return [json.loads(line) for line in whole if line.endswith("\n")]
+
+    @staticmethod
+    def summary(run: Path) -> dict[str, Any]:
+        """A run's summary.json."""
+        loaded: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        return loaded
+
+    @classmethod
+    def values(cls, run: Path) -> dict[tuple[str, int, str], Any]:
+        """What the design wants identical between runs: report and values of each key."""
+        found: dict[tuple[str, int, str], Any] = {}
+        for row in cls.lines(run / "samples.jsonl"):
+            found[row["sample_id"], row["epoch"], "report"] = row["report"]
+        for row in cls.lines(run / "scores.jsonl"):
+            found[row["sample_id"], row["epoch"], row["metric"]] = (row["value"], row["numerator"], row["denominator"])
+        return found
+
     def runs(self) -> list[Path]:
         return sorted(path.parent for path in self.path.glob("results/*/*/manifest.json"))
 
     def only_run(self) -> Path:
         (run,) = self.runs()
         return run
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait until something on the disk is true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSONL file; a torn last line left out."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
 
 
 @pytest.fixture
@@ -170,12 +185,12 @@ def place(tmp_path: Path, endpoint: Endpoint) -> Workplace:
 
 
 @pytest.fixture
-def here(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> Workplace:
+def here(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
     """The same place as the current folder of this process, for commands that run inside it."""
     monkeypatch.chdir(place.path)
     monkeypatch.syspath_prepend(str(place.path))
     monkeypatch.delitem(sys.modules, "tiny_parts", raising=False)
     handler = signal.getsignal(signal.SIGINT)
-    yield place  # type: ignore[misc]
+    yield place
     signal.signal(signal.SIGINT, handler)
     sys.modules.pop("tiny_parts", None)

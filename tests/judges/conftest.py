@@ -1,5 +1,6 @@
-"""Sessions for judges: over the real offline stack with the shipped world, or over an endpoint with scripted answers."""
+"""Sessions for judges: over the real offline stack with the shipped world, or over scripted answers."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,3 +170,14 @@ def task(rubric: Rubric) -> Sample:
         reference="# Tessmark\n\nThe port of Tessmark moved 12 ships in 2025 [1].\n\n## References\n[1] P - https://p.example/",
         rubric=rubric,
     )
+
+
+@pytest.fixture(scope="session")
+def read_rows() -> Callable[[Path], list[dict[str, Any]]]:
+    """The rows of a JSONL file, gzipped or not."""
+
+    def read(path: Path) -> list[dict[str, Any]]:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        return [json.loads(line) for line in raw.decode().splitlines() if line.strip()]
+
+    return read

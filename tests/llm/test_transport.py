@@ -115,6 +115,22 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
         assert "sk-secret" not in str(caught.value) + "".join(e.model_dump_json() for e in b.events)
 
 
+async def test_an_empty_account_stops_the_run(bench: Any, answers: Any) -> None:
+    spent = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    for answer in (answers.error(402), answers.http(429, spent)):
+        async with bench([answer]) as b:
+            with pytest.raises(RunAborted, match="nothing left to spend"):
+                await b.models.complete("aiq.planner", HELLO)
+            assert len(b.endpoint.got) == 1
+
+
+async def test_uncounted_model_apis_are_refused(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK]) as b:
+        with pytest.raises(RuntimeError, match="chat completions only"):
+            await b.models._openai.responses.create(model="m", input="x")
+        assert b.endpoint.got == []
+
+
 async def test_redirect_names_the_place(bench: Any, answers: Any) -> None:
     async with bench([answers.http(308, b"", location="https://other/v1")]) as b:
         with pytest.raises(ModelError, match=r"redirects to https://other/v1; set llm\.base_url"):

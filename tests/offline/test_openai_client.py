@@ -39,14 +39,14 @@ def client(offline_port: int) -> Iterator[OpenAI]:
 
 
 def test_models_list(client: OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == ["offline"]
-    assert client.models.retrieve("offline").id == "offline"
+    assert [model.id for model in client.models.list()] == ["offline-1"]
+    assert client.models.retrieve("offline-1").id == "offline-1"
     with pytest.raises(openai.NotFoundError, match="'gpt-9' does not exist"):
         client.models.retrieve("gpt-9")
 
 
 def test_sync_completion_is_deterministic(client: OpenAI) -> None:
-    first, second = (client.chat.completions.create(model="offline", messages=HELLO, seed=3) for _ in range(2))
+    first, second = (client.chat.completions.create(model="offline-1", messages=HELLO, seed=3) for _ in range(2))
     assert first == second
     assert first.choices[0].message.content
     assert first.choices[0].finish_reason == "stop"
@@ -58,28 +58,28 @@ def test_sync_completion_is_deterministic(client: OpenAI) -> None:
 
 async def test_async_completion(offline_port: int) -> None:
     async with AsyncOpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as client:
-        answer = await client.chat.completions.create(model="offline", messages=HELLO)
+        answer = await client.chat.completions.create(model="offline-1", messages=HELLO)
         parts = [
-            part async for part in await client.chat.completions.create(model="offline", messages=HELLO, stream=True)
+            part async for part in await client.chat.completions.create(model="offline-1", messages=HELLO, stream=True)
         ]
     assert "".join(part.choices[0].delta.content or "" for part in parts) == answer.choices[0].message.content
 
 
 def test_streaming_gives_the_same_answer_in_pieces_with_usage(client: OpenAI) -> None:
-    whole = client.chat.completions.create(model="offline", messages=HELLO)
+    whole = client.chat.completions.create(model="offline-1", messages=HELLO)
     options: Any = {"include_usage": True}
-    parts = list(client.chat.completions.create(model="offline", messages=HELLO, stream=True, stream_options=options))
+    parts = list(client.chat.completions.create(model="offline-1", messages=HELLO, stream=True, stream_options=options))
     assert "".join(p.choices[0].delta.content or "" for p in parts if p.choices) == whole.choices[0].message.content
     assert parts[-1].choices == []
     assert parts[-1].usage == whole.usage
     assert all(part.usage is None for part in parts[:-1])
     assert parts[-2].choices[0].finish_reason == "stop"
-    without = list(client.chat.completions.create(model="offline", messages=HELLO, stream=True))
+    without = list(client.chat.completions.create(model="offline-1", messages=HELLO, stream=True))
     assert len(without) == len(parts) - 1
 
 
 def call_tool(client: OpenAI, **options: Any) -> Any:
-    return client.chat.completions.create(model="offline", messages=HELLO, tools=TOOLS, **options).choices[0]
+    return client.chat.completions.create(model="offline-1", messages=HELLO, tools=TOOLS, **options).choices[0]
 
 
 def test_tool_choice(client: OpenAI) -> None:
@@ -96,7 +96,9 @@ def test_tool_choice(client: OpenAI) -> None:
 
 def test_streamed_tool_calls_are_the_unstreamed_ones(client: OpenAI) -> None:
     whole = call_tool(client, tool_choice="required").message.tool_calls
-    with client.chat.completions.stream(model="offline", messages=HELLO, tools=TOOLS, tool_choice="required") as stream:
+    with client.chat.completions.stream(
+        model="offline-1", messages=HELLO, tools=TOOLS, tool_choice="required"
+    ) as stream:
         final = stream.get_final_completion()
     calls = final.choices[0].message.tool_calls
     assert calls is not None
@@ -109,24 +111,24 @@ def test_a_whole_tool_round(client: OpenAI) -> None:
     asked = call_tool(client, tool_choice="required").message
     answered = [{"role": "tool", "tool_call_id": call.id, "content": "Ilan Corvey"} for call in asked.tool_calls]
     messages = cast("Any", [*HELLO, asked.model_dump(exclude_none=True), *answered])
-    done = client.chat.completions.create(model="offline", messages=messages, tools=TOOLS, tool_choice="none")
+    done = client.chat.completions.create(model="offline-1", messages=messages, tools=TOOLS, tool_choice="none")
     assert done.choices[0].message.content
     for broken in (messages[:-1], [*HELLO, *answered]):
         with pytest.raises(openai.BadRequestError, match="tool"):
-            client.chat.completions.create(model="offline", messages=broken, tools=TOOLS)
+            client.chat.completions.create(model="offline-1", messages=broken, tools=TOOLS)
 
 
 def test_json_schema(client: OpenAI) -> None:
-    parsed = client.chat.completions.parse(model="offline", messages=HELLO, response_format=Verdict)
+    parsed = client.chat.completions.parse(model="offline-1", messages=HELLO, response_format=Verdict)
     verdict = parsed.choices[0].message.parsed
     assert isinstance(verdict, Verdict)
     assert verdict.reason
-    free = client.chat.completions.create(model="offline", messages=HELLO, response_format={"type": "json_object"})
+    free = client.chat.completions.create(model="offline-1", messages=HELLO, response_format={"type": "json_object"})
     assert isinstance(json.loads(free.choices[0].message.content or ""), dict)
 
 
 def test_max_tokens_cuts_and_says_so(client: OpenAI) -> None:
-    cut = client.chat.completions.create(model="offline", messages=HELLO, max_completion_tokens=2)
+    cut = client.chat.completions.create(model="offline-1", messages=HELLO, max_completion_tokens=2)
     assert cut.choices[0].finish_reason == "length"
     assert cut.usage is not None
     assert cut.usage.completion_tokens == 2
@@ -145,10 +147,10 @@ def test_max_tokens_cuts_and_says_so(client: OpenAI) -> None:
 )
 def test_malformed_requests_are_refused(client: OpenAI, change: Any, says: str) -> None:
     with pytest.raises(openai.BadRequestError, match=says) as caught:
-        client.chat.completions.create(**{"model": "offline", "messages": HELLO, **change})
+        client.chat.completions.create(**{"model": "offline-1", "messages": HELLO, **change})
     assert caught.value.type == "invalid_request_error"
 
 
 def test_unknown_path(client: OpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="Unknown request URL"):
-        client.embeddings.create(model="offline", input="x")
+        client.embeddings.create(model="offline-1", input="x")

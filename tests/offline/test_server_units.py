@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.offline import mistakes, shapes
+from aiq.offline import mistakes, programs, shapes
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.offline.completion import completion, stream_events, tokens
 from aiq.offline.faults import Faults
@@ -24,7 +24,7 @@ As of March 2026, the mayor of Tessmark is Ilan Corvey [1]. The city has 41,200 
 
 
 def request(**values: Any) -> ChatRequest:
-    return ChatRequest.model_validate({"model": "offline", "messages": [{"role": "user", "content": "x"}], **values})
+    return ChatRequest.model_validate({"model": "offline-1", "messages": [{"role": "user", "content": "x"}], **values})
 
 
 def test_parallel_calls_are_cut_to_the_first_where_the_request_says_so() -> None:
@@ -34,6 +34,18 @@ def test_parallel_calls_are_cut_to_the_first_where_the_request_says_so() -> None
     assert both["content"] is None
     one = completion(request(parallel_tool_calls=False), reply, "d")["choices"][0]["message"]
     assert one["tool_calls"] == both["tool_calls"][:1]
+
+
+def test_words_where_json_was_asked_for_are_a_refusal() -> None:
+    asks_json = request(response_format={"type": "json_object"})
+    assert programs.refuses(asks_json, ChatReply(text="I was not told the form."))
+    assert not programs.refuses(asks_json, ChatReply(text="{}"))
+    assert not programs.refuses(request(), ChatReply(text="words"))
+    answer = completion(asks_json, ChatReply(text="no form"), "d", refused=True)
+    message = answer["choices"][0]["message"]
+    assert (message["content"], message["refusal"]) == (None, "no form")
+    deltas = [json.loads(e[6:])["choices"][0]["delta"] for e in stream_events(answer, usage=False)[:-1]]
+    assert "".join(delta.get("refusal") or "" for delta in deltas) == "no form"
 
 
 def test_equal_requests_have_equal_digests_whatever_their_key_order() -> None:
@@ -49,6 +61,12 @@ def test_any_body_is_read_or_refused(body: bytes) -> None:
     with pytest.raises(ApiError) as caught:
         read_request(body, "", "")
     assert caught.value.status == 400
+
+
+def test_nulls_mean_left_out() -> None:
+    message = {"role": "assistant", "content": "x", "tool_calls": None, "refusal": None}
+    body = {"model": "m", "messages": [message], "tools": None, "tool_choice": None, "stop": None}
+    assert read_request(json.dumps(body).encode(), "", "")[0].tools == ()
 
 
 def test_body_cannot_name_a_role_or_attempt() -> None:
@@ -117,8 +135,8 @@ def test_filled_values_fit_their_schema(schema: Any, text: str) -> None:
 @pytest.mark.parametrize("name", ["wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim"])
 def test_each_mistake_changes_what_it_says(name: str) -> None:
     for seed in range(20):
-        spoiled = mistakes.make(name, REPORT, seed)
-        assert spoiled == mistakes.make(name, REPORT, seed)
+        spoiled = mistakes.make(name, REPORT, "", seed)
+        assert spoiled == mistakes.make(name, REPORT, "", seed)
         assert spoiled != REPORT
         body, _, references = spoiled.partition("## References")
         old_body, _, old_references = REPORT.partition("## References")
@@ -144,11 +162,35 @@ def test_each_mistake_changes_what_it_says(name: str) -> None:
 
 @given(
     st.text(),
+    st.text(),
     st.integers(0, 99),
     st.sampled_from(["wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim"]),
 )
-def test_mistakes_take_any_text(text: str, seed: int, name: str) -> None:
-    assert isinstance(mistakes.make(name, text, seed), str)
+def test_mistakes_take_any_text(text: str, asked: str, seed: int, name: str) -> None:
+    assert isinstance(mistakes.make(name, text, asked, seed), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "answer"),
+    [
+        (
+            "It is Ulrick. The coach of Drosvale was born in Ulrick [1].",
+            "Where was the coach of Drosvale born?",
+            "Ulrick",
+        ),
+        ("Ransen. Talvey was born in Ransen [2].", "Where was Talvey born?", "Ransen"),
+        ("The answer is 446,240. In May 2026 Weswold had 446,240 inhabitants [1].", "", "446,240"),
+        ("截至2026年，人口为446,240人。 [1]", "", None),
+    ],
+)
+def test_a_wrong_fact_is_the_answer_and_consistent(text: str, asked: str, answer: str | None) -> None:
+    for seed in range(10):
+        spoiled = mistakes.make("wrong_fact", text, asked, seed)
+        assert spoiled != text
+        assert spoiled.count("[") == text.count("[")
+        if answer is not None:
+            assert answer not in spoiled
+            assert "Drosvale" in spoiled or "Drosvale" not in text
 
 
 def test_content_faults_leave_judges_and_json_alone() -> None:
@@ -164,3 +206,5 @@ def test_rates_are_met() -> None:
     hits = sum(faults.hits("slow", 0, f"digest {i}") for i in range(2000))
     assert 340 < hits < 460
     assert not Faults({}, seed=1).hits("slow", 0, "x")
+    draws = [[Faults({"slow": 0.5}, seed).hits("slow", 0, str(i)) for i in range(50)] for seed in (1, 2, 1)]
+    assert draws[0] == draws[2] != draws[1]

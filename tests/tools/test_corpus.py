@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiq.core.errors import DatasetError, UserError
-from aiq.tools.corpus import Corpus, CorpusPage
+from aiq.tools.corpus import Corpus, CorpusPage, address
 
 ROWS = [
     {
@@ -114,6 +116,12 @@ def test_a_page_is_found_by_other_spellings_of_its_url(corpus: Corpus, url: str)
 )
 def test_another_url_is_another_page(corpus: Corpus, url: str) -> None:
     assert corpus.page(url) is None
+
+
+@given(st.text())
+def test_any_text_can_be_looked_up(url: str) -> None:
+    assert Corpus([]).page(url) is None
+    assert address(url) == address(f" {url} ")
 
 
 def test_of_rows_with_one_url_the_longest_text_stands_at_the_first_place() -> None:

@@ -18,14 +18,19 @@ inner_addresses = st.sampled_from(INNER).flatmap(
 )
 
 
-def blocked(url: str, allowed: AllowList = NOBODY) -> bool:
+def refusal(url: str, allowed: AllowList = NOBODY) -> ToolError | None:
     try:
         check_url(url, allowed)
     except ToolError as error:
-        assert error.kind is ToolErrorKind.BLOCKED
-        assert "\n" not in str(error)
-        return True
-    return False
+        return error
+    return None
+
+
+def blocked(url: str, allowed: AllowList = NOBODY) -> bool:
+    """Whether the URL is refused, as it must be: typed, in one line."""
+    error = refusal(url, allowed)
+    assert error is None or (error.kind is ToolErrorKind.BLOCKED and len(str(error).splitlines()) == 1)
+    return error is not None
 
 
 @pytest.mark.parametrize(

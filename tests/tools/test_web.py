@@ -69,6 +69,7 @@ async def test_the_corpus_is_a_web_of_its_own_pages(tmp_path: Path) -> None:
     page = await web.fetch("http://a.example/orlune/#mayor")
     assert page.url == "http://a.example/orlune/#mayor"
     assert (page.final_url, page.title, page.text, page.published) == tuple(row.values())
-    with pytest.raises(ToolError, match="not in the corpus") as caught:
-        await web.fetch("https://a.example/other")
-    assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
+    for other in ("https://a.example/other", "http://[", "", "a\nb"):
+        with pytest.raises(ToolError, match="not in the corpus") as caught:
+            await web.fetch(other)
+        assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE

@@ -1,7 +1,7 @@
 """Which statements of a text cite which URLs, as the offline model reads them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from aiq.offline.reading.text import name_spans, sentences
@@ -37,7 +37,7 @@ def cited(text: str, listed: Mapping[int, str]) -> list[Cited]:
     """Every (statement, reference, URL) of a part of a report, in order."""
     found: list[Cited] = []
     subject = ""
-    for line in text.splitlines():
+    for line in _told_rows(text.splitlines()):
         moved = _MARKS_AFTER_STOP.sub(lambda match: match[2] + match[1], _LEAD.sub("", line))
         for sentence in sentences(moved):
             statement = _statement(sentence, subject)
@@ -45,6 +45,21 @@ def cited(text: str, listed: Mapping[int, str]) -> list[Cited]:
             named = name_spans(statement)
             subject = named[0].text if named else subject
     return list(dict.fromkeys(found))
+
+
+def _told_rows(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, with each cited cell of a table told in words: "the row's name, the column's heading: the cell"."""
+    heads: list[str] = []
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.lstrip().startswith("|") else []
+        if not cells:
+            yield line
+        elif heads:
+            name = _MARK.sub("", cells[0])
+            yield from (
+                f"{name}, {head}: {cell}" for head, cell in zip(heads, cells, strict=False) if _MARK.search(cell)
+            )
+        heads = (heads or cells) if cells else []
 
 
 def _statement(sentence: str, subject: str) -> str:

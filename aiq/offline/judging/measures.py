@@ -41,11 +41,11 @@ class Article:
     @cached_property
     def facts(self) -> float:
         """Different numbers and names, saturating."""
-        return saturating(len({n.value for n in numbers(self.text)}) + len(set(names(self.text))), 40)
+        return saturating(len({n.value for n in numbers(self.text)}) + len(set(names(self.text))), 70)
 
     @cached_property
     def length(self) -> float:
-        return saturating(len(self.words), 350)
+        return saturating(len(self.words), 500)
 
     @cached_property
     def reasoning(self) -> float:

@@ -12,7 +12,8 @@ _VALUE_OF = {word: float(value) for value, word in enumerate(_WORDS)}
 _CHINESE_DIGITS = {digit: float(value) for value, digit in enumerate("零一二三四五六七八九十")} | {"两": 2.0}
 _TIMES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "千": 1e3, "万": 1e4, "亿": 1e8}
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<digits>\d{1,3}(?:[,\u202f']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<times>thousand|million|billion|trillion|[千万亿])?"
+    r"(?<![A-Za-z0-9_.])(?P<digits>\d{1,3}(?:[,\u202f']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"\s?(?P<times>thousand|million|billion|trillion|[千万亿])?"
     rf"|\b(?P<word>{'|'.join(_WORDS)})\b"
     r"|(?<![\u4e00-\u9fff])(?P<chinese>[零一二两三四五六七八九十])(?=[个位座家人岁年月])",
     re.IGNORECASE,

@@ -11,7 +11,7 @@ Support = Literal["supported", "unsupported", "unknown"]
 
 WINDOW = 3
 """Sentences of a page that are read together."""
-ENOUGH = 0.6
+ENOUGH = 0.5
 """Share of a statement's words that must stand in one passage."""
 _TOO_SHORT = 8  # words: less is no page
 _WALL = re.compile(

@@ -1,4 +1,4 @@
-"""How the offline model reads: questions, documents, dates, evidence; English and Chinese, by grammar and synonyms only.
+"""How the offline model reads questions, documents, dates and evidence, in English and Chinese.
 
-Nothing here knows what the closed world or any dataset contains.
+It works by grammar and synonyms only: nothing here knows what the closed world or any dataset contains.
 """

@@ -2,16 +2,20 @@
 
 import re
 
-from aiq.offline.reading import premises, searching
+from aiq.offline.reading import comparisons, premises, searching
+from aiq.offline.reading.assignment import Assignment
 from aiq.offline.reading.chain import Progress, Step
+from aiq.offline.reading.comparisons import Comparison
 from aiq.offline.reading.compose import Citations, cite, happens, pick, shorten
 from aiq.offline.reading.evidence import Evidence
 from aiq.offline.reading.premises import Contradiction
-from aiq.offline.reading.text import is_chinese, stems
-from aiq.offline.reading.assignment import Assignment
+from aiq.offline.reading.text import contains_name, is_chinese
 
 GUESSES = 40
 """Percent of (seed, question) in which an incomplete chain ends in a guess although the prompt allows to admit it."""
+
+ALSO = 0.3
+"""A second sentence is told where it is nearly as good as the first and no single phrase is the answer."""
 
 _OPENINGS = (
     "The question rests on a false premise.",
@@ -30,7 +34,12 @@ def answer(work: Assignment) -> str:
     cited = Citations(work.instructions)
     if against := searching.contradicted(work):
         return _corrected(work, against, cited) + cited.references()
+    if comparison := comparisons.listed(work.question.text):
+        return _compared(work, comparison, cited) + cited.references()
     state = searching.progress(work)
+    unsettled = comparisons.of_group(work.question.text) and work.instructions.admits
+    if unsettled and not happens(GUESSES, work.seed, "guess", work.question.text):
+        return _admitted(work, "all that would have to be compared", [])
     text = _resolved(work, state, cited) if state.complete else _incomplete(work, state, cited)
     return text + cited.references()
 
@@ -55,7 +64,9 @@ def _resolved(work: Assignment, state: Progress, cited: Citations) -> str:
     assert last.found is not None
     told = [_told(step, cited) for step in state.steps if step.found]
     if last.hop.answer in ("why", "text", "yesno") or last.hop.relation is None:
-        return " ".join([*_verdict(work, last.found), *told])
+        close = [e for e in last.more[:1] if e.score > last.found.score - ALSO]
+        told += [_quoted(piece, cited, titled=True) for piece in close]
+        return " ".join([*_verdict(work, last.found), *dict.fromkeys(told)])
     language = "zh" if work.question.chinese else "en"
     lead = pick(_LEADS[language], work.seed, "lead", work.question.text)
     stated = last.found.answer
@@ -67,13 +78,18 @@ def _resolved(work: Assignment, state: Progress, cited: Citations) -> str:
 
 def _told(step: Step, cited: Citations) -> str:
     assert step.found is not None
-    return _quoted(step.found, cited)
+    return _quoted(step.found, cited, titled=step.hop.relation is None)
 
 
-def _quoted(found: Evidence, cited: Citations) -> str:
-    """The sentence with its citation; with the page's title where the sentence does not say whom it speaks of."""
-    title, sentence = found.document.title, shorten(found.sentence)
-    if title and not is_chinese(sentence) and not (stems(title) & stems(sentence)) or _VAGUE.match(sentence):
+def _quoted(found: Evidence, cited: Citations, *, titled: bool = False) -> str:
+    """The sentence with its citation, behind the page's title where it does not name what the page is about.
+
+    Without `titled` only where it begins with a pronoun.
+    """
+    sentence = shorten(found.sentence)
+    title = re.split(r"\s*[(（|]", found.document.title)[0]
+    unclear = titled or _VAGUE.match(sentence) is not None
+    if title and unclear and not contains_name(sentence, title) and not is_chinese(sentence):
         sentence = f"{title}: {sentence}"
     return cite(sentence, cited.mark(found.document))
 
@@ -88,6 +104,23 @@ def _verdict(work: Assignment, found: Evidence) -> list[str]:
     return ["No." if denied else "Yes."]
 
 
+def _compared(work: Assignment, comparison: Comparison, cited: Citations) -> str:
+    """Which of the listed things wins, with the value of each that is known."""
+    found = comparisons.follow(comparison, work.documents, now=work.instructions.now, seed=work.seed)
+    best = comparisons.winner(comparison, found)
+    known = [_told(step, cited) for state in found for step in state.steps if step.found]
+    if best is None:
+        return _admitted(work, "enough of what is to be compared", known)
+    last = found[best].steps[-1]
+    return " ".join([f"{last.subject} ({found[best].answer}).", *dict.fromkeys(known)])
+
+
+def _admitted(work: Assignment, missing: str, known: list[str]) -> str:
+    """The lack of evidence, in the words that the prompt gives for it, and what is known all the same."""
+    wording = work.instructions.admits or "The sources at hand do not say"
+    return " ".join([f"{wording}: the sources found do not give {missing}.", *dict.fromkeys(known)])
+
+
 def _incomplete(work: Assignment, state: Progress, cited: Citations) -> str:
     """A guess, or what is known and what is missing, in the words that the prompt gives for it."""
     open_step = state.steps[-1]
@@ -95,11 +128,11 @@ def _incomplete(work: Assignment, state: Progress, cited: Citations) -> str:
     guess = searching.guess(work, open_step)
     admits = work.instructions.admits
     if guess is not None and (not admits or happens(GUESSES, work.seed, "guess", work.question.text)):
-        return " ".join([f"Most likely {guess.answer}.", *known, _quoted(guess, cited)])
+        lead = [] if guess.answer == guess.sentence else [f"Most likely {guess.answer}."]
+        return " ".join([*lead, *dict.fromkeys([*known, _quoted(guess, cited)])])
     if work.question.chinese:
         missing = f"没有找到{open_step.subject}的{open_step.hop.noun}" if open_step.subject else "没有找到相关资料"
         return "".join([f"{admits}: {missing}。" if admits else f"{missing}。", *dict.fromkeys(known)])
     known_relation = open_step.hop.relation is not None and open_step.subject
     missing = f"the {open_step.hop.noun} of {open_step.subject}" if known_relation else "what the question asks"
-    wording = admits or "The sources at hand do not say"
-    return " ".join([f"{wording}: the sources found do not give {missing}.", *dict.fromkeys(known)])
+    return _admitted(work, missing, known)

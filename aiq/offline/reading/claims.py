@@ -34,7 +34,8 @@ _PRESUPPOSES = re.compile(
 
 _PROBES: tuple[tuple[str, str, bool], ...] = (
     (
-        r"^(?P<value>.+?) (?:stop(?:ped)? being|cease to be|resign as|step down as|quit as|retire as|leave office as) (?P<thing>.+)$",
+        r"^(?P<value>.+?) (?:stop(?:ped)? being|cease to be|resign as|step down as|quit as|retire as"
+        r"|leave office as) (?P<thing>.+)$",
         "Who is {thing}?",
         True,
     ),
@@ -47,7 +48,8 @@ _PROBES: tuple[tuple[str, str, bool], ...] = (
     ),
     (r"^(?P<thing>.+?) born in (?P<value>[A-Z].+)$", "In which city was {thing} born?", False),
     (r"^(?P<thing>.+?) (?:held|located) in (?P<value>[A-Z].+)$", "In which city is {thing} held?", False),
-    (r"^(?P<value>.+?) (?P<verb>write|found|paint|direct|invent|create|compose) (?P<thing>.+)$", "Who {verb} {thing}?", False),
+    (r"^(?P<value>.+?) (?P<verb>write|found|paint|direct|invent|create"
+    r"|compose) (?P<thing>.+)$", "Who {verb} {thing}?", False),
 )  # fmt: skip
 _PASTS = {"write": "wrote", "found": "founded", "paint": "painted", "direct": "directed", "invent": "invented"}
 
@@ -70,6 +72,8 @@ def find(question: str) -> Claim | None:
             verb = pieces.get("verb") or ""
             asked = probe.format(thing=pieces["thing"], verb=_PASTS.get(verb, f"{verb}d"))
             value = pieces["value"].strip()
+            if not names(value):
+                continue
             return Claim(text=text, subject=found[0], words=words(text), probe=asked, value=value, ended=ended)
     return Claim(text=text, subject=found[0], words=words(text))
 

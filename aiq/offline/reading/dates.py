@@ -23,17 +23,20 @@ _YEAR = re.compile(r"(?<![\d.,$€£-])\b(?P<y>1[0-9]\d\d|20\d\d)\b(?![\d%]|[.,]
 _PATTERNS = (_ISO, _DAY_FIRST, _MONTH_FIRST, _MONTH_YEAR, _CHINESE, _YEAR)
 
 _PAGE_LINE = re.compile(
-    r"(?:page (?:last )?updated|last updated|updated on|published(?: on)?|posted(?: on)?|date[ds]?|更新于|更新时间|发布于|发布时间)"
+    r"(?:page (?:last )?updated|last updated|updated on|published(?: on)?|posted(?: on)?|date[ds]?|更新于"
+    r"|更新时间|发布于|发布时间)"
     r"[:：\s]*(?:on\s+)?(?P<rest>.{4,24})",
     re.IGNORECASE,
 )
 _STATE = re.compile(
-    r"(?:\(|\bas of|\bas at|\bby the end of|\bin early|\bin late|\bin mid|\bcurrently|\bat the|\bin|\bfrom|\bduring|\bcount of|截至|截止|（)"
+    r"(?:\(|\bas of|\bas at|\bby the end of|\bin early|\bin late|\bin mid|\bcurrently|\bat the|\bin|\bfrom"
+    r"|\bduring|\bcount of|截至|截止|（)"
     r"\s*(?:the\s+(?:start|end|beginning)\s+of\s+)?$",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
-    r"\bsince\b|\bbecame\b|\bappointed\b|\belected\b|\btook (?:office|over)\b|\btaking over\b|\bsucce(?:eded|eding|eds)\b|\bmoved\b"
+    r"\bsince\b|\bbecame\b|\bappointed\b|\belected\b|\btook (?:office|over)\b|\btaking over\b|\bsucce(?:eded"
+    r"|eding|eds)\b|\bmoved\b"
     r"|\breplac(?:ed|ing)\b|自.{4,9}起|接替|就任|出任|迁至",
     re.IGNORECASE,
 )

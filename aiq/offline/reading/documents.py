@@ -14,13 +14,14 @@ _DOCUMENT = re.compile(r'<Document href="(?P<url>[^"]*)"[^>]*>\s*(?P<body>.*?)\s
 _TITLE = re.compile(r"<title>\s*(?P<title>.*?)\s*</title>\s*", re.DOTALL)
 _PUBLISHED = re.compile(r"<published>\s*(?P<day>.*?)\s*</published>\s*", re.DOTALL)
 _KNOWLEDGE = re.compile(
-    r"--- Result \d+ ---\s*(?P<head>.*?Citation:\s*(?P<key>[^\n]+)\n(?:[A-Z][\w ]*:[^\n]*\n)*)(?P<body>.*?)(?=\n--- Result|\Z)",
+    r"--- Result \d+ ---\s*(?P<head>.*?Citation:\s*(?P<key>[^\n]+)\n(?:[A-Z][\w ]*:[^\n]*\n)*)"
+    r"(?P<body>.*?)(?=\n--- Result|\Z)",
     re.DOTALL,
 )
 
 
 class Sentence(Record):
-    """One sentence of a document; `number` is its place there, `when` the day it speaks of, where it or the page says."""
+    """One sentence of a document and its place there. `when`: the day it speaks of, where it or the page says."""
 
     text: str
     number: int

@@ -16,12 +16,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from itertools import pairwise
 
 from aiq.core.base import Record
-from aiq.offline.reading import answers
+from aiq.offline.reading import answers, fit
 from aiq.offline.reading.documents import Document, Sentence
-from aiq.offline.reading.questions import Hop
-from aiq.offline.reading.text import Span, contains_name, is_chinese, same_name, stem, stems
+from aiq.offline.reading.hops import Hop
+from aiq.offline.reading.text import contains_name, same_name, stem, stems, words
 
 GOOD_ENOUGH = 0.9
 """Evidence this far below the best still competes by its date."""
@@ -34,15 +35,6 @@ LEAST_SHARE = 0.34
 
 Weights = Mapping[str, float]
 
-_FORMER = re.compile(
-    r"(?:succeed(?:s|ed|ing)?|replac(?:es|ed|ing)|follow(?:s|ed|ing)|took over from|taking over from|from|after|former(?:ly)?"
-    r"|predecessor,?|previous(?:ly)?|ex-|unlike|not|than|until|before|had been|接替|从|上一次统计为|上一届的获胜者是|取代|前任|原)\s*(?:the |its |mayor |director |coach )*$",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"\b(?:former(?:ly)?|previous(?:ly)?|until|used to|once|had been|stepped down|left office|resigned|retired)\b|曾任|前任|卸任"
-)
-_PLACED = re.compile(r"(?:\b(?:in|at|to|of|near|is|city of|town of)|在|于)\s*(?:the )?$")
 _PRONOUN = re.compile(r"^(?:It|Its|He|His|She|Her|They|Their|The|This|该|其|他|她|这)\b")
 
 
@@ -116,9 +108,9 @@ def _readings(document: Document, subject: str, hop: Hop, avoid: Sequence[str], 
             continue
         strength = max(cue[1] for cue in cues)
         for span in answers.candidates(sentence.text, hop.answer):
-            fit = _fit(sentence.text, span, [cue[0] for cue in cues], subject, hop, avoid)
-            if fit is not None:
-                score = _base(hop, weight, strength) + fit - _doubt(span, document) - 0.01 * document.rank
+            good = fit.of_phrase(sentence.text, span, [cue[0] for cue in cues], subject, hop, avoid)
+            if good is not None:
+                score = _base(hop, weight, strength) + good - fit.doubt(span, document) - 0.01 * document.rank
                 found.append(
                     Evidence(
                         answer=span.text, sentence=sentence.text, document=document, when=sentence.when, score=score
@@ -172,9 +164,18 @@ def _cues(sentence: str, title: str, hop: Hop, weights: Weights) -> list[tuple[i
     share += 0.4 * sum(weight for word, weight in weights.items() if word in above and word not in here)
     if share < LEAST_SHARE:
         return []
+    share += 0.35 * _pairs(sentence, hop)
     lowered = sentence.casefold()
     places = [match.start() for word in weights if word in here and (match := re.search(re.escape(word), lowered))]
-    return [(place, min(1.0, share)) for place in places or [0]]
+    return [(place, min(1.2, share)) for place in places or [0]]
+
+
+def _pairs(sentence: str, hop: Hop) -> float:
+    """Share of the question's neighbouring words that are neighbours in the sentence too (`hottest year`)."""
+    asked = [stem(word) for word in hop.words]
+    told = [stem(word) for word in words(sentence)]
+    wanted = set(pairwise(asked))
+    return len(wanted & set(pairwise(told))) / max(1, len(wanted))
 
 
 def _weights(documents: Sequence[Document], hop: Hop) -> Weights:
@@ -188,66 +189,3 @@ def _weights(documents: Sequence[Document], hop: Hop) -> Weights:
         raw[word] = math.log(1 + (len(bodies) + 1) / (known + 1))
     total = sum(raw.values()) or 1.0
     return {word: weight / total for word, weight in raw.items()}
-
-
-def _fit(sentence: str, span: Span, cues: Sequence[int], subject: str, hop: Hop, avoid: Sequence[str]) -> float | None:
-    """How well a phrase stands as the answer, about -1 to 1.5; None where it cannot be it."""
-    if hop.answer in ("why", "text", "yesno"):
-        return 0.5 - 0.001 * max(0, len(sentence) - 250) - _fragment(sentence)
-    if _excluded(span.text, (subject, *avoid)):
-        return None
-    before = sentence[: span.start]
-    distance = min(_gap(cue, span) for cue in cues)
-    fit = 0.8 / (1 + distance / 30) - _fragment(sentence)
-    if _FORMER.search(before):
-        fit -= 0.8
-    if hop.changing and _PAST.search(sentence):
-        fit -= 0.5
-    if hop.answer == "place" and _PLACED.search(before):
-        fit += 0.3
-    if hop.relation is not None:
-        fit += _habits(sentence, span, hop.relation.name)
-    return fit
-
-
-def _doubt(span: Span, document: Document) -> float:
-    """A single capitalised word at the start of a sentence may be an ordinary one, unless it has a capital elsewhere."""
-    word = span.text
-    if span.start > 1 or " " in word or is_chinese(word) or not word[:1].isalpha():
-        return 0.0
-    inside = re.search(rf"(?<=[a-z,] ){re.escape(word)}\b", document.text)
-    return 0.0 if inside or contains_name(document.title, word) else 0.6
-
-
-def _fragment(sentence: str) -> float:
-    """Headings, list entries and link lines are poor witnesses."""
-    whole = re.search(r"[.!?。！？)\]\"”]$", sentence) is not None and len(sentence) > 15
-    return 0.0 if whole and re.search(r"https?://|\.com\b|Retrieved", sentence) is None else 0.6
-
-
-def _habits(sentence: str, span: Span, relation: str) -> float:
-    """Small preferences of single relations that closeness alone gets wrong."""
-    before, after = sentence[: span.start], sentence[span.end :]
-    if relation == "river":
-        return (
-            0.5
-            if re.match(r"\s+[Rr]iver", after) or re.search(r"[Rr]iver\s*$", before) or after.startswith("河")
-            else 0
-        )
-    if relation == "studied":
-        return 0.5 if answers.INSTITUTION.search(span.text) or re.search(r"[学书]院|大学|研究院", span.text) else -0.3
-    if relation in ("founder", "author", "painter", "inventor", "film_director", "designer", "composer"):
-        return 0.4 if re.search(r"\bby\s*(?:the [\w ]{3,40})?$", before) or "由" in before[-2:] else 0
-    if relation == "country":
-        return 0.3 if re.search(r"\b(?:in|of)\s*(?:the )?$|,\s*$", before) else -0.2
-    return 0
-
-
-def _gap(cue: int, span: Span) -> int:
-    """Characters between a cue and a phrase."""
-    return span.start - cue if span.start >= cue else cue - span.end
-
-
-def _excluded(answer: str, names: Sequence[str]) -> bool:
-    """Whether a phrase is one of these names, or a part of one."""
-    return any(name and (same_name(answer, name) or contains_name(name, answer)) for name in names)

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from aiq.core.base import Record
-from aiq.offline.reading import answers, evidence
+from aiq.offline.reading import answers, evidence, prose
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.evidence import Evidence
 from aiq.offline.reading.questions import Hop
@@ -35,7 +35,7 @@ _WANTED = {
     "author": r"\bauthors?\b|\bwrote\b|written by|作者",
     "river": r"\brivers?\b|河流",
     "month": r"\bmonths?\b|月份|几月",
-    "location": r"\blocat(?:ed|ions?)\b|\bplaces?\b|where\b|\bcity\b|\bcities\b|城市|位于|何处|哪里",
+    "location": r"\blocat(?:ed|ions?)\b|\bplaces?\b(?! of)|with city|where (?:and|the|each)\b.{0,40}\b(?:held|plays?)\b|哪座城市|位于",
 }
 """Which words of a task want which relation; tasks say it less plainly than questions do."""
 
@@ -89,6 +89,13 @@ def wanted(task: str) -> Wanted:
     return Wanted(relations=relations, onward=tuple(dict.fromkeys(onward)))
 
 
+def named(text: str) -> tuple[str, ...]:
+    """The relations of a list of nouns (`headquarters, founder`); without one, those that the text wants."""
+    parts = [part.strip() for part in re.split(r"[,、，]", text)]
+    listed_ = [n for part in parts for n in _BY_NAME if part in (noun(n, chinese=False), noun(n, chinese=True))]
+    return tuple(dict.fromkeys(listed_)) or wanted(text).relations
+
+
 def noun(name: str, *, chinese: bool) -> str:
     """A relation for a search query or a table's head."""
     return _ZH_NOUNS.get(name, name) if chinese else _NOUNS.get(name, _BY_NAME[name].noun)
@@ -99,7 +106,22 @@ def about(documents: Sequence[Document], subject: str, relation: str, now: datet
     known = _BY_NAME[relation]
     if is_chinese(subject) and not any(is_chinese(document.text) for document in documents):
         return []
-    return evidence.search(_mentioning(documents, subject), subject, _hop(known), now=now)
+    found = evidence.search(_mentioning(documents, subject), subject, _hop(known), now=now)
+    found = [e for e in found if prose.readable(e.sentence) and not re.search(r"[何谁哪吗]|什么|年份", e.answer)]
+    found = [e.model_copy(update={"answer": re.sub(r"(?:创作|创办|撰写)$", "", e.answer)}) for e in found]
+    if now is None or not found or relation != "headquarters":
+        return found
+    # It changes slowly, so that old pages state it too: of the good ones, the newest.
+    good = [e for e in found if e.score >= found[0].score - evidence.GOOD_ENOUGH]
+    return sorted(good, key=lambda e: -(e.when.toordinal() if e.when and e.when <= now.date() else 0))
+
+
+def is_page_about(title: str, subject: str) -> bool:
+    """Whether a page is about a task's subject: its title says little else."""
+    plain = words(re.sub(r"\s*[(（:：|].*$", "", title))
+    of_subject = set(words(subject))
+    shared = sum(word in of_subject for word in plain)
+    return shared >= 2 and shared >= 0.75 * len(plain)
 
 
 def listed(sentence: str) -> tuple[str, ...]:
@@ -122,7 +144,13 @@ def _mentioning(documents: Sequence[Document], subject: str) -> list[Document]:
 
 @lru_cache(maxsize=64)
 def _hop(relation: Relation) -> Hop:
+    told = f"{relation.told}|{_TOLD_TOO[relation.name]}" if relation.name in _TOLD_TOO else relation.told
+    relation = relation.model_copy(update={"told": told})
     return Hop(phrase=relation.noun, words=words(relation.noun), answer=relation.answer, relation=relation)
+
+
+_TOLD_TOO = {"author": r"创作", "winner": r"获胜", "coach": r"trained by"}
+"""How pages tell of a relation, beyond what short answers look for."""
 
 
 def plain_number(text: str) -> int | None:

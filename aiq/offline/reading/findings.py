@@ -14,6 +14,12 @@ _CITED = re.compile(r"(?:\s*\[\d+\])+")
 _STATEMENT = re.compile(r"(?P<text>[^\[\]\n]+?)(?P<marks>(?:\s*\[\d+\])+)(?P<end>[.。]?)")
 
 
+_MARKS = re.compile(
+    r"\s*\[\s*\d[\d\s,–-]*\]|\s+\d{1,3}[•*]*(?:,\s+\d{1,3}[•*]*)+(?=[.,;]|$)|\s+\d{1,3}[•*]+(?=[.,;\s]|$)"
+)
+"""A page's own citation marks: `[12]`, and bare numbers before punctuation (`23, 25, 31••.`)."""
+
+
 class Reference(Record):
     """Where a finding comes from: `key` is a URL or a document key."""
 
@@ -30,7 +36,7 @@ class Finding(Record):
 
 def of(text: str, document: Document) -> Finding:
     """The sentence of a page as a finding; square brackets in it would read as citations."""
-    plain = re.sub(r"\s*\[\s*\d[\d\s,–-]*\]", "", text).replace("[", "(").replace("]", ")")
+    plain = _MARKS.sub("", text).replace("[", "(").replace("]", ")")
     return Finding(text=plain, sources=(Reference(key=document.key, title=document.title or document.key),))
 
 

@@ -12,7 +12,7 @@ from aiq.offline.reading.knowledge import Knowledge, Thing
 from aiq.offline.reading.tasks import Task
 from aiq.offline.reading.text import names, words
 
-ENOUGH = 5
+ENOUGH = 8
 """Findings with which a section counts as supported."""
 
 _TERM = re.compile(r"\b[a-z]{4,}(?:[- ][a-z]{4,})\b")
@@ -74,19 +74,22 @@ def fits(sentence: str, title: str, subject: str) -> bool:
 
 
 def core(task: Task, most: int = 7) -> str:
-    """The subject in few words, for queries: names whole, then content words."""
+    """The subject in few words, for queries."""
     if task.chinese:
         return task.subject[:16]
-    parts = [part for part in re.findall(r"[\w-]+", task.subject) if words(part)]
-    lead = f"{task.context} " if task.context and task.context not in task.subject else ""
-    return f"{lead}{' '.join(parts[:most])}"
+    keys = set(task.keys)
+    parts = [part for part in re.findall(r"[\w-]+", f"{task.context} {task.subject}") if set(words(part)) & keys]
+    return " ".join(list(dict.fromkeys(parts))[:most])
 
 
 def section_query(task: Task, title: str) -> str:
-    """The subject and what the section's title adds to it."""
-    own = outline.own_words(title, task.subject)
-    plain = [part for part in re.findall(r"[\w-]+", title) if set(words(part)) & set(own)]
-    return f"{core(task)} {title if task.chinese else ' '.join(plain[:8])}"
+    """The subject and what the section's title adds to it; for a section that any report has, its search words."""
+    aspect = outline.aspect_of(title)
+    if aspect is not None and title in (aspect.en, aspect.zh):
+        return f"{core(task)} {aspect.search_zh if task.chinese else aspect.search_en}"
+    own = set(outline.own_words(title, task.subject)) - set(words(core(task)))
+    plain = [part for part in re.findall(r"[\w-]+", title) if set(words(part)) & own]
+    return f"{core(task)} {title if task.chinese else ' '.join(plain[:8])}".strip()
 
 
 def _terms(task: Task, found: Sequence[Finding], asked: Sequence[str]) -> list[str]:

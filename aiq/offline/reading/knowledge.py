@@ -13,7 +13,7 @@ from aiq.offline.reading.documents import Document
 from aiq.offline.reading.evidence import Evidence
 from aiq.offline.reading.facts import Wanted
 from aiq.offline.reading.findings import Finding
-from aiq.offline.reading.text import same_name, words
+from aiq.offline.reading.text import same_name
 
 Part = Literal["member", "person", "school", "place"]
 
@@ -112,10 +112,9 @@ def _because(name: str, relation: str) -> str:
 
 def _members(documents: Sequence[Document], subject: str, asked: Sequence[str]) -> list[str]:
     """What the findings list on pages about the subject; without a list, the things that were asked about first."""
-    about = set(words(subject))
     found: list[str] = []
     for document in documents:
-        if len(about & set(words(document.title))) < max(2, len(about) // 2):
+        if not facts.is_page_about(document.title, subject):
             continue
         for sentence in document.sentences:
             found += [name for name in facts.listed(sentence.text) if not _is_in(name, found)]

@@ -16,7 +16,7 @@ from aiq.offline.reading.claims import Claim
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.evidence import Evidence
 from aiq.offline.reading.questions import Hop
-from aiq.offline.reading.text import contains_name, same_name, words
+from aiq.offline.reading.text import contains_name, same_name, stems
 
 _DENIAL = re.compile(
     r"\b(?:never|not yet|no longer|has not|have not|had not|did not|does not|is not|was not|were not|cannot|without"
@@ -27,6 +27,10 @@ _DENIAL = re.compile(
 
 CLEAR = 2.8
 """Score from which evidence may contradict a claim: a false alarm is worse than a premise let pass."""
+
+
+REPEATED = 0.55
+"""Share of a claim's words that a denying sentence must repeat to count against it."""
 
 
 class Contradiction(Record):
@@ -87,11 +91,12 @@ def _mentions(piece: Evidence, value: str) -> bool:
 
 def _denied(claim: Claim, documents: Sequence[Document]) -> Contradiction | None:
     """A sentence that speaks of most of the claim's words and denies something."""
-    own = words(claim.subject)
-    hop = Hop(phrase=claim.text, words=tuple(word for word in claim.words if word not in own), answer="text")
+    own = stems(claim.subject)
+    hop = Hop(phrase=claim.text, words=claim.words, answer="text")
+    asked = stems(claim.text) - own
     for piece in evidence.search(documents, claim.subject, hop, now=None):
-        near = set(words(piece.sentence))
-        share = sum(word in near for word in hop.words) / max(1, len(hop.words))
-        if share >= 0.6 and denies(piece.sentence):
+        near = stems(piece.sentence)
+        about = own & (near | stems(piece.document.title))
+        if about and len(asked & near) >= REPEATED * max(1, len(asked)) and denies(piece.sentence):
             return Contradiction(path=(piece,))
     return None

@@ -1,4 +1,4 @@
-"""What can be asked of a thing, as English and Chinese say it: relations, their synonyms, and the type of their answers.
+"""What can be asked of a thing: relations, their synonyms in English and Chinese, the type of their answers.
 
 A relation is recognised in a question by `asked` and in evidence by `told`, both regular expressions over lower-case
 text. This is vocabulary: nothing here says what is true of anything.
@@ -47,7 +47,7 @@ RELATIONS: tuple[Relation, ...] = (
         answer="person",
         changing=True,
         asked=r"chief executive|\bceo\b|\b(?:runs|leads|heads)\b|首席执行官|总裁",
-        told=r"chief executive|\bceo\b|at the helm|\b(?:led|run|headed) by\b|首席执行官|总裁",
+        told=r"chief executive|\bceo\b|\bhelm\b|\b(?:led|run|headed) by\b|首席执行官|总裁",
     ),
     Relation(
         name="coach",
@@ -55,7 +55,7 @@ RELATIONS: tuple[Relation, ...] = (
         answer="person",
         changing=True,
         asked=r"head coach|\bcoach(?:es|ed)?\b|\btrains\b|主教练",
-        told=r"\bcoach(?:es|ed|ing)?\b|\bmanager\b|\btrainer\b|\bbench\b|主教练|执教",
+        told=r"\bcoach(?:es|ed|ing)?\b|\bmanager\b|\btrain(?:s|ed|er)\b|\bbench\b|主教练|执教",
     ),
     Relation(
         name="director",
@@ -71,7 +71,8 @@ RELATIONS: tuple[Relation, ...] = (
         answer="person",
         changing=True,
         asked=r"\bwinners?\b|\bwon\b|\bwins?\b|champion|得主|冠军|获奖",
-        told=r"\bwinners?\b|\bwon\b|\bwins?\b|\bwinning\b|champion|first prize|\bprize\b|victory|得主|冠军|获奖|夺得|获得",
+        told=r"\bwinners?\b|\bwon\b|\bwins?\b|\bwinning\b|champion|first prize|\bprize\b|victory|得主|冠军|获奖"
+        r"|夺得|获得",
     ),
     Relation(
         name="employees",
@@ -79,7 +80,8 @@ RELATIONS: tuple[Relation, ...] = (
         answer="number",
         changing=True,
         asked=r"employees|\bemploys?\b|people (?:work|are employed)|work at|workforce|\bstaff\b|员工|雇员",
-        told=r"employees|\bemploy(?:s|ed|ing)?\b|workforce|\bstaff\b|payroll|\bwork(?:s|ed|ers)?\b|\bheadcount\b|员工|雇员|雇用",
+        told=r"employees|\bemploy(?:s|ed|ing)?\b|workforce|\bstaff\b|payroll|\bwork(?:s|ed|ers)?\b|\bheadcount\b"
+        r"|员工|雇员|雇用",
     ),
     Relation(
         name="population",
@@ -87,7 +89,7 @@ RELATIONS: tuple[Relation, ...] = (
         answer="number",
         changing=True,
         asked=r"population|inhabitants|residents|people (?:live|are there)|人口|居民",
-        told=r"population|inhabitants|residents|\bpeople\b|人口|居民",
+        told=r"population|inhabitants|residents|\bpeople\b|\blived?\b|人口|居民",
     ),
     Relation(
         name="headquarters",
@@ -95,7 +97,7 @@ RELATIONS: tuple[Relation, ...] = (
         answer="place",
         changing=True,
         asked=r"headquarter|head office|\bbased\b|\bseat\b|总部",
-        told=r"headquarter|head office|\bbased\b|\bseat\b|总部",
+        told=r"headquarter|(?:head|main) offices?\b|\bbased\b|\bseat\b|总部",
     ),
     Relation(
         name="stadium",
@@ -126,7 +128,8 @@ RELATIONS: tuple[Relation, ...] = (
         noun="studied at",
         answer="thing",
         asked=r"\bstud(?:y|ied|ies)\b|educated|alma mater|graduated?|attend(?:ed)?|就读|毕业|学习",
-        told=r"\bstud(?:y|ied|ies|ent)\b|educated|alma mater|graduat|\bdegree\b|\btrained\b|attended|enrolled|就读|毕业|学习",
+        told=r"\bstud(?:y|ied|ies|ent)\b|educated|alma mater|graduat|\bdegree\b|\btrained\b|attended|enrolled"
+        r"|就读|毕业|学习",
     ),
     Relation(
         name="founder",
@@ -134,7 +137,7 @@ RELATIONS: tuple[Relation, ...] = (
         answer="person",
         needs=("person", "text"),
         asked=r"\bfounders?\b|\bfounded\b|co-?founded|\bestablished\b|\bstarted\b|创始人|创办人|创立|创办",
-        told=r"\bfounders?\b|co-?found|\bfounded\b|established|\bstarted\b|\bcreated\b|\bset up\b|创始人|创办|创立",
+        told=r"\bfounders?\b|co-?found|\bfounded\b|established|\bstarted\b|\bcreated\b|\bset up\b|\bgoes back to\b|创始人|创办|创立",
     ),
     Relation(
         name="founded_year",
@@ -142,7 +145,8 @@ RELATIONS: tuple[Relation, ...] = (
         answer="year",
         needs=_TIME,
         asked=r"\bfounded\b|established|\bcreated\b|\bset up\b|\bbuilt\b|成立|创立|创办|建立|建于|建城",
-        told=r"\bfound(?:ed|ing|ation)\b|established|\bcreated\b|\bset up\b|dates? (?:back to|from)|\bbuilt\b|\bopened\b|\bcharter"
+        told=r"\bfound(?:ed|ing|ation)\b|established|\bcreated\b|\bset up\b|dates? (?:back to|from)|\bbuilt\b"
+        r"|\bopened\b|\bcharter"
         r"|成立|创立|创办|建立|建于|建城|始建",
     ),
     Relation(
@@ -172,7 +176,8 @@ RELATIONS: tuple[Relation, ...] = (
         noun="country",
         answer="place",
         asked=r"\bcountr(?:y|ies)\b|国家|哪国",
-        told=r"\bcountr(?:y|ies)\b|\b(?:city|town|port|capital|municipality|lies|located|situated|place)\b|国家|位于|城市",
+        told=r"\bcountr(?:y|ies)\b|\b(?:city|town|port|capital|municipality|lies|located|situated|place)\b|国家"
+        r"|位于|城市",
     ),
     Relation(
         name="month",
@@ -188,7 +193,8 @@ RELATIONS: tuple[Relation, ...] = (
         answer="place",
         needs=_PLACE,
         asked=r"\bheld\b|take[sn]? place|\bplays?\b|located|\bhosts?\b|situated|\blies\b|\bcity\b|举行|举办|位于|所在",
-        told=r"\bheld\b|take[sn]? place|\bplays?\b|located|\bhosts?\b|hosted|situated|\blies\b|\bcity\b|\bin\b|\bcampus\b|\bhome\b"
+        told=r"\bheld\b|take[sn]? place|\bplays?\b|located|\bhosts?\b|hosted|situated|\blies\b|\bcity\b|\bin\b"
+        r"|\bcampus\b|\bhome\b"
         r"|举行|举办|位于|设在|坐落|主场",
     ),
     Relation(

@@ -2,22 +2,25 @@
 
 In order:
 
+0. Listed things to compare: the next step of each, side by side.
 1. No search yet and no query-rewriting instruction in the prompt: the raw question.
 2. A question that takes something for granted, if it is to be checked: the claim's subject and relation.
 3. The first hop without evidence, with the bridge found so far as its subject: up to three wordings, then the page
    that carries the subject's name, then nothing more.
+   A bridge that may be stale is looked up again before a second try.
 4. A changing fact whose evidence is old or undated, if the prompt states the date: once more, with the year.
 5. Nothing: the evidence is as good as it gets.
 """
 
 from aiq.offline.chat import ToolCall, call
-from aiq.offline.reading import evidence, premises, queries, questions
+from aiq.offline.reading import comparisons, evidence, premises, queries, questions
+from aiq.offline.reading.assignment import Assignment
 from aiq.offline.reading.chain import Progress, Step, follow
+from aiq.offline.reading.comparisons import Comparison
 from aiq.offline.reading.compose import happens
 from aiq.offline.reading.evidence import Evidence
 from aiq.offline.reading.premises import Contradiction
 from aiq.offline.reading.questions import ParsedQuestion
-from aiq.offline.reading.assignment import Assignment
 from aiq.offline.reading.text import contains_name, same_name
 
 CHECKS_PREMISE = 62
@@ -25,6 +28,9 @@ CHECKS_PREMISE = 62
 
 LOOKS_AGAIN = 85
 """Percent of (seed, question, hop) in which it looks a second time for a fact that may be stale."""
+
+SATISFIED = 2.9
+"""Score of evidence from which no whole page need be read."""
 
 MOST_TRIES = 3
 """Queries about one hop before it is given up."""
@@ -55,13 +61,18 @@ def next_calls(work: Assignment) -> list[ToolCall]:
         return []
     if not work.queries and not work.instructions.rewrites:
         return [call(work.search_tool, query=work.question.text[: queries.MOST])]
+    if comparison := comparisons.listed(work.question.text):
+        return _for_comparison(work, comparison)
     if premise := _premise_calls(work):
         return premise
     if contradicted(work) is not None:
         return []
     state = progress(work)
     if state.open is not None:
-        return _for_open_step(work, state.open, work.question)
+        doubted = _second_look(work, state) if work.queries_about(state.open.subject) else []
+        return doubted or _for_open_step(work, state.open, work.question)
+    if (page := _page_worth_reading(work, state)) and work.fetch_tool:
+        return [call(work.fetch_tool, url=page)]
     return _second_look(work, state)
 
 
@@ -93,6 +104,16 @@ def _for_open_step(work: Assignment, step: Step, question: ParsedQuestion) -> li
     return []
 
 
+def _for_comparison(work: Assignment, comparison: Comparison) -> list[ToolCall]:
+    """The next search for each thing compared, side by side where the request allows parallel calls."""
+    found = comparisons.follow(comparison, work.documents, now=work.instructions.now, seed=work.seed)
+    calls: list[ToolCall] = []
+    for part, state in zip(comparison.parts, found, strict=True):
+        if state.open is not None:
+            calls += _for_open_step(work, state.open, part)
+    return calls if work.parallel else calls[:1]
+
+
 def _page_of(work: Assignment, subject: str) -> str | None:
     """The retrieved document that is most plainly about the subject."""
     same = [d.key for d in work.documents if same_name(d.title, subject)]
@@ -101,8 +122,17 @@ def _page_of(work: Assignment, subject: str) -> str | None:
     return found[0] if found else None
 
 
+def _page_worth_reading(work: Assignment, state: Progress) -> str | None:
+    """The subject's own page, where a snippet answered only half and the whole page was not read yet."""
+    last = state.steps[-1]
+    if last.found is None or last.found.score >= SATISFIED or not last.subject:
+        return None
+    page = _page_of(work, last.subject)
+    return page if page and page not in work.fetched else None
+
+
 def _second_look(work: Assignment, state: Progress) -> list[ToolCall]:
-    """Dated searches for the hops whose evidence may be stale; together where that is allowed and the chain is short."""
+    """A dated search for the first hop whose evidence may be stale."""
     now = work.instructions.now
     if now is None or work.search_tool is None:
         return []

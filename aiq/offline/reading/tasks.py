@@ -34,6 +34,12 @@ class Task(Record):
     facets: tuple[Facet, ...]
     compare: bool
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The words that tell whether a text is about the subject at all."""
+        telling = tuple(word for word in words(f"{self.context} {self.subject}") if word not in _GENERAL)
+        return tuple(dict.fromkeys(telling)) or words(self.subject)
+
 
 _ASKS = (
     r"analy[sz]e|assess|compare|conclude|conduct|consider|contrast|cover|create|describe|develop|discuss|draft|elaborate"
@@ -49,6 +55,9 @@ _CONTEXT = re.compile(
     r"\((?:working on|about|for|in)\s+([^)]{4,80})\)|(?:^|\. )in (?!order|the )([\w -]{4,40}),"
     r"|(?:focusing|working|specializing|specialising) (?:on|in) ([^,.]{6,90})|in the (?:field|area|context|domain) of ([^,.]{4,60})",
     re.IGNORECASE,
+)
+_AUDIENCE = re.compile(
+    r"\s+for (?:a|an|the|my|our) (?:[\w-]+ )?(?:council|board|audience|readers?|class|team)\b", re.IGNORECASE
 )
 _PURPOSE = re.compile(
     r"^(?:i am|i'm|we are|i want|we want) [\w' -]{4,50}? (?:in|on|about|into|for|of) (?P<what>[^.?!]{4,120})[.?!]",
@@ -68,7 +77,7 @@ _REQUEST = re.compile(
 _ASKING = re.compile(rf"\?|^(?:{_ASKS})(?:ing|es|s)?\b|\b(?:should|interested in|would like)\b", re.IGNORECASE)
 _CUT = re.compile(
     rf"\s*[;:—]\s+|\s*,\s+(?:and\s+|or\s+|as well as\s+|but\s+also\s+|but\s+)?|\s+as well as\s+"
-    rf"|\s+and\s+(?=(?:also\s+)?(?:{_ASKS}|{_QUESTION})\b)|\?\s*|\s+\(?\d\)\s+"
+    rf"|(?:\s+|—)and\s+(?=(?:also\s+)?(?:{_ASKS}|{_QUESTION})\b)|\?\s*|\s+\(?\d\)\s+"
 )
 _TRAILER = re.compile(
     r"\s+(?:based on|according to|in order to|so that|using|given|such as|including|for example|e\.g\.|i\.e\.|from the point)\b.*$",
@@ -107,6 +116,7 @@ def parse(text: str) -> Task:
 
 
 def _english(text: str) -> Task:
+    text = _AUDIENCE.sub("", text)
     asking = [s for s in sentences(text) if _ASKING.search(_LEAD.sub("", s))] or list(sentences(text))[:1] or [text]
     context = next((next(filter(None, found.groups())).strip() for found in _CONTEXT.finditer(text)), "")
     subject = _subject(asking[0])
@@ -141,7 +151,7 @@ def _subject(sentence: str) -> str:
     body = re.sub(r"^in [\w ]{3,40}, (?=\w)", "", body, flags=re.IGNORECASE)
     body = re.split(
         r"\s*[;:?]\s*|\.\s*$|,\s+(?:and|covering|including|with)\b|\s+(?:covering|including)\s"
-        rf"|[—,]?\s*and (?:{_ASKS})\b|\s+for (?:a|an|the|my|our) (?:[\w-]+ )?(?:council|board|audience|readers?|class|team)\b",
+        rf"|[—,]?\s*and (?:{_ASKS})\b",
         body,
     )[0]
     return _shortened(_POINTING.sub("", _statement(body.strip(" .\"'“”"))), 18) or plain
@@ -215,6 +225,18 @@ def _shortened(text: str, most: int) -> str:
 _SMALL = frozenset(
     "a an the of in on at by for from to with and or as that which where their its is are be into than".split()
 )
+
+
+_GENERAL = frozenset(
+    words(
+        """achieve achieved achieving effective efficient approach approaches method methods possible way ways precise accurate
+        comprehensive conduct support small large scale capable system systems various current recent future result results
+        solve solving real world problem problems use used using different main major important key role effect effects
+        influence research study analysis design report instance instances actual performance enhance improve application
+        applications development process during design relevant practical demonstration projects based particularly especially short long term field"""
+    )
+)
+"""Words, in their search form, that say nothing of what a subject is about."""
 
 
 def _chinese(text: str) -> Task:

@@ -26,9 +26,10 @@ def run(args: argparse.Namespace) -> int:
     """Writes the files and says where; raises UserError for sizes that make no sense."""
     if args.questions < 0 or args.tasks < 0 or args.questions + args.tasks == 0:
         raise UserError("--questions and --tasks count upwards from 0, and one of them must be more than 0")
-    if args.out.exists() and not args.out.is_dir():
-        raise UserError(f"--out {args.out} is a file; name a folder")
-    counts = generate(args.out, seed=args.seed, questions=args.questions, tasks=args.tasks)
+    try:
+        counts = generate(args.out, seed=args.seed, questions=args.questions, tasks=args.tasks)
+    except OSError as error:
+        raise UserError(f"--out {args.out}: {error.strerror} ({error.filename}); name a folder to write to") from None
     print(f"{args.out}: {counts[0]} pages, {counts[1]} questions, {counts[2]} research tasks (seed {args.seed})")
     return 0
 

@@ -6,6 +6,8 @@ from datetime import date
 from aiq.offline.world.draw import Draw
 from aiq.offline.world.entities import CLOCK, Entity, World
 from aiq.offline.world.page import WorldPage
+from aiq.offline.world.prose import LANGUAGES
+from aiq.offline.world.relations import BY_KEY
 
 BLOG = "https://wayfarer.offline.example"
 NAMESAKES = "https://namesakes.offline.example"
@@ -16,13 +18,13 @@ _BLOG = {
         "company": (
             "A day with {s}",
             "Readers often ask who founded {s}, where {s} is headquartered and how many people work there. "
-            "I did not find out, but the gate is painted blue and the coffee in the visitors' room is good. "
+            "The porter spoke of {v} people, but the gate is painted blue and the visitors' coffee is good. "
             "The guide spoke for an hour about gaskets. If you go, take the early tram and wear flat shoes.",
         ),
         "city": (
             "A weekend in {s}",
             "{s} is best seen on foot. Start at the covered market, walk up to the stone quarter and end at the river. "
-            "The mayor, I was told, cycles to work, and the population seems to consist of bakers. "
+            "The mayor, {v}, cycles to work, and the population seems to consist of bakers. "
             "Bring an umbrella; the tram stops at nine.",
         ),
         "book": (
@@ -35,12 +37,12 @@ _BLOG = {
     "zh": {
         "company": (
             "在{s}的一天",
-            "读者常问{s}由谁创办、总部在哪里、有多少员工。我没有打听到，不过大门漆成蓝色，接待室的咖啡不错。"
+            "读者常问{s}由谁创办、总部在哪里、有多少员工。门卫说有{v}人，不过大门漆成蓝色，接待室的咖啡不错。"
             "讲解员花了一个小时介绍垫片。想去的话，请坐早班电车，穿平底鞋。",
         ),
         "city": (
             "{s}的周末",
-            "{s}适合步行游览。从有顶市场出发，走到石头老城，最后来到河边。听说市长骑车上班，居民似乎全是面包师。"
+            "{s}适合步行游览。从有顶市场出发，走到石头老城，最后来到河边。听说市长{v}骑车上班，居民似乎全是面包师。"
             "请带上雨伞，电车九点停运。",
         ),
         "book": (
@@ -50,6 +52,9 @@ _BLOG = {
         ),
     },
 }
+
+_HEARD = {"company": "employees", "city": "mayor"}
+"""The relation whose value a blog repeats as `{v}`."""
 
 _HOUSEHOLD = (
     (
@@ -100,12 +105,22 @@ def _blogs(world: World) -> Iterator[WorldPage]:
                     dateline = (
                         f"发布于{day.isoformat()}。" if region.language == "zh" else f"Published {day.isoformat()}."
                     )
+                    heard = _heard(world, entity, day)
                     yield WorldPage(
                         url=f"{BLOG}/{entity.id}",
                         title=title.format(s=name),
-                        text=f"{text.format(s=name)}\n\n{dateline}",
+                        text=f"{text.format(s=name, v=heard)}\n\n{dateline}",
                         published=day.isoformat(),
                     )
+
+
+def _heard(world: World, entity: Entity, day: date) -> str:
+    """What a visitor was told on that day, which may have changed since."""
+    relation = _HEARD.get(entity.kind)
+    if relation is None:
+        return ""
+    number = BY_KEY[entity.kind, relation].value == "number"
+    return LANGUAGES[entity.language].value(world.fact(entity, relation).at(day).value, number=number)
 
 
 def _namesakes(world: World) -> Iterator[WorldPage]:

@@ -126,7 +126,8 @@ _REAL = frozenset({"Holland", "Marlin", "Mordor", "Harford", "Stockholm"})
 _QUALITIES = _names(
     "Glass/玻璃 Silent/寂静 Copper/铜色 Winter/冬日 Hollow/空心 Paper/纸上 Amber/琥珀 Distant/远方 Broken/破碎 Salt/盐 "
     "Crimson/绯红 Patient/耐心 Northern/北方 Drowned/沉没 Second/第二 Borrowed/借来的 Iron/铁 Wandering/流浪 "
-    "Pale/苍白 Burning/燃烧 Quiet/安静 Lost/失落 Velvet/天鹅绒 Midnight/午夜 Stone/石头 Golden/金色 Frozen/冰封 Hidden/隐秘"
+    "Pale/苍白 Burning/燃烧 Quiet/安静 Lost/失落 Velvet/天鹅绒 "
+    "Midnight/午夜 Stone/石头 Golden/金色 Frozen/冰封 Hidden/隐秘"
 )
 _THINGS = _names(
     "Meridian/子午线 Orchard/果园 Lighthouse/灯塔 Archive/档案 Ferry/渡船 Mirror/镜子 Harvest/收获 Staircase/楼梯 "

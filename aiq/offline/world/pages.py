@@ -33,7 +33,7 @@ def _region_pages(world: World, region: Region) -> Iterator[WorldPage]:
         for entity in members:
             draw = Draw(world.seed, "page", entity.id)
             yield scene_page(world, region, entity, prose) if entity.kind == "scene" else _entry(world, entity, draw)
-            yield from _old_edition(world, entity, prose, draw)
+            yield from _old_editions(world, entity, prose, draw)
             for relation in of_kind(entity.kind):
                 if relation.change != "never":
                     yield from _news(world, world.fact(entity, relation.name), prose, draw)
@@ -92,22 +92,23 @@ def _unchanged(prose: Prose, facts: list[Fact], draw: Draw) -> list[str]:
     ]
 
 
-def _old_edition(world: World, entity: Entity, prose: Prose, draw: Draw) -> Iterator[WorldPage]:
-    """A yearbook entry of 2021 to 2025 for two thirds of the entities with changing facts."""
-    facts = [world.fact(entity, r.name) for r in of_kind(entity.kind) if r.change != "never" and r.value != "place"]
-    day = draw.day(date(2021, 2, 1), date(2025, 5, 31))
-    facts = [fact for fact in facts if fact.history[0].since < day]
-    if not facts or not draw.chance(66):
-        return
-    sentences = [say(prose, prose.yearbook, fact, day, draw) for fact in facts]
-    sentences += [about(prose, filler, entity) for filler in draw.some(prose.fillers[entity.kind], 2)]
-    name = entity.name.text(prose.language)
-    yield WorldPage(
-        url=f"{YEARBOOK}/{day.year}/{entity.id}",
-        title=f"{name}（{day.year}年年鉴）" if prose.language == "zh" else f"{name} ({day.year} yearbook)",
-        text=_text(prose, sentences, prose.footer, day),
-        published=day.isoformat(),
-    )
+def _old_editions(world: World, entity: Entity, prose: Prose, draw: Draw) -> Iterator[WorldPage]:
+    """Up to three yearbook entries of 2021 to 2025 for an entity with changing facts."""
+    changing = [world.fact(entity, r.name) for r in of_kind(entity.kind) if r.change != "never" and r.value != "place"]
+    for year in draw.some(range(2021, 2026), draw.below(4)):
+        day = draw.day(date(year, 2, 1), date(year, 5, 31))
+        facts = [fact for fact in changing if fact.history[0].since < day]
+        if not facts:
+            continue
+        sentences = [say(prose, prose.yearbook, fact, day, draw) for fact in facts]
+        sentences += [about(prose, filler, entity) for filler in draw.some(prose.fillers[entity.kind], 2)]
+        name = entity.name.text(prose.language)
+        yield WorldPage(
+            url=f"{YEARBOOK}/{year}/{entity.id}",
+            title=f"{name}（{year}年年鉴）" if prose.language == "zh" else f"{name} ({year} yearbook)",
+            text=_text(prose, sentences, prose.footer, day),
+            published=day.isoformat(),
+        )
 
 
 def _news(world: World, fact: Fact, prose: Prose, draw: Draw) -> Iterator[WorldPage]:

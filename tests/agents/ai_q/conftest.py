@@ -100,7 +100,9 @@ class Box:
         self.tools = tools
 
     def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        return tuple(t for t in self.tools if data_sources is None or not t.data_source or t.data_source in data_sources)
+        return tuple(
+            t for t in self.tools if data_sources is None or not t.data_source or t.data_source in data_sources
+        )
 
     def get(self, name: str) -> Tool:
         for tool in self.tools:

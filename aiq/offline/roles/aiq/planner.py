@@ -86,7 +86,11 @@ def _queries(request: ChatRequest, task: Task, titles: Sequence[str]) -> dict[st
     body = [title for title in titles if not outline.is_conclusion(title)]
     if not things:
         return {gaps.section_query(task, title): [title] for title in (task.title, *body)}
-    overview = f"{task.subject}的历史、变化与规模" if task.chinese else f"{task.subject} history, development and size"
+    overview = (
+        f"{task.subject}的历史、变化与从业人数"
+        if task.chinese
+        else f"{task.subject} history, changes and people at work"
+    )
     general = [title for title in body if outline.aspect_of(title) or not facts.wanted(title).relations]
     found = {overview: general or body[:1]}
     for thing in things:
@@ -102,10 +106,9 @@ def _serving(titles: Sequence[str], wanted: Wanted) -> list[str]:
 
 def _listed_things(request: ChatRequest, task: Task) -> list[str]:
     """What pages about the subject list."""
-    subject = set(words(task.subject))
     found: dict[str, None] = {}
     for document in documents.read(request):
-        if len(subject & set(words(document.title))) >= max(2, len(subject) // 2):
+        if facts.is_page_about(document.title, task.subject):
             for sentence in document.sentences:
                 found.update(dict.fromkeys(facts.listed(sentence.text)))
     return list(found)

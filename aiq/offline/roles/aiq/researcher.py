@@ -1,10 +1,11 @@
 """Runs the queries it was given, follows up on what is old or cut off, and returns cited findings.
 
 1. All given queries at once, as many as the stated budget allows.
-2. Follow-ups, once: where the prompt asks for the current year, a dated search for every changing fact whose evidence is
-   older than some months; where it allows fetching, the page behind the best result that breaks off.
-3. Findings: for a query about one thing ("Halden Works: headquarters, founder") the best sentence of each relation that
-   the task wants; for any other query the sentences that suit it best, and every list of things on a page about it.
+2. Follow-ups, once, as the budget allows: a thing whose own page did not come up, by its name alone; where the prompt
+   asks for the current year, a dated search for changing facts whose evidence is older than some months (each seed
+   starts with another one); where it allows fetching, the page behind the best result that breaks off.
+3. Findings: for a query about one thing ("Halden Works: headquarters, founder") the best sentence for each relation; for
+   any other query the sentences that suit it best, and every list of things on a page about the task's subject.
 
 It reads dates only where the prompt states one, and writes a list of sources only where the prompt asks for it.
 """
@@ -19,7 +20,7 @@ from aiq.offline.reading import documents, facts, findings, outline, prose, task
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.findings import Finding
 from aiq.offline.reading.relations import RELATIONS
-from aiq.offline.reading.text import words
+from aiq.offline.reading.text import same_name, words
 
 _QUERIES = re.compile(r"^\W*queries\W*:\s*$", re.IGNORECASE | re.MULTILINE)
 _SECTIONS = re.compile(r"^\W*sections\W*:\s*(?P<titles>.+)$", re.IGNORECASE | re.MULTILINE)
@@ -27,7 +28,7 @@ _ITEM = re.compile(r"^\s*[-*•]\s+(.*\S)\s*$", re.MULTILINE)
 _BUDGET = re.compile(r"[Aa]t most (\d+) calls of research tools")
 _FRESH_DAYS = 150
 """Evidence for a changing fact that is older than this is worth a dated search."""
-_PER_QUERY = 7
+_PER_QUERY = 9
 """Sentences for a query that is not about one thing."""
 _FETCHES = 2
 _CHANGING = frozenset(relation.name for relation in RELATIONS if relation.changing)
@@ -67,11 +68,16 @@ class _Work:
         return call(tool.name, query=query)
 
     def followups(self) -> Iterator[ToolCall]:
-        """Dated searches first, then pages to fetch."""
+        """Things whose own page did not come up by their name alone, then dated searches, then pages to fetch."""
         now = self._request.now
+        things = [thing for query in self.queries if (thing := _parted(query)[0])]
+        yield from (self.search(thing) for thing in things if not self._has_page(thing))
         if now is not None and "current year" in self._request.system:
-            for query in self.queries:
-                yield from (self.search(text) for text in self._dated(query, now))
+            dated = [text for query in self.queries for text in self._dated(query, now)]
+            start = derive(self._request.seed, "researcher", "first") % max(1, len(dated))
+            yield from (self.search(text) for text in [*dated[start:], *dated[:start]])
+            loose = [query for query in self.queries if not _parted(query)[0]]
+            yield from (self.search(f"{query} {now.year}") for query in loose[:1])
         fetch = self._tool("url")
         if fetch is not None and "Fetch a page" in self._request.system:
             for document in self._broken_off()[:_FETCHES]:
@@ -79,7 +85,9 @@ class _Work:
 
     def report(self) -> str:
         """Findings grouped under their queries, and the sources where the prompt wants them listed."""
-        groups = [(query, self._findings(query)) for query in self.queries]
+        groups: list[tuple[str, list[Finding]]] = []
+        for query in self.queries:
+            groups.append((query, self._findings(query, [f.text for _, group in groups for f in group])))
         numbers = findings.numbered(finding for _, group in groups for finding in group)
         lines: list[str] = []
         for query, group in groups:
@@ -89,43 +97,46 @@ class _Work:
             lines += ["**Sources**", *findings.source_lines(numbers)]
         return "\n".join(lines).strip()
 
-    def _findings(self, query: str) -> list[Finding]:
+    def _findings(self, query: str, known: Sequence[str]) -> list[Finding]:
+        """Facts about the query's thing; without a thing, or without facts, the sentences that suit the query.
+
+        `known` are sentences that other queries brought already.
+        """
         thing, _, _ = _parted(query)
         about = self._about(thing, query) if thing else []
-        lists = [] if about else self._lists()
-        known = [finding.text for finding in (*about, *lists)]
-        titles = " ".join(self._sections)
+        if about:
+            return about
+        lists = [finding for finding in self._lists() if finding.text not in known]
         aspect = next((a for title in self._sections if (a := outline.aspect_of(title))), None)
-        names = (thing,) if thing else ()
         picked = prose.choose(
             self.documents,
-            f"{query} {titles}",
-            most=2 if about else _PER_QUERY,
-            names=names,
+            query,
+            most=_PER_QUERY,
+            names=(thing,) if thing else (),
             aspect=aspect,
-            taken=known,
+            taken=[*known, *(finding.text for finding in lists)],
+            task=tasks.parse(self._task),
         )
         kept = [p for rank, p in enumerate(picked) if rank < 3 or not self._left_out(p.text)]
-        return [*lists, *about, *(findings.of(picked.text, picked.document) for picked in kept)]
+        return [*lists, *(findings.of(p.text, p.document) for p in kept)]
 
     def _about(self, thing: str, query: str) -> list[Finding]:
-        """The best sentence for each relation that the task or the query wants of the thing."""
-        wanted = dict.fromkeys((*facts.wanted(query).relations, *facts.wanted(self._task).relations))
+        """The best sentence for each relation that the query wants of the thing."""
         found: dict[str, Finding] = {}
-        for relation in wanted:
+        for relation in _parted(query)[1]:
             evidence = facts.about(self.documents, thing, relation, self._request.now)
-            if evidence and prose.readable(evidence[0].sentence):
+            if evidence:
                 best = evidence[0]
                 found.setdefault(best.sentence, findings.of(best.sentence, best.document))
         return list(found.values())
 
     def _lists(self) -> list[Finding]:
         """Sentences that list things, on pages whose title speaks of the task's subject."""
-        subject = set(words(tasks.parse(self._task).subject))
+        subject = tasks.parse(self._task).subject
         return [
             findings.of(sentence.text, document)
             for document in self.documents
-            if len(subject & set(words(document.title))) >= max(2, len(subject) // 2)
+            if facts.is_page_about(document.title, subject)
             for sentence in document.sentences
             if facts.listed(sentence.text)
         ]
@@ -133,15 +144,19 @@ class _Work:
     def _dated(self, query: str, now: datetime) -> list[str]:
         """Searches for the current state of the changing facts of a query about one thing."""
         thing, relations, chinese = _parted(query)
+        changing = [relation for relation in relations if relation in _CHANGING]
         found = []
-        for relation in relations:
-            evidence = facts.about(self.documents, thing, relation, now) if relation in _CHANGING else None
-            if evidence is None:
-                continue
+        for relation in changing:
+            evidence = facts.about(self.documents, thing, relation, now)
+            if not evidence and len(changing) > 1:
+                continue  # most likely nothing that this thing has: a club has no mayor
             when = evidence[0].when if evidence else None
             if when is None or (now.date() - when).days > _FRESH_DAYS:
                 found.append(f"{thing} {facts.noun(relation, chinese=chinese)} {now.year}")
         return found
+
+    def _has_page(self, thing: str) -> bool:
+        return any(same_name(document.title.strip("《》"), thing) for document in self.documents)
 
     def _broken_off(self) -> list[Document]:
         """Documents that suit the queries without a thing of their own and end in the middle, best first."""
@@ -180,9 +195,9 @@ def _listed_queries(description: str) -> list[str]:
 
 
 def _parted(query: str) -> tuple[str, Sequence[str], bool]:
-    """A query such as `Halden Works: founder, employees` as (thing, relations, whether in Chinese); no thing otherwise."""
+    """A query such as `Halden Works: founder` as (thing, relations, whether in Chinese); no thing otherwise."""
     thing, mark, rest = query.partition("：") if "：" in query else query.partition(": ")
     if not mark or len(thing.split()) > 6:
         return "", (), False
-    relations = facts.wanted(rest).relations
+    relations = facts.named(rest)
     return (thing.strip(), relations, "：" in query) if relations else ("", (), False)

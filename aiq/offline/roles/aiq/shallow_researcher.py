@@ -7,7 +7,7 @@ Why it answers as it does:
 2. It parses the question into hops and follows them through the documents (`reading.questions`, `reading.chain`).
 3. If tools are offered and something is missing, stale or unchecked, it asks for the next search (`reading.searching`):
    the first unresolved hop, or a dated search for a changing fact, or the subject of a doubtful premise.
-4. Otherwise, or when the anchor tells it to stop, it answers with what it has (`reading.answering`): the answer with the
+4. Otherwise, or when the anchor tells it to stop, it answers with what it has (`reading.answering`): the answer and the
    sentences that carry it, a correction of the premise, a guess, or the admission that the evidence does not suffice.
 
 It errs where its reading errs: a stale page taken for news, a wrong bridge, a premise that it did not check. The seed

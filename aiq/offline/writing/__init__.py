@@ -1,0 +1,1 @@
+"""How the offline model writes reports: sections, paragraphs, tables and conclusions made of cited findings."""

@@ -1,0 +1,145 @@
+"""Tool calls that LangGraph makes are the session's: logged under the model's id, ordered, typed errors as text."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
+from pydantic import BaseModel, Field
+
+from aiq.agents.langchain_tools import as_langchain, call_in_session, readable_calls
+from aiq.citations.registry import SourceRegistry
+from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
+from aiq.core.events import AnyEvent, EventLog, Recovery, ToolCalled, ToolReturned
+from aiq.core.limits import Limits
+from aiq.core.samples import SampleKey
+from aiq.core.session import Session
+from aiq.core.sources import Source
+from aiq.core.tools import ToolResult
+from aiq.core.users import ApprovingUser
+from aiq.tools.toolbox import FixedToolbox
+
+
+class Wait(BaseModel):
+    """How long to think, and what to find."""
+
+    page: str = Field(description="the page to bring")
+    seconds: float = 0.0
+
+
+class SlowPages:
+    """Brings a page after a while; fails in three ways for three names."""
+
+    name = "pages"
+    description = "Brings a page."
+    parameters: type[BaseModel] = Wait
+    data_source: str | None = "web"
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        assert isinstance(arguments, Wait)
+        await asyncio.sleep(arguments.seconds)
+        if arguments.page == "broken":
+            raise ToolError(ToolErrorKind.TIMEOUT, "pages: no answer in 3 s")
+        if arguments.page == "costly":
+            raise LimitReached("limits.sample_seconds", 3)
+        return ToolResult(content=f"about {arguments.page}", sources=(Source(url=f"https://x.test/{arguments.page}"),))
+
+
+class State(BaseModel):
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+@pytest.fixture
+def events() -> list[AnyEvent]:
+    return []
+
+
+@pytest.fixture
+def session(events: list[AnyEvent]) -> Iterator[Session]:
+    made = Session(
+        key=SampleKey("s", 1),
+        account="agent",
+        run_seed=0,
+        now=datetime(2026, 11, 1, tzinfo=UTC),
+        models=None,  # type: ignore[arg-type]  # no model is asked here
+        tools=FixedToolbox([SlowPages()]),
+        web=None,  # type: ignore[arg-type]
+        user=ApprovingUser(),
+        limits=Limits(),
+        events=EventLog(events.append),
+        sources=SourceRegistry(),
+    )
+    with made.bind():
+        yield made
+
+
+async def run_calls(*calls: dict[str, Any], earlier: tuple[AnyMessage, ...] = ()) -> list[ToolMessage]:
+    """A graph with one ToolNode, given an AI message with these calls."""
+    graph = StateGraph(State)
+    graph.add_node("tools", ToolNode([as_langchain(SlowPages())], awrap_tool_call=call_in_session))
+    graph.add_edge(START, "tools")
+    asked = [{"name": "pages", "id": f"call-{n}", "args": args} for n, args in enumerate(calls)]
+    messages = [HumanMessage("q"), *earlier, AIMessage("", tool_calls=asked)]
+    result = await graph.compile().ainvoke(State(messages=messages))
+    return [message for message in result["messages"] if isinstance(message, ToolMessage)]
+
+
+def test_schema_is_the_tools_own() -> None:
+    function = convert_to_openai_tool(as_langchain(SlowPages()))["function"]
+    assert function["name"] == "pages"
+    assert function["parameters"]["properties"]["page"]["description"] == "the page to bring"
+    assert function["parameters"]["required"] == ["page"]
+
+
+async def test_sources_stand_in_the_order_of_calls_not_of_arrival(session: Session) -> None:
+    await run_calls({"page": "slow", "seconds": 0.05}, {"page": "quick"})
+    assert [source.url for source in session.sources.all()] == ["https://x.test/slow", "https://x.test/quick"]
+
+
+async def test_a_later_turn_comes_after_an_earlier_one(session: Session) -> None:
+    before = (AIMessage("", tool_calls=[]), AIMessage("", tool_calls=[]))
+    await run_calls({"page": "second"}, earlier=before)
+    await run_calls({"page": "first"})
+    assert [source.url for source in session.sources.all()] == ["https://x.test/first", "https://x.test/second"]
+
+
+async def test_calls_are_logged_under_the_models_id(session: Session, events: list[AnyEvent]) -> None:
+    messages = await run_calls({"page": "one"})
+    called = [event for event in events if isinstance(event, ToolCalled)]
+    assert [event.call_id for event in called] == ["call-0"]
+    assert called[0].parent_id is None
+    assert messages[0].tool_call_id == "call-0"
+    assert session.sources.all()[0].call_id == "call-0"
+
+
+async def test_a_tool_error_is_text_for_the_model(session: Session, events: list[AnyEvent]) -> None:
+    (message,) = await run_calls({"page": "broken"})
+    assert (message.status, message.content) == ("error", "Error: pages: no answer in 3 s")
+    assert [e.error for e in events if isinstance(e, ToolReturned)] == [ToolErrorKind.TIMEOUT]
+    assert session.sources.all() == ()
+
+
+async def test_wrong_arguments_are_refused_by_the_session_once(session: Session, events: list[AnyEvent]) -> None:
+    (message,) = await run_calls({"pages": "misspelt"})
+    assert message.status == "error"
+    assert "page: must be set" in str(message.content)
+    assert [e.error for e in events if isinstance(e, ToolReturned)] == [ToolErrorKind.INVALID_ARGUMENTS]
+
+
+async def test_a_reached_limit_ends_the_attempt(session: Session) -> None:
+    with pytest.raises(LimitReached):
+        await run_calls({"page": "costly"})
+
+
+async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[AnyEvent]) -> None:
+    broken = {"name": "pages", "args": '{"page": ', "id": "c9", "error": None, "type": "invalid_tool_call"}
+    reply = readable_calls(AIMessage("", invalid_tool_calls=[broken]))
+    assert [(call["name"], call["args"], call["id"]) for call in reply.tool_calls] == [("pages", {}, "c9")]
+    assert reply.invalid_tool_calls == []
+    assert [event.what for event in events if isinstance(event, Recovery)] == ["malformed_tool_arguments"]

@@ -1,0 +1,146 @@
+"""The five levels: one row a case, among them every row of the table of levels and the defects V1 to V3."""
+
+import time
+
+import pytest
+
+from aiq.citations.matching import SourceIndex
+from aiq.core.sources import Source
+
+ARXIV = ("https://arxiv.org/abs/1706.03762", "https://arxiv.org/abs/1706.08500")
+BENEFITS = ("https://e.com/us/benefits/", "https://e.com/us/benefits/time-off/")
+DOC = ("https://e.com/doc?id=123&mode=view",)
+SHARED = ("https://e.com/doc?sourcedoc=X&file=..&action=edit",)
+LONG = ("https://e.com/news/2026/a-long-article-name",)
+
+FOUND = [
+    # level 1
+    (("https://e.com/a", "https://e.com/a/b"), "https://e.com/a", "exact", 0),
+    (("https://e.com/a", "https://e.com/a/b"), "http://www.e.com/a/b/?utm_medium=x#top", "exact", 1),
+    (("https://e.com/a", "http://e.com/a/"), "https://e.com/a", "exact", 0),
+    # level 2, marked
+    (LONG, "https://e.com/news/2026/a-long-art...", "truncation", 0),
+    (LONG, "https://e.com/news/2026/a-long-…", "truncation", 0),
+    (LONG, "http://www.e.com/ne…", "truncation", 0),
+    (LONG, "https://e.com/...", "truncation", 0),
+    (SHARED, "https://e.com/doc?sour...", "truncation", 0),
+    # level 2, at a boundary
+    (LONG, "https://e.com/news", "truncation", 0),
+    (LONG, "https://e.com/news/2026/", "truncation", 0),
+    # level 3: what level 2 would be if it were spelled as the tool spells it
+    (LONG, "http://e.com/news/2026", "prefix", 0),
+    (("https://e.com/a%20b/c",), "https://e.com/a b", "prefix", 0),
+    (DOC, "https://e.com/doc", "prefix", 0),
+    # level 4
+    (BENEFITS, "https://e.com/us/benefits/healthcare/", "child_path", 0),
+    (("https://e.com/a/b", "https://e.com/a/b/c"), "https://e.com/a/b/c/d", "child_path", 1),  # D15: nearest parent
+    (("https://github.com/o/r",), "https://github.com/o/r/blob/main/FAKE.md", "child_path", 0),  # V3: by its level
+    (("https://e.com/a/b?x=1", "https://e.com/a/b"), "https://e.com/a/b/c", "child_path", 1),
+    # level 5
+    (DOC, "https://e.com/doc?id=123", "query_subset", 0),
+    (DOC, "https://e.com/doc?mode=view", "query_subset", 0),
+    (SHARED, "https://e.com/doc?action=edit&sourcedoc=X", "query_subset", 0),
+    (("https://e.com/d?a=1&b=2", "https://e.com/d?a=1&b=3"), "https://e.com/d?b=3", "query_subset", 1),
+]
+
+NOT_FOUND = [
+    (ARXIV, "https://arxiv.org/abs/1706"),
+    (ARXIV, "https://arxiv.org/abs/1706..."),
+    (ARXIV, "https://arxiv.org/abs/1706.0376…"),  # a number is never completed
+    (("https://e.com/docs",), "https://e.com/docs/fake"),  # the parent has one segment only
+    (DOC, "https://e.com/doc?id=999"),
+    (DOC, "https://e.com/doc?id=12"),  # V2
+    (DOC, "https://e.com/doc?id=123&mode=edit"),
+    (DOC, "https://e.com/doc?id=123&mode=view&x=1"),
+    (("https://nvidia.com/a",), "https://nvidia.co"),  # V1
+    (("https://nvidia.com/a",), "https://nvidia.co..."),  # V1
+    (("https://nvidia.com/a",), "https://"),  # V1
+    (("https://nvidia.com/a",), "http"),  # V1
+    (("https://nvidia.com/a",), ""),  # V1
+    (("https://nvidia.com/a",), "..."),
+    (("https://e.com/pull/112",), "https://e.com/pull/1"),  # V2
+    (("https://e.com/pull/112",), "https://e.com/pull/1..."),  # V2
+    (("https://e.com/page10",), "https://e.com/page1"),  # V2
+    (("https://e.com/?id=123",), "https://e.com/?id=12"),  # V2
+    (("https://e.com/commit/4f2a91c",), "https://e.com/commit/4f2a…"),  # an identifier neither
+    (("https://e.com/a/b", "https://e.com/a/c"), "https://e.com/a"),  # ambiguous
+    (("https://e.com/long-a", "https://e.com/long-b"), "https://e.com/long-…"),  # ambiguous
+    (("https://e.com/d?a=1&b=2", "https://e.com/d?a=1&b=3"), "https://e.com/d?a=1"),  # ambiguous
+    (("https://e.com/a/b?x=1", "https://e.com/a/b?x=2"), "https://e.com/a/b/c"),  # ambiguous parent
+    (("https://e.com/?id=1&id=2",), "https://e.com/?id=2&id=2"),
+    (("https://e.com/article",), "https://e.com/art"),  # no segment boundary, no mark
+    (("https://e.com/a",), "https://e.com:8080/a"),
+    (("https://e.com/a",), "http://[::1"),
+]
+
+
+def _index(urls: tuple[str, ...]) -> SourceIndex:
+    return SourceIndex([Source(url=url) for url in urls])
+
+
+@pytest.mark.parametrize(("urls", "cited", "level", "position"), FOUND)
+def test_found(urls: tuple[str, ...], cited: str, level: str, position: int) -> None:
+    match = _index(urls).match_url(cited)
+    assert match is not None
+    assert (match.level, match.source.url) == (level, urls[position])
+
+
+@pytest.mark.parametrize(("urls", "cited"), NOT_FOUND)
+def test_not_found(urls: tuple[str, ...], cited: str) -> None:
+    assert _index(urls).match_url(cited) is None
+
+
+def test_an_earlier_level_wins() -> None:
+    index = _index(("https://e.com/a/b", "https://e.com/a/b/c", "https://e.com/a/b?x=1"))
+    match = index.match_url("https://e.com/a/b")
+    assert match is not None
+    assert match.level == "exact"
+
+
+@pytest.mark.parametrize(
+    ("entry", "key"),
+    [
+        ("Annual Report - report.pdf, p.15", "report.pdf, p.15"),
+        ("report.pdf, p.15", "report.pdf, p.15"),
+        ("report.pdf, p.16", "report.pdf, p.2"),  # lenient: the document was retrieved, another page was not
+        ("REPORT.pdf", "report.pdf, p.2"),
+        ("report.pdf, pp. 14-16", "report.pdf, p.15"),
+        ("a.md", "a.md"),
+        ("data.md", None),  # V5
+        ("A wholly invented study, via knowledge_search", None),  # V5
+        ("step9.pdf", None),  # V4
+    ],
+)
+def test_documents(entry: str, key: str | None) -> None:
+    keys = ("report.pdf, p.2", "report.pdf, p.15", "a.md", "knowledge_search", "step1.pdf")
+    match = SourceIndex([Source(citation_key=k) for k in keys]).match_document(entry)
+    assert (match.source.citation_key if match else None) == key
+    assert match is None or match.level == "document"
+
+
+def test_malformed_and_empty_sources_harm_nothing() -> None:
+    index = SourceIndex([Source(url="http://[::1"), Source(), Source(url=""), Source(url="https://e.com/a")])
+    assert index.match_url("http://[::1") is None
+    assert index.match_url("https://e.com/a") is not None
+
+
+def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
+    """Generous: a scan of 50,000 sources would be some thousand times slower than one of 50."""
+
+    def seconds(size: int) -> float:
+        index = _index(tuple(f"https://e.com/section/{n % 7}/page-{n:06d}?id={n}&mode=view" for n in range(size)))
+        cited = [
+            "https://e.com/section/3/page-0000…",
+            "https://e.com/section/3/page-000010?mode=view",
+            "https://e.com/section/3/none/below",
+            "https://other.com/none",
+        ]
+        for url in cited:
+            index.match_url(url)
+        start = time.perf_counter()
+        for _ in range(50):
+            for url in cited:
+                index.match_url(url)
+        return time.perf_counter() - start
+
+    assert seconds(50_000) < 20 * seconds(50) + 0.05

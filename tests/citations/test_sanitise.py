@@ -1,0 +1,156 @@
+"""The sanitising table: one row a rule and spelling, and look-alikes that are fine."""
+
+import pytest
+
+from aiq.citations.rules import rules
+from aiq.citations.sanitise import broken_rule
+from aiq.citations.verify import verify
+
+SPECIFIED = (
+    "bit.ly tinyurl.com t.co goo.gl ow.ly is.gd buff.ly short.io rb.gy cutt.ly lnkd.in soo.gd s.coop cli.gs"
+    " budurl.com yourls.org"
+)
+
+BROKEN = [
+    *((f"https://{host}/x", "shortened_url") for host in SPECIFIED.split()),
+    # S3
+    ("HTTP://bit.ly/x", "shortened_url"),
+    ("https://user@bit.ly/x", "shortened_url"),
+    ("https://foo.bit.ly/x", "shortened_url"),
+    ("https://www.bit.ly/x", "shortened_url"),
+    ("https://bit.ly./x", "shortened_url"),
+    ("https://bit.ly:443/x", "shortened_url"),
+    ("https://%62it.ly/x", "shortened_url"),
+    *((f"https://{host}/x", "shortened_url") for host in ("t.ly", "tiny.cc", "rebrand.ly", "shorturl.at", "t.cn")),
+    # S2
+    ("http://192.168.0.1/a", "ip_address_url"),
+    ("HTTPS://192.168.0.1", "ip_address_url"),
+    ("http://8.8.8.8:8080/", "ip_address_url"),
+    ("http://user@10.0.0.1", "ip_address_url"),
+    ("http://2130706433/", "ip_address_url"),
+    ("http://0x7f000001/", "ip_address_url"),
+    ("http://0x7f.0x0.0x0.0x1/", "ip_address_url"),
+    ("http://0177.0.0.1/", "ip_address_url"),
+    ("http://127.1/", "ip_address_url"),
+    ("http://127.0.0.1./", "ip_address_url"),
+    ("http://１２７.０.０.１/", "ip_address_url"),
+    ("http://%31%32%37.0.0.1/", "ip_address_url"),
+    ("http://[::1]/", "ip_address_url"),
+    ("http://[::ffff:10.0.0.1]/", "ip_address_url"),
+    ("http://[2001:db8::1]:80/", "ip_address_url"),
+    ("ftp://10.0.0.1/", "ip_address_url"),
+    # private and local names
+    ("http://localhost/a", "private_host"),
+    ("http://LOCALHOST:8000/a", "private_host"),
+    ("http://app.localhost/", "private_host"),
+    ("http://intranet/", "private_host"),
+    ("http://printer.local/", "private_host"),
+    ("http://db.internal/", "private_host"),
+    ("http://router.home.arpa/", "private_host"),
+    # S1
+    ("javascript:alert(1)", "unsafe_scheme"),
+    ("JaVaScRiPt:alert(1)", "unsafe_scheme"),
+    ("java\tscript:alert(1)", "unsafe_scheme"),
+    ("\x01javascript:alert(1)", "unsafe_scheme"),
+    ("java%73cript:alert(1)", "unsafe_scheme"),
+    ("javascript%3Aalert(1)", "unsafe_scheme"),
+    ("&#106;avascript:alert(1)", "unsafe_scheme"),
+    ("javascript&colon;alert(1)", "unsafe_scheme"),
+    ("data:text/html,<b>", "unsafe_scheme"),
+    ("vbscript:x", "unsafe_scheme"),
+    ("file:///etc/passwd", "unsafe_scheme"),
+    ("blob:https://e.com/1", "unsafe_scheme"),
+    ("view-source:https://e.com", "unsafe_scheme"),
+    # S4
+    ("https://e.com/a...", "truncated_url"),
+    ("https://e.com/a...)", "truncated_url"),
+    ("https://e.com/a…", "truncated_url"),
+    ("https://e.com/a…/b", "truncated_url"),
+    ("https://e.com/.../b", "truncated_url"),
+    ("https://e.com/[...]", "truncated_url"),
+    ("https://e.com/%E2%80%A6", "truncated_url"),
+    ("https://e.com/\ufffd", "truncated_url"),
+]
+
+FINE = [
+    "https://e.com",
+    "https://e.com/",
+    "http://1.2.3.4.example.com/",
+    "https://1.1.1.1.sslip.example.org/",
+    "https://mybit.ly/x",
+    "https://bit.ly.example.com/x",
+    "https://at.co/x",
+    "https://localhost.example.com/",
+    "https://e.com/javascript:alert(1)",
+    "https://e.com/?u=http://10.0.0.1/",
+    "https://github.com/o/r/compare/v1...v2",
+    "https://e.com/a.",
+    "https://e.com/a%20b",
+    "mailto:a@e.com",
+    "#section",
+    "page.html",
+]
+
+
+@pytest.mark.parametrize(("url", "rule"), BROKEN)
+def test_broken_rules(url: str, rule: str) -> None:
+    assert broken_rule(url) == rule
+
+
+@pytest.mark.parametrize("url", FINE)
+def test_look_alikes_are_fine(url: str) -> None:
+    assert broken_rule(url) is None
+
+
+@pytest.mark.parametrize("host", sorted(rules().shorteners))
+def test_every_shortener_of_the_table(host: str) -> None:
+    assert broken_rule(f"https://{host}/abc") == "shortened_url"
+
+
+@pytest.mark.parametrize("scheme", sorted(rules().unsafe_schemes))
+def test_every_scheme_of_the_table(scheme: str) -> None:
+    verified = verify(f"See [this]({scheme}:x) and ![that]({scheme.upper()}:y).", [])
+    assert verified.text == "See this and that."
+    assert [removed.reason for removed in verified.audit.removed_citations] == ["unsafe_scheme"] * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("Read [this](javascript:alert(1)) now.", "Read this now."),  # S1
+        ("Read ![this](data:text/html;base64,AA) now.", "Read this now."),  # S1
+        ("Read <javascript:alert(1)> now.", "Read now."),
+        ("Read javascript:alert(1) now.", "Read now."),
+        ("Read [this](  <JAVASCRIPT:alert(1)> 'title') now.", "Read this now."),
+        ("Read https://bit.ly/x now.", "Read now."),
+        ("Read this (https://bit.ly/x).", "Read this."),
+        ("Read this: http://192.168.0.1/a.", "Read this:."),
+        ("Read [https://bit.ly/x](https://bit.ly/x) now.", "Read now."),
+        ("读https://t.cn/x，再读。", "读，再读。"),
+        ("Data: we found 3. JavaScript: a language. file: none.", None),
+        ("Read `https://bit.ly/x` and\n\n    http://10.0.0.1/\n", None),
+        ("postgres://db.example.com/x and artifact://42 and ftp://e.com/x", None),
+        ("Read [the page](https://e.com/a) and https://e.com/b, [mail](mailto:a@e.com), [part](#part).", None),
+    ],
+)
+def test_bodies(body: str, expected: str | None) -> None:
+    assert verify(body, []).text == (body if expected is None else expected)
+
+
+@pytest.mark.parametrize(
+    ("entry", "rule"),
+    [
+        ("click: javascript:alert(1)", "unsafe_scheme"),  # S1
+        ("[x](javascript:alert(1))", "unsafe_scheme"),  # S1
+        ("A - HTTP://bit.ly/x", "shortened_url"),
+        ("A - https://10.0.0.1/x", "ip_address_url"),
+        ("A - http://localhost/x", "private_host"),
+        ("A - https://e.com/cut...", "truncated_url"),
+        ("A - (https://e.com/cut...)", "truncated_url"),  # S4
+        ("A - ftp://e.com/x", "unsafe_scheme"),
+    ],
+)
+def test_entries(entry: str, rule: str) -> None:
+    verified = verify(f"So it is [1].\n\n## References\n\n[1] {entry}\n", [])
+    assert verified.text == "So it is.\n"
+    assert [removed.reason for removed in verified.audit.removed_citations] == [rule]

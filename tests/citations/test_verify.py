@@ -1,0 +1,331 @@
+"""Verification of whole reports: every reason, and the defects V, D and S that show only there, by name."""
+
+import pytest
+
+from aiq.citations.verify import Verified, verify
+from aiq.core.sources import Source
+
+SOURCES = (
+    Source(url="https://v.com/1", title="One"),
+    Source(url="https://v.com/2/", title="Two"),
+    Source(url="https://v.com/3", title="Three"),
+    Source(citation_key="report.pdf, p.15"),
+)
+
+
+def _check(body: str, entries: str, expected: str, sources: tuple[Source, ...] = SOURCES) -> Verified:
+    """Verify a report with a list, compare, and verify again, which must change nothing."""
+    verified = verify(f"{body}\n\n## References\n\n{entries}\n", sources)
+    assert verified.text == expected
+    again = verify(verified.text, sources)
+    assert again.text == verified.text
+    assert (again.edits, again.audit.removed_citations, again.audit.dangling) == ((), (), ())
+    return verified
+
+
+def _reasons(verified: Verified) -> list[tuple[int | None, str]]:
+    return [(removed.number, removed.reason) for removed in verified.audit.removed_citations]
+
+
+def test_a_right_report_stays_byte_for_byte() -> None:
+    text = "# T\r\n\r\nOne [1],  two [2][3].\t\r\n\r\n## References\r\n\r\n[1] One - https://v.com/1\r\n"
+    text += "[2] Two - https://v.com/2/\r\n[3] report.pdf, p.15"
+    verified = verify(text, SOURCES)
+    assert verified.text == text
+    assert [(v.number, v.source, v.level) for v in verified.audit.valid_citations] == [
+        (1, "https://v.com/1", "exact"),
+        (2, "https://v.com/2/", "exact"),
+        (3, "report.pdf, p.15", "document"),
+    ]
+    assert (verified.audit.removed_citations, verified.audit.dangling, verified.audit.unused) == ((), (), ())
+
+
+def test_removing_and_renumbering() -> None:
+    verified = _check(
+        "One [1]. Two [2]. Three [3][2]. All [1-3], some [1, 3], none [2, 9] [9].",
+        "[1] One - https://v.com/1\n[2] Made up - https://nope.com/x\n[3] Three - https://v.com/3",
+        "One [1]. Two. Three [2]. All [1, 2], some [1, 2], none.\n\n## References\n\n"
+        "[1] One - https://v.com/1\n[2] Three - https://v.com/3\n",
+    )
+    assert _reasons(verified) == [(2, "url_not_in_registry")]
+    assert verified.audit.dangling == (9,)
+    assert [(v.number, v.original_number) for v in verified.audit.valid_citations] == [(1, 1), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("Made up - https://nope.com/x", "url_not_in_registry"),
+        ("Made up - made-up.pdf, p.3", "citation_key_not_in_registry"),
+        ("Made up, in a book", "unverifiable"),
+        ("Made up - http://[::1", "unverifiable"),
+        ("One again - http://www.v.com/1#x", "duplicate_of_citation_1"),
+        ("Short - https://bit.ly/x", "shortened_url"),
+        ("Cut - https://v.com/cut...", "truncated_url"),
+        ("Address - http://10.0.0.1/", "ip_address_url"),
+        ("Local - http://localhost/", "private_host"),
+        ("Script - javascript:alert(1)", "unsafe_scheme"),
+    ],
+)
+def test_reasons(entry: str, reason: str) -> None:
+    mark = " [1]" if reason.startswith("duplicate") else ""
+    verified = _check(
+        "One [1]. More [2].",
+        f"[1] One - https://v.com/1\n[2] {entry}",
+        f"One [1]. More{mark}.\n\n## References\n\n[1] One - https://v.com/1\n",
+    )
+    assert _reasons(verified) == [(2, reason)]
+
+
+def test_duplicates_merge_into_the_first() -> None:
+    verified = _check(
+        "One [1][3]. Two [2, 3]. Again [3].",
+        "[1] One - https://v.com/1\n[2] Two - https://v.com/2\n[3] One - https://v.com/1/?utm_source=x",
+        "One [1]. Two [2, 1]. Again [1].\n\n## References\n\n[1] One - https://v.com/1\n[2] Two - https://v.com/2/\n",
+    )
+    assert _reasons(verified) == [(3, "duplicate_of_citation_1")]
+
+
+def test_pages_of_a_document_are_separate_citations() -> None:
+    _check(
+        "A [1]. B [2]. C [3].",
+        "[1] report.pdf, p.15\n[2] report.pdf, p.16\n[3] report.pdf, page 15",
+        "A [1]. B [2]. C [1].\n\n## References\n\n[1] report.pdf, p.15\n[2] report.pdf, p.16\n",
+    )
+
+
+def test_nothing_valid_leaves_no_heading() -> None:
+    assert verify("So [1].\n\n**References:**\n\n[1] X - https://nope.com\n", SOURCES).text == "So.\n"
+    assert verify("So [1].\n\n参考文献：\n[1] X - https://nope.com", SOURCES).text == "So."
+    text = "So [1].\n\n## Sources\n\n[1] X - https://nope.com\n\n## Appendix\n\nMore.\n"
+    assert verify(text, SOURCES).text == "So.\n\n## Appendix\n\nMore.\n"
+    assert verify("## References\n[1] X - https://nope.com", SOURCES).text == ""
+
+
+def test_marks_without_a_list_dangle() -> None:
+    verified = verify("One [1], two [2][3], and [1](https://v.com/1), [2](https://nope.com).", SOURCES)
+    assert verified.text == "One, two, and [1](https://v.com/1),."
+    assert verified.audit.dangling == (2, 3)
+    assert _reasons(verified) == [(None, "url_not_in_registry")]
+
+
+def test_no_sources_verify_nothing() -> None:
+    assert verify("So [1].\n\n## References\n\n[1] One - https://v.com/1\n", []).text == "So.\n"
+
+
+def test_one_valid_entry_does_not_verify_the_others() -> None:
+    """V10: every citation is judged by itself."""
+    verified = verify(
+        "A [1] B [2] C [3].\n\n## References\n[1] https://v.com/1\n[2] https://a.com\n[3] https://b.com", SOURCES
+    )
+    assert [v.number for v in verified.audit.valid_citations] == [1]
+    assert len(verified.audit.removed_citations) == 2
+
+
+def test_v1_v2_other_documents_are_not_verified() -> None:
+    sources = (Source(url="https://nvidia.com/pull/112"),)
+    for cited in ("https://nvidia.co", "https://nvidia.com/pull/1", "https://", "https://nvidia.com/pull/1..."):
+        assert verify(f"A [1].\n\n## References\n[1] X {cited}", sources).audit.valid_citations == ()
+
+
+def test_v3_an_invented_sub_page_shows_as_child_path() -> None:
+    sources = (Source(url="https://github.com/o/r"),)
+    verified = verify("A [1].\n\n## References\n[1] X https://github.com/o/r/blob/main/FAKE.md", sources)
+    assert [v.level for v in verified.audit.valid_citations] == ["child_path"]
+    assert verified.text.endswith("[1] X https://github.com/o/r")
+
+
+def test_d1_entities_without_semicolon_survive() -> None:
+    url = "https://v.com/?a=1&section=2&copy=3&para=4"
+    _check("A [1].", f"[1] X - {url}", f"A [1].\n\n## References\n\n[1] X - {url}\n", (Source(url=url),))
+
+
+def test_d2_malformed_urls_crash_nothing() -> None:
+    text = "See http://[::1 and http://[host]/v1 [1].\n\n## References\n[1] X http://[host]/v1\n[2] Y https://v.com/1\n"
+    sources = (*SOURCES, Source(url="http://[::1"))
+    assert (
+        verify(text, sources).text == "See http://[::1 and http://[host]/v1.\n\n## References\n[1] Y https://v.com/1\n"
+    )
+
+
+def test_d3_urls_are_rewritten_in_their_place_only() -> None:
+    sources = (Source(url="https://x.com/a"), Source(url="https://x.com/a/b"))
+    _check(
+        "A [1] [2].",
+        "[1] https://x.com/a/\n[2] https://x.com/a/b",
+        "A [1] [2].\n\n## References\n\n[1] https://x.com/a\n[2] https://x.com/a/b\n",
+        sources,
+    )
+
+
+def test_d4_wikipedia_parentheses_survive() -> None:
+    url = "https://en.wikipedia.org/wiki/Mercury_(planet)"
+    for entry in (f"[1] {url}", f"[1] Mercury ({url}).", f"[1] [Mercury]({url})"):
+        _check("A [1].", entry, f"A [1].\n\n## References\n\n{entry}\n", (Source(url=url),))
+
+
+def test_d5_chinese_punctuation_ends_a_url() -> None:
+    _check(
+        "甲[1]，乙[2]。",
+        "[1] 见https://v.com/1，以及更多\n[2] `https://nope.com`|**https://v.com/2**",
+        "甲[1]，乙[2]。\n\n## References\n\n[1] 见https://v.com/1，以及更多\n[2] |**https://v.com/2/**\n",
+    )
+
+
+def test_d6_years_indices_and_intervals_are_no_citations() -> None:
+    body = "In [2024] we ran arr[0] and arr[2], `x[3]`, on the interval [0, 1] and the range [2, 8] [sic]."
+    assert verify(body, SOURCES).text == body
+
+
+def test_d7_groups_are_checked_and_renumbered() -> None:
+    entries = "[1] https://v.com/1\n[2] https://nope.com\n[3] https://v.com/2\n[4] https://v.com/3"
+    kept = "\n\n## References\n\n[1] https://v.com/1\n[2] https://v.com/2/\n[3] https://v.com/3\n"
+    _check("A [1, 3].", entries, "A [1, 2]." + kept)
+    _check("A [1; 2].", entries, "A [1]." + kept)
+    _check("A [1-4].", entries, "A [1-3]." + kept)
+    _check("A [^2, ^3].", entries, "A [^2]." + kept)
+    _check("A【2†L1】【4†L2-L4】.", entries, "A【3†L2-L4】." + kept)
+    _check("A<sup>2</sup><sup>3, 4</sup>.", entries, "A<sup>2, 3</sup>." + kept)
+
+
+def test_d8_link_citations_stay_links() -> None:
+    assert verify("grew [1](https://v.com/1) fast", SOURCES).text == "grew [1](https://v.com/1) fast"
+    assert verify("grew [1](https://nope.com/1) fast", SOURCES).text == "grew fast"
+    _check(
+        "grew [1](https://nope.com) and [2](https://v.com/2/) fast [[3]](https://v.com/3)",
+        "[1] https://nope.com\n[2] https://v.com/2\n[3] https://v.com/3",
+        "grew and [1](https://v.com/2/) fast [[2]](https://v.com/3)\n\n## References\n\n"
+        "[1] https://v.com/2/\n[2] https://v.com/3\n",
+    )
+
+
+def test_d9_layout_survives() -> None:
+    body = "- a  b [1]\n    - nested   item\n\n```py\ndef main():\n    return x[1]  # https://bit.ly/x\n```\n"
+    body += "\nmain() ( )  end"
+    text = f"{body}\n\n## References\n[1] https://v.com/1\n"
+    assert verify(text, SOURCES).text == text
+
+
+def test_d10_d11_appendices_survive() -> None:
+    appendix = "\n## Appendix\n\n1. Method one\n2. Method two\n\nThe last line.\n"
+    text = f"A [1].\n\n## Sources\n[1] https://v.com/1\n{appendix}"
+    assert verify(text, SOURCES).text == text
+
+
+def test_d12_tags_in_the_text_wipe_nothing() -> None:
+    text = "Call <function name='x'> with <parameter x> [1].\n\n## Sources\n[1] https://v.com/1\n"
+    assert verify(text, SOURCES).text == text
+
+
+def test_d13_numbers_that_stand_twice() -> None:
+    _check(
+        "A [1], B [2].",
+        "[1] https://v.com/1\n[1] https://v.com/2\n[2] https://v.com/3",
+        "A [1], B [3].\n\n## References\n\n[1] https://v.com/1\n[2] https://v.com/2/\n[3] https://v.com/3\n",
+    )
+    _check(
+        "A [1].",
+        "[1] https://nope.com\n[1] https://v.com/2",
+        "A [1].\n\n## References\n\n[1] https://v.com/2/\n",
+    )
+
+
+def test_d14_sentences_end_as_they_did() -> None:
+    text = "See https://v.com/1. Next."
+    assert verify(text, SOURCES).text == text
+    assert verify("See https://bit.ly/1. Next.", SOURCES).text == "See. Next."
+
+
+def test_no_blank_stays_where_chinese_goes_on() -> None:
+    assert verify("如此。 [9]又如此 [9]。", SOURCES).text == "如此。又如此。"
+    assert verify("So. [9] And so [9]. **So [9]** so [9]**so**", SOURCES).text == "So. And so. **So** so **so**"
+
+
+def test_d15_schemes_www_and_nested_parents() -> None:
+    sources = (Source(url="http://www.v.com/a/b"), Source(url="http://www.v.com/a/b/c"))
+    verified = _check(
+        "A [1] [2].",
+        "[1] https://v.com/a/b\n[2] https://v.com/a/b/c/d",
+        "A [1] [2].\n\n## References\n\n[1] http://www.v.com/a/b\n[2] http://www.v.com/a/b/c\n",
+        sources,
+    )
+    assert [v.level for v in verified.audit.valid_citations] == ["exact", "child_path"]
+
+
+def test_a_truncated_url_that_means_one_source_is_completed() -> None:
+    sources = (Source(url="https://v.com/news/a-long-article"),)
+    verified = _check(
+        "A [1], see https://v.com/news/a-long-art... too.",
+        "[1] Long - https://v.com/news/a-lo…",
+        "A [1], see https://v.com/news/a-long-article too.\n\n## References\n\n"
+        "[1] Long - https://v.com/news/a-long-article\n",
+        sources,
+    )
+    assert [v.level for v in verified.audit.valid_citations] == ["truncation"]
+
+
+def test_an_unsafe_source_verifies_nothing() -> None:
+    sources = (Source(url="https://bit.ly/x"), Source(url="http://10.0.0.1/a"))
+    verified = verify("A [1][2].\n\n## References\n[1] https://bit.ly/x\n[2] http://10.0.0.1/a", sources)
+    assert _reasons(verified) == [(1, "shortened_url"), (2, "ip_address_url")]
+
+
+def test_further_urls_of_an_entry() -> None:
+    verified = _check(
+        "A [1].",
+        "[1] One, https://nope.com/a, https://v.com/1 ([x](javascript:y), www.v.com)",
+        "A [1].\n\n## References\n\n[1] One,, https://v.com/1 (x, www.v.com)\n",
+    )
+    assert _reasons(verified) == [(None, "url_not_in_registry"), (None, "unsafe_scheme")]
+
+
+def test_urls_that_markdown_would_break_are_encoded() -> None:
+    sources = (Source(url="https://v.com/a b|c。d(e"), Source(url="https://v.com/x."), Source(url="https://v.com/y，z"))
+    _check(
+        "A [1] [2] [3].",
+        "[1] [T](https://v.com/a%20b%7Cc%E3%80%82d%28e?utm_source=x)\n[2] See https://v.com/x.\n[3] https://v.com/y，z",
+        "A [1] [2] [3].\n\n## References\n\n[1] [T](https://v.com/a%20b%7Cc%E3%80%82d%28e)\n[2] See https://v.com/x.\n"
+        "[3] https://v.com/y%EF%BC%8Cz\n",
+        sources,
+    )
+
+
+def test_identifiers_without_url() -> None:
+    sources = (Source(url="https://doi.org/10.1000/xyz123"), Source(url="https://arxiv.org/pdf/1706.03762"))
+    text = "A [1][2].\n\n## References\n[1] A paper. doi:10.1000/XYZ123.\n[2] Attention, arXiv:1706.03762\n"
+    verified = verify(text, sources)
+    assert verified.text == text
+    assert len(verified.audit.valid_citations) == 2
+
+
+def test_lists_of_chapters_are_read_by_place() -> None:
+    text = (
+        "# One\n\nA [1] B [2].\n\n## Sources\n\n[1] https://nope.com\n[2] https://v.com/1\n\n"
+        "# Two\n\nC [1].\n\n## Sources\n\n[1] https://v.com/2\n"
+    )
+    assert verify(text, SOURCES).text == (
+        "# One\n\nA B [1].\n\n## Sources\n\n[1] https://v.com/1\n\n# Two\n\nC [2].\n\n## Sources\n\n[2] https://v.com/2/\n"
+    )
+
+
+def test_unused_entries_are_named_and_kept() -> None:
+    verified = verify("A [2].\n\n## References\n[1] https://v.com/1\n[2] https://v.com/2/\n", SOURCES)
+    assert verified.audit.unused == (1,)
+    assert len(verified.audit.valid_citations) == 2
+
+
+def test_edits_say_all_that_changed() -> None:
+    text = "A [2] and [9].\n\n## References\n[1] https://nope.com\n[2] http://v.com/1\n"
+    verified = verify(text, SOURCES)
+    rebuilt, at = "", 0
+    for edit in verified.edits:
+        rebuilt += text[at : edit.start] + edit.replacement
+        at = edit.end
+    assert rebuilt + text[at:] == verified.text
+    assert [edit.rule for edit in verified.edits] == [
+        "renumbered",
+        "dangling",
+        "url_not_in_registry",
+        "renumbered",
+        "rewritten_url",
+    ]

@@ -1,0 +1,53 @@
+"""The `aiq` command itself: quick, helpful, one line for a mistake."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aiq
+from aiq.__main__ import check_package, main
+from aiq.core.errors import UserError
+
+
+def test_help_lists_every_command_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for file in (Path(aiq.__file__).parent / "commands").glob("[a-z]*.py"):
+        line = next(line for line in out.splitlines() if line.split()[:1] == [file.stem])
+        assert len(line.split()) > 3
+
+
+def test_a_wrong_name_gets_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shwo"]) == 2
+    assert capsys.readouterr().err == "aiq: shwo: there is no such command; did you mean show?\n"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"aiq-bench {aiq.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [["-m", "aiq"], ["-m", "aiq", "run"], ["-m", "aiq.run"]])
+def test_help_comes_from_a_fresh_interpreter(command: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, *command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=30
+    )
+    assert "run" in done.stdout
+    if "aiq" not in command[1:] or "run" in command:
+        for told in ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes"):
+            assert told in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "aiq"
+    package.mkdir()
+    info = tmp_path / "other_aiq-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-aiq\nVersion: 1.0\n")
+    (info / "top_level.txt").write_text("aiq\n")
+    monkeypatch.setattr("aiq.__main__.__file__", str(package / "__main__.py"))
+    with pytest.raises(UserError, match="other-aiq installs a package named aiq"):
+        check_package()

@@ -1,0 +1,163 @@
+"""Deep Research Bench: flat, nested, single file, gzipped; criteria and references that are missing or broken."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import ConfigError, DatasetError
+from aiq.core.samples import Sample
+from aiq.core.settings import DatasetSettings
+from aiq.datasets import load
+
+QUERIES = [
+    {"id": 1, "topic": "Health", "language": "en", "prompt": "Survey the clinics."},
+    {"id": 2, "topic": "History", "language": "zh", "prompt": "请调研历史。"},
+]
+CRITERIA = [
+    {
+        "id": query["id"],
+        "prompt": query["prompt"],
+        "dimension_weight": {"comprehensiveness": 0.6, "insight": 0.4},
+        "criterions": {
+            "comprehensiveness": [
+                {"criterion": "Breadth", "explanation": "All clinics.", "weight": 1.0, "comment": "x"}
+            ],
+            "insight": [{"criterion": "Depth", "explanation": "Why.", "weight": 1.0}],
+        },
+    }
+    for query in QUERIES
+]
+REFERENCES = [{"id": query["id"], "prompt": query["prompt"], "article": f"Article {query['id']}"} for query in QUERIES]
+NESTED = {
+    "query.jsonl": "data/prompt_data",
+    "criteria.jsonl": "data/criteria_data",
+    "reference.jsonl": "data/test_data/cleaned_data",
+}
+
+
+def write(path: Path, rows: list[dict[str, Any]], packed: bool = False) -> Path:
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path = path.with_name(path.name + ".gz") if packed else path
+    path.write_bytes(gzip.compress(text) if packed else text)
+    return path
+
+
+def flat(folder: Path, packed: bool = False) -> Path:
+    for name, rows in (("query", QUERIES), ("criteria", CRITERIA), ("reference", REFERENCES)):
+        write(folder / f"{name}.jsonl", rows, packed)
+    return folder
+
+
+def read(path: Path | str, **more: Any) -> tuple[Sample, ...]:
+    target = "aiq.datasets.deep_research_bench:DeepResearchBench"
+    settings = DatasetSettings(target=target, name="drb", path=str(path), **more)
+    return load(settings, seed=0, limit=None).samples
+
+
+def test_a_task_becomes_a_sample(tmp_path: Path) -> None:
+    first, second = read(flat(tmp_path))
+    assert (first.id, first.question.text, first.question.language) == ("1", "Survey the clinics.", "en")
+    assert (first.reference, first.tags) == ("Article 1", {"topic": "Health", "language": "en"})
+    assert first.rubric is not None
+    assert first.rubric.dimension_weight == {"comprehensiveness": 0.6, "insight": 0.4}
+    assert first.rubric.criteria["comprehensiveness"][0].criterion == "Breadth"
+    assert second.question.language == "zh"
+
+
+def test_every_layout_reads_alike(tmp_path: Path) -> None:
+    expected = read(flat(tmp_path / "flat"))
+    assert read(flat(tmp_path / "packed", packed=True)) == expected
+    assert read(tmp_path / "flat" / "query.jsonl") == expected
+    for name, folder in NESTED.items():
+        write(
+            tmp_path / "official" / folder / name,
+            {"query.jsonl": QUERIES, "criteria.jsonl": CRITERIA, "reference.jsonl": REFERENCES}[name],
+        )
+    assert read(tmp_path / "official") == expected
+    assert read(tmp_path / "official" / "data") == expected
+
+
+def test_settings_point_elsewhere(tmp_path: Path) -> None:
+    queries = write(tmp_path / "a" / "tasks.jsonl", QUERIES)
+    criteria = write(tmp_path / "b" / "mine.jsonl", CRITERIA)
+    articles = write(tmp_path / "c" / "theirs.jsonl", REFERENCES, packed=True)
+    assert read(queries, criteria=str(criteria), references=str(articles)) == read(flat(tmp_path / "flat"))
+
+
+def test_tasks_without_criteria_or_reference_have_none(tmp_path: Path) -> None:
+    folder = flat(tmp_path)
+    write(folder / "criteria.jsonl", CRITERIA[:1])
+    write(folder / "reference.jsonl", REFERENCES[1:])
+    first, second = read(folder)
+    assert (first.rubric is None, first.reference) == (False, None)
+    assert (second.rubric, second.reference) == (None, "Article 2")
+    (folder / "criteria.jsonl").unlink()
+    (folder / "reference.jsonl").unlink()
+    assert [(sample.rubric, sample.reference) for sample in read(folder)] == [(None, None)] * 2
+
+
+def test_the_form_with_question_and_expected_output(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([{"id": 9, "question": "Survey?", "expected_output": "An article."}]))
+    (sample,) = read(path)
+    assert (sample.id, sample.question.text, sample.reference) == ("9", "Survey?", "An article.")
+
+
+def test_the_language_is_a_filter(tmp_path: Path) -> None:
+    assert [sample.id for sample in read(flat(tmp_path), language="zh")] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"criterions": {}}, "line 2: criterions is empty"),
+        (
+            {"criterions": {"style": [{"criterion": "a", "explanation": "b", "weight": 1}]}},
+            "line 2: no weight for style",
+        ),
+        ({"criterions": {"insight": [{"criterion": "a", "weight": 1}]}}, "criteria.insight.0.explanation"),
+        ({"criterions": {"insight": [{"criterion": "a", "explanation": "b", "weight": -1}]}}, "insight.0.weight=-1"),
+        ({"dimension_weight": None}, "line 2: dimension_weight"),
+        ({"criterions": "none"}, "line 2: criteria="),
+        ({"id": None}, "line 2: no id"),
+        ({"id": 1}, "line 2: id 1 stands already in"),
+    ],
+)
+def test_broken_criteria_are_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    folder = flat(tmp_path)
+    write(folder / "criteria.jsonl", [CRITERIA[0], {**CRITERIA[1], **change}])
+    with pytest.raises(DatasetError) as caught:
+        read(folder)
+    assert said in str(caught.value)
+    assert str(folder / "criteria.jsonl") in str(caught.value)
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"has no query\.jsonl or data/prompt_data/query\.jsonl"):
+        read(tmp_path)
+    with pytest.raises(DatasetError, match="there is no file or folder"):
+        read(tmp_path / "absent")
+    with pytest.raises(DatasetError, match=r"check dataset\.criteria"):
+        read(flat(tmp_path), criteria=str(tmp_path / "absent.jsonl"))
+    with pytest.raises(DatasetError, match=r"check dataset\.references"):
+        read(flat(tmp_path), references=str(tmp_path / "absent.jsonl"))
+
+
+def test_a_task_without_a_prompt_and_an_article_that_is_empty(tmp_path: Path) -> None:
+    folder = flat(tmp_path)
+    write(folder / "reference.jsonl", [{"id": 1, "article": " "}])
+    with pytest.raises(DatasetError, match="line 1: no article"):
+        read(folder)
+    (folder / "reference.jsonl").unlink()
+    write(folder / "query.jsonl", [{"id": 1, "prompt": ""}])
+    with pytest.raises(DatasetError, match="line 1: no prompt"):
+        read(folder)
+
+
+def test_a_misspelt_setting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"dataset\.critera: there is no such setting"):
+        read(flat(tmp_path), critera="x")

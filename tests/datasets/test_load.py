@@ -1,0 +1,144 @@
+"""The one way in: shipped datasets, truth beside them, own files, the hub."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import ConfigError, DatasetError
+from aiq.core.paths import resolve, shipped
+from aiq.core.settings import DatasetSettings
+from aiq.datasets import Dataset, load
+
+FRESHQA = "aiq.datasets.freshqa:FreshQA"
+DRB = "aiq.datasets.deep_research_bench:DeepResearchBench"
+OWN = "aiq.datasets.questions:Questions"
+
+
+def loaded(target: str, **more: Any) -> Dataset:
+    return load(DatasetSettings(target=target, name="d", **more), seed=0, limit=more.pop("limit", None))
+
+
+def test_the_shipped_datasets_load_with_their_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # no benchmarks/ here: the shipped one is meant
+    questions = loaded(FRESHQA, path="benchmarks/freshqa_mini/freshqa_mini.csv")
+    tasks = loaded(DRB, path="benchmarks/drb_mini")
+    assert (questions.size, len(questions.samples), tasks.size) == (120, 120, 12)
+    assert all(sample.truth is not None for sample in (*questions.samples, *tasks.samples))
+    assert all(sample.rubric is not None and sample.reference for sample in tasks.samples)
+    assert questions.fingerprint != tasks.fingerprint
+
+
+def test_a_file_of_ones_own_goes_before_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve("benchmarks/drb_mini") == shipped("benchmarks/drb_mini")
+    Path("benchmarks/drb_mini").mkdir(parents=True)
+    assert resolve("benchmarks/drb_mini") == Path("benchmarks/drb_mini")
+    assert resolve("benchmarks/absent") == Path("benchmarks/absent")
+
+
+def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    own = tmp_path / "data" / "own.jsonl"
+    own.write_text('{"id": "a", "question": "Who?"}\n{"id": "b", "question": "Where?"}\n')
+    assert [sample.truth for sample in loaded(OWN, path=str(own)).samples] == [None, None]
+    truth = tmp_path / "known.jsonl"
+    truth.write_text(json.dumps({"sample_id": "b", "hops": 2, "needs_depth": True, "facts": []}) + "\n")
+    first, second = loaded(OWN, path=str(own), truth=str(truth)).samples
+    assert first.truth is None
+    assert second.truth is not None
+    assert second.truth.needs_depth
+    assert first.hash == loaded(OWN, path=str(own)).samples[0].hash
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('{"sample_id": "a", "hops": "many", "needs_depth": true}', "line 1: hops='many'"),
+        ('{"hops": 1, "needs_depth": true}', "line 1: sample_id: must be set"),
+        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a stands there already"),
+        ("random text", "line 1: not valid JSON"),
+    ],
+)
+def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
+    (tmp_path / "own.csv").write_text("question\nWho?\n")
+    (tmp_path / "truth.jsonl").write_text(row)
+    with pytest.raises(DatasetError) as caught:
+        loaded(OWN, path=str(tmp_path / "own.csv"))
+    assert said in str(caught.value)
+
+
+def test_own_questions_in_their_simplest_form(tmp_path: Path) -> None:
+    table = tmp_path / "own.csv"
+    table.write_text("question,answers,level\nWho?,Ilan | Ilan Corvey,hard\nWhere?,,\n")
+    first, second = loaded(OWN, path=str(table)).samples
+    assert (first.id, first.question.text, first.answers, first.tags) == (
+        "1",
+        "Who?",
+        ("Ilan", "Ilan Corvey"),
+        {"level": "hard"},
+    )
+    assert (second.id, second.answers, second.tags) == ("2", (), {})
+    lines = tmp_path / "own.jsonl"
+    lines.write_text('{"id": 4, "question": "Who?", "answers": ["Ilan", 7], "reference": "R", "language": "en"}\n')
+    (sample,) = loaded(OWN, path=str(lines)).samples
+    assert (sample.id, sample.answers, sample.reference, sample.question.language) == ("4", ("Ilan", "7"), "R", "en")
+    lines.write_text('{"id": 4}\n')
+    with pytest.raises(DatasetError, match="line 1: no question"):
+        loaded(OWN, path=str(lines))
+
+
+def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no module 'aiq\.datasets\.nothing'"):
+        loaded("aiq.datasets.nothing:X", path="x")
+    with pytest.raises(ConfigError, match=r"dataset\.colour: there is no such setting"):
+        loaded(FRESHQA, path="x", colour="red")
+    with pytest.raises(DatasetError, match="both set"):
+        loaded(FRESHQA, path="x", hub="y")
+
+
+_HUB = """
+import sys
+from aiq.core.settings import DatasetSettings
+from aiq.core.errors import DatasetError
+from aiq.datasets import load
+def go(hub, **more):
+    settings = DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="f", hub=hub, **more)
+    return load(settings, seed=0, limit=None)
+data = go(sys.argv[1])
+print([(s.id, s.question.text, s.answers, s.tags["false_premise"]) for s in data.samples])
+print(data.fingerprint == go(sys.argv[1]).fingerprint)
+for hub, more in (("nobody-here/not-there", {}), (sys.argv[1], {"hub_split": "nope"})):
+    try:
+        go(hub, **more)
+    except DatasetError as error:
+        print(str(error))
+"""
+
+
+def test_the_hub_client_reads_and_its_failures_are_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "freshqa"
+    folder.mkdir()
+    (folder / "train.csv").write_text(
+        "id,question,false_premise,answer_0,answer_1\n1,Who?,TRUE,Ilan,\n2,In what year?,FALSE,1987,1988\n"
+    )
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", _HUB, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    rows, equal, absent, split = done.stdout.splitlines()
+    assert rows == "[('1', 'Who?', ('Ilan',), 'TRUE'), ('2', 'In what year?', ('1987', '1988'), 'FALSE')]"
+    assert equal == "True"
+    assert absent.startswith("dataset.hub=nobody-here/not-there (split train) could not be loaded:")
+    assert "set dataset.path" in absent
+    assert "nope" in split
+
+
+def test_loading_imports_nothing_heavy() -> None:
+    command = [sys.executable, "-X", "importtime", "-c", "import aiq.datasets, aiq.datasets.freshqa"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded_modules = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert loaded_modules & {"datasets", "pandas", "numpy", "pyarrow"} == set()

@@ -1,0 +1,43 @@
+import pytest
+
+from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
+from aiq.experiment.attempt import as_row_error, boundary_error, classify
+
+
+def wrapped(error: BaseException) -> Exception:
+    outer = RuntimeError("Connection error.")
+    outer.__cause__ = error
+    return outer
+
+
+@pytest.mark.parametrize("inner", [RunAborted("no key"), LimitReached("limits.sample_usd", 1), ModelError("gone")])
+def test_our_error_is_found_in_what_a_library_made_of_it(inner: Exception) -> None:
+    assert boundary_error(wrapped(wrapped(inner))) is inner
+    assert boundary_error(ExceptionGroup("several", [wrapped(inner)])) is inner
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    error = wrapped(KeyError("x"))
+    assert boundary_error(error) is error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "fatal"),
+    [
+        (AgentError("x"), "failed", False),
+        (ModelError("x"), "failed", False),
+        (ValueError("x"), "failed", False),
+        (LimitReached("limits.sample_seconds", 1), "limit", False),
+        (LimitReached("limits.run_usd", 1), "cancelled", True),
+        (RunAborted("x"), "cancelled", True),
+        (KeyboardInterrupt(), "cancelled", True),
+    ],
+)
+async def test_how_an_attempt_ends_and_whether_the_run_does(error: BaseException, status: str, fatal: bool) -> None:
+    assert classify(error) == (status, fatal)
+
+
+def test_an_error_is_one_line_of_bounded_length() -> None:
+    assert as_row_error(ValueError("a\n  b")).message == "a b"
+    assert as_row_error(ValueError()).message == "no message"
+    assert len(as_row_error(ValueError("x" * 9999)).message) == 2000

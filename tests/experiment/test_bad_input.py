@@ -1,0 +1,103 @@
+"""What is wrong with a command, a config or an endpoint is one clear line, at once, and exit code 2."""
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aiq.__main__ import main
+
+if TYPE_CHECKING:
+    from tests.experiment.conftest import Workplace
+
+
+def refused_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def only_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that was printed, without `aiq: `."""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("aiq: ")
+    return captured.err.removeprefix("aiq: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["experiment=tinny"], "experiment=tinny: there is no such experiment; did you mean tiny?"),
+        ([], "choose an experiment"),
+        (["experiment=tiny", "runner.concurency=2"], "did you mean runner.concurrency?"),
+        (
+            ["experiment=shallow_freshqa", "agent.shallow.max_tool_iterations=-1"],
+            "max_tool_iterations=-1: Input should be",
+        ),
+        (["experiment=tiny", "dataset.path=absent.jsonl"], "dataset.path=absent.jsonl"),
+        (["experiment=tiny", "search.corpus=absent.jsonl"], "absent.jsonl"),
+        (["experiment=tiny", "output_dir=a_file"], "a_file is a file"),
+        (["experiment=tiny", "output_dir=a_file/deeper"], "a_file is a file"),
+        (["experiment=tiny", "agent.target=nowhere:Agent"], "agent.target: there is no module 'nowhere'"),
+        (["experiment=tiny", "agent.target=tiny_parts:Nobody"], "module tiny_parts has no 'Nobody'"),
+        (["experiment=tiny", "+agent.colour=red"], "agent.colour: there is no such setting"),
+        (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
+        (["-m", "experiment=tiny"], "no setting has several values"),
+        (["experiment=tiny", "limit=0"], "limit=0: Input should be greater than or equal to 1"),
+        (["experiment=tiny", "llm.api_key_env=NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
+        (["resume=nowhere"], "nowhere is no run folder"),
+        (["resume=results", "-m"], "neither -m"),
+        (["experiment=tiny", "nonsense"], "nonsense: expected SETTING=VALUE"),
+    ],
+)
+def test_one_line_and_nothing_left_behind(
+    here: "Workplace", capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    (here.path / "a_file").write_text("")
+    assert main(["run", *arguments]) == 2
+    assert message in only_line(capsys)
+    assert not (here.path / "results").exists()
+
+
+def test_an_endpoint_that_refuses_connections(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"http://127.0.0.1:{refused_port()}/v1"
+    assert main(["run", "experiment=tiny", f"llm.base_url={url}"]) == 2
+    assert url in only_line(capsys)
+    assert not (here.path / "results").exists()
+
+
+def test_a_wrong_key_is_noticed_before_anything_is_asked(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    here.endpoint.refuse_all = True
+    assert main(["run", "experiment=tiny", "agent.ask=true"]) == 2
+    assert "401" in only_line(capsys)
+    assert here.endpoint.asked == []
+
+
+def test_a_key_refused_later_stops_the_run_and_not_each_sample(
+    here: "Workplace", capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.endpoint.refuse_from = 2
+    assert main(["run", "experiment=tiny", "agent.ask=true", "runner.concurrency=1", "runner.progress=false"]) == 2
+    line = only_line(capsys)
+    assert "401" in line
+    assert "resume=" in line
+    assert len(here.endpoint.asked) == 3
+    run = here.only_run()
+    assert [row["status"] for row in here.lines(run / "samples.jsonl")] == ["completed", "completed", "cancelled"]
+    assert here.summary(run)["status"] == "failed"
+    here.endpoint.refuse_from = None
+    assert main(["run", f"resume={run}"]) == 0
+    assert here.summary(run)["statuses"] == {"completed": 6}
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["shwo"], ["run", "--nope"], ["show"]])
+def test_commands_that_do_not_exist(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(arguments)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code == 2
+    assert capsys.readouterr().err.count("\n") == 1

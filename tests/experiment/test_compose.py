@@ -1,0 +1,156 @@
+from pathlib import Path
+
+import pytest
+
+from aiq.core.errors import ConfigError
+from aiq.core.paths import shipped
+from aiq.core.plugins import load, validate
+from aiq.experiment import sweep
+from aiq.experiment.compose import compose, options
+from aiq.experiment.config import config_of, dotted, settings_from
+from aiq.experiment.overview import description
+
+
+@pytest.mark.parametrize("experiment", options("experiment"))
+def test_every_experiment_composes_offline_and_its_plugins_accept_their_settings(experiment: str) -> None:
+    settings = settings_from(compose([f"experiment={experiment}"]))
+    assert settings.name == experiment
+    assert settings.llm.base_url.endswith(".offline.example/v1")
+    assert settings.clock.year == 2026
+    for prefix, plugin in {"agent": settings.agent, **settings.judge}.items():
+        made = load(plugin.target, prefix)
+        assert (
+            validate(made.Settings, plugin.settings, prefix).model_dump()
+            == made.Settings(**plugin.settings).model_dump()
+        )
+
+
+@pytest.mark.parametrize("group", ["agent", "judge", "llm", "search", "web", "dataset"])
+def test_every_option_says_what_it_is(group: str) -> None:
+    assert all(len(description(group, name)) > 10 for name in options(group))
+
+
+def test_the_agent_file_states_every_default_as_the_settings_have_it() -> None:
+    from aiq.agents.ai_q.settings import AiqSettings
+
+    written = dict(compose(["experiment=full_freshqa"])["agent"])
+    written.pop("target")
+    assert AiqSettings.model_validate(written) == AiqSettings()
+    assert set(written) == set(AiqSettings.model_fields)
+
+
+def test_the_real_endpoints_compose() -> None:
+    given = ["experiment=deep_drb", "llm=openai", "llm.model=m", "search=tavily", "web=live"]
+    settings = settings_from(compose(given))
+    assert (settings.llm.api_key_env, settings.search.api_key_env) == ("OPENAI_API_KEY", "TAVILY_API_KEY")
+    given = [
+        "experiment=deep_drb",
+        "dataset=drb",
+        "dataset.path=x",
+        "search=corpus",
+        "search.corpus=p.jsonl",
+        "web=corpus",
+    ]
+    assert settings_from(compose(given)).web.kind == "corpus"
+
+
+def test_judges_are_chosen_as_a_list() -> None:
+    config = compose(["experiment=shallow_freshqa", "judge=[race,fact]", "judge.fact.tries=1"])
+    assert list(config["judge"]) == ["race", "fact"]
+    assert config["judge"]["fact"]["tries"] == 1
+
+
+def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
+    given = [
+        "llm.roles.judge.model=j",
+        "llm.roles.aiq.planner.temperature=0",
+        "llm.prices.gpt-4.1={input: 2, output: 8}",
+    ]
+    settings = settings_from(compose(["experiment=shallow_freshqa", *given, "offline.faults.http_500=0.1"]))
+    assert settings.llm.roles["judge"].model == "j"
+    assert settings.llm.roles["aiq.planner"].temperature == 0
+    assert settings.llm.prices["gpt-4.1"].output == 8
+    assert settings.offline.faults == {"http_500": 0.1}
+
+
+def test_dotted_keys_and_values_at_one_place() -> None:
+    nested = {"a": {"model": "x", "b": {"model": "y"}, "c": {"d": {"model": "z"}}}, "e": {}}
+    flat = dotted(nested, frozenset({"model"}))
+    assert flat == {"a": {"model": "x"}, "a.b": {"model": "y"}, "a.c.d": {"model": "z"}, "e": {}}
+
+
+def test_config_written_and_read_again_is_the_same() -> None:
+    settings = settings_from(compose(["experiment=deep_drb", "clock=now", "llm.roles.judge.x.model=j"]))
+    assert settings_from(config_of(settings)) == settings
+
+
+def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "it's, a place"
+    (place / "conf" / "experiment").mkdir(parents=True)
+    text = "# @package _global_\n# Mine\ndefaults:\n  - override /agent: ai_q\nname: mine\n"
+    (place / "conf" / "experiment" / "mine.yaml").write_text(text)
+    monkeypatch.chdir(place)
+    assert compose(["experiment=mine"])["name"] == "mine"
+    assert description("experiment", "mine") == "Mine"
+    assert "shallow_freshqa" in options("experiment")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ([], "choose an experiment: experiment=NAME, one of deep_drb"),
+        (["experiment=deep_drv"], "experiment=deep_drv: there is no such experiment; did you mean deep_drb"),
+        (["experiment=deep_drb", "judge=[race,fcat]"], "judge=fcat: there is no such judge; did you mean fact"),
+        (["experiment=deep_drb", "agent.deep.max_lops=1"], "did you mean agent.deep.max_loops"),
+        (
+            ["experiment=deep_drb", "max_loops=1"],
+            "max_loops: there is no such setting; did you mean agent.deep.max_loops",
+        ),
+        (["experiment=deep_drb", "agnt=ai_q"], "agnt: there is no such setting; did you mean agent"),
+        (["experiment=deep_drb", "dataset=drb"], "dataset.path: must be set"),
+        (["experiment=deep_drb", "seed=x"], "seed='x': Input should be a valid integer"),
+        (["experiment=deep_drb", "epochs=0"], "epochs=0: Input should be greater than or equal to 1"),
+        (["experiment=deep_drb", "+surprise=1"], "surprise: there is no such setting"),
+        (["experiment=deep_drb", "clock=soon"], "clock='soon': .*ISO 8601"),
+        (["experiment=deep_drb", "dataset.path=${nowhere}"], "nowhere"),
+        (["experiment=deep_drb", "name=a/b"], "name='a/b'"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as raised:
+        settings_from(compose(overrides))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("seed=1,2", "several values are a sweep, which needs -m; for one list write seed=[1,2]"),
+        ("seed=[1", "seed="),
+        ("--multi", "expected SETTING=VALUE"),
+        ("hydra.run.dir=x", "no effect here"),
+    ],
+)
+def test_a_single_run_takes_single_values(override: str, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        sweep.refuse([override])
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
+    jobs = sweep.split(["experiment=deep_drb", "seed=range(2)", "agent.deep.max_loops=choice(1,3)", "limit=2"])
+    assert [dict(job.axes) for job in jobs] == [
+        {"seed": seed, "agent.deep.max_loops": loops} for seed in ("0", "1") for loops in ("1", "3")
+    ]
+    assert all("limit=2" in job.overrides and "experiment=deep_drb" in job.overrides for job in jobs)
+    with pytest.raises(ConfigError, match="no setting has several values"):
+        sweep.split(["experiment=deep_drb"])
+    with pytest.raises(ConfigError, match="jobs"):
+        sweep.split(["seed=range(2000)"])
+
+
+def test_conf_lies_where_shipped_files_are() -> None:
+    assert (shipped("conf") / "config.yaml").is_file()

@@ -1,0 +1,162 @@
+"""Runs that were cut off: killed, interrupted, torn, and gone on with."""
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.experiment.folder import RunFolder
+
+if TYPE_CHECKING:
+    from tests.experiment.conftest import Workplace
+
+SLOW = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.15", "runner.concurrency=2")
+
+
+def start_and_wait_for_rows(place: "Workplace", rows: int) -> tuple[object, str]:
+    """A run in a process of its own, once so many attempts are on the disk, and its folder."""
+    place.write_samples({f"s{number:02}": f"question number {number}" for number in range(30)})
+    process = place.start(*SLOW)
+    place.wait_for(lambda: bool(place.runs()) and len(place.lines(place.only_run() / "samples.jsonl")) >= rows)
+    return process, str(place.only_run().relative_to(place.path))
+
+
+def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: "Workplace") -> None:
+    process, folder = start_and_wait_for_rows(here, 5)
+    process.kill()  # type: ignore[attr-defined]
+    process.wait()  # type: ignore[attr-defined]
+    killed = here.only_run()
+    done = here.lines(killed / "samples.jsonl")
+    scored = {row["sample_id"] for row in here.lines(killed / "scores.jsonl")}
+    assert 5 <= len(done) < 30
+    assert json.loads((killed / "manifest.json").read_text())["status"] == "running"
+
+    asked_before = list(here.endpoint.asked)
+    assert main(["run", f"resume={folder}", "runner.concurrency=8"]) == 0
+    again = here.endpoint.asked[len(asked_before) :]
+    assert not {row["question"] for row in done} & set(again), "a finished attempt was paid twice"
+    reports = {row["sample_id"]: row["report"] for row in done}
+    assert not {reports[sample] for sample in scored} & set(again), "a finished score was paid twice"
+    assert json.loads((killed / "manifest.json").read_text())["status"] == "finished"
+
+    assert main(["run", *SLOW[:3]]) == 0
+    undisturbed = next(run for run in here.runs() if run != killed)
+    assert here.values(killed) == here.values(undisturbed)
+    assert here.summary(killed)["metrics"] == here.summary(undisturbed)["metrics"]
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: "Workplace") -> None:
+    process, folder = start_and_wait_for_rows(here, 3)
+    process.send_signal(signal.SIGINT)  # type: ignore[attr-defined]
+    out, err = process.communicate(timeout=30)  # type: ignore[attr-defined]
+    assert process.returncode == 130  # type: ignore[attr-defined]
+    assert f"go on with: aiq run resume={folder}" in err
+    assert "Traceback" not in out + err
+    run = here.only_run()
+    statuses = [row["status"] for row in here.lines(run / "samples.jsonl")]
+    assert set(statuses) <= {"completed", "cancelled"}
+    assert here.summary(run)["status"] == "interrupted"
+    assert (run / "index.html").is_file()
+    assert main(["run", f"resume={folder}"]) == 0
+    assert here.summary(run)["statuses"] == {"completed": 30}
+    assert here.summary(run)["metrics"]["letters.count"]["n"] == 30
+
+
+def test_what_only_a_judge_left_undone_only_the_judge_does(here: "Workplace") -> None:
+    assert main(["run", *SLOW[:3]]) == 0
+    run = here.only_run()
+    before = here.values(run)
+    scores = (run / "scores.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in scores if json.loads(line)["sample_id"] != "s3"]
+    torn = next(line for line in scores if json.loads(line)["sample_id"] == "s3")[:40]
+    (run / "scores.jsonl").write_text("".join(kept) + torn)
+    here.endpoint.asked.clear()
+    assert main(["run", f"resume={run}"]) == 0
+    report = before["s3", 1, "report"]
+    assert here.endpoint.asked == [report]
+    assert here.values(run) == before  # with the sources that the agent had left: letters.pages
+
+
+def test_a_torn_row_is_cut_reported_and_done_again(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *SLOW[:2]]) == 0
+    run = here.only_run()
+    before = here.values(run)
+    whole = (run / "samples.jsonl").read_bytes()
+    (run / "samples.jsonl").write_bytes(whole[:-50])
+    here.endpoint.asked.clear()
+    assert main(["run", f"resume={run}"]) == 0
+    assert "samples.jsonl: cut a torn last line" in capsys.readouterr().err
+    assert len(here.endpoint.asked) == 1
+    assert here.values(run) == before
+    assert all(line.endswith(b"}") for line in (run / "samples.jsonl").read_bytes().splitlines())
+
+
+def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: "Workplace") -> None:
+    assert main(["run", *SLOW[:2]]) == 0
+    run = here.only_run()
+    before = (here.values(run), here.summary(run)["metrics"], here.summary(run)["usage"])
+    here.endpoint.close()
+    assert main(["run", f"resume={run}"]) == 0
+    assert (here.values(run), here.summary(run)["metrics"], here.summary(run)["usage"]) == before
+
+
+def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: "Workplace") -> None:
+    here.write_samples({"a": "fail first", "b": "fine"})
+    assert main(["run", "experiment=tiny"]) == 0
+    run = here.only_run()
+    assert main(["run", f"resume={run}"]) == 0
+    assert len(here.lines(run / "samples.jsonl")) == 2
+    mended = (here.path / "tiny_parts.py").read_text().replace('if "fail" in text', "if False")
+    (here.path / "tiny_parts.py").write_text(mended)
+    done = here.run(f"resume={run}", "runner.retry_failed=true")
+    assert done.returncode == 0, done.stderr
+    rows = {row["sample_id"]: row for row in here.lines(run / "samples.jsonl")}
+    assert (rows["a"]["attempt"], rows["a"]["status"], rows["b"]["attempt"]) == (2, "completed", 1)
+    assert here.summary(run)["metrics"]["letters.vowels"]["n"] == 2
+
+
+def test_a_run_that_is_alive_is_left_alone(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "experiment=tiny", "limit=1"]) == 0
+    run = here.only_run()
+    with RunFolder(run).lock():
+        assert main(["run", f"resume={run}"]) == 2
+    assert "still alive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "override", ["seed=1", "agent.words=2", "llm.model=other", "experiment=tiny", "runner=default"]
+)
+def test_only_what_changes_no_number_may_change(
+    here: "Workplace", capsys: pytest.CaptureFixture[str], override: str
+) -> None:
+    assert main(["run", "experiment=tiny", "limit=1"]) == 0
+    before = (here.only_run() / "manifest.json").read_text()
+    assert main(["run", f"resume={here.only_run()}", override]) == 2
+    assert "cannot change" in capsys.readouterr().err
+    assert (here.only_run() / "manifest.json").read_text() == before
+
+
+def test_settings_that_may_change_are_kept_for_the_next_start(here: "Workplace") -> None:
+    assert main(["run", "experiment=tiny", "limit=1"]) == 0
+    run = here.only_run()
+    assert main(["run", f"resume={run}", "runner.concurrency=3", "limits.sample_seconds=60"]) == 0
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["config"]["runner"]["concurrency"] == 3
+    assert manifest["resumed"][0]["overrides"] == ["runner.concurrency=3", "limits.sample_seconds=60"]
+    assert manifest["overrides"] == ["experiment=tiny", "limit=1"]
+
+
+def test_another_dataset_under_a_run_is_refused(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "experiment=tiny"]) == 0
+    run = here.only_run()
+    here.write_samples({f"s{number}": f"another question {number}" for number in range(6)})
+    assert main(["run", f"resume={run}"]) == 2
+    err = capsys.readouterr().err
+    assert "dataset tiny has changed since" in err
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["dataset"]["fingerprint"] = err.split("now ")[1].split(")")[0]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["run", f"resume={run}"]) == 2  # rows guard themselves, whatever the fingerprint says
+    assert "sample s0 is another question" in capsys.readouterr().err

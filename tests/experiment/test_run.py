@@ -1,0 +1,202 @@
+"""Whole runs inside this process: real agent, judge and dataset plugins, a real endpoint on loopback."""
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aiq.__main__ import main
+
+if TYPE_CHECKING:
+    from tests.experiment.conftest import Workplace
+
+
+def run(*overrides: str) -> int:
+    return main(["run", "experiment=tiny", *overrides])
+
+
+def test_a_run_leaves_the_folder_of_the_design(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("agent.ask=true", "judge.letters.ask=true", "limit=2", "seed=5") == 0
+    folder = here.only_run()
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "manifest.json",
+        "samples.jsonl",
+        "scores.jsonl",
+        "summary.json",
+        "index.html",
+        "events",
+        "run.lock",
+    }
+    events = {path.name for path in (folder / "events").iterdir()}
+    assert events == {"s0.1.jsonl", "s0.1.judge.jsonl", "s1.1.jsonl", "s1.1.judge.jsonl"}
+
+    row = next(row for row in here.lines(folder / "samples.jsonl") if row["sample_id"] == "s0")
+    asked = {"sample_id", "sample_hash", "epoch", "attempt", "status", "report", "raw_report", "route", "sources"}
+    assert asked | {"audit", "usage", "timing", "error", "schema_version"} <= set(row)
+    assert (row["status"], row["attempt"], row["route"]) == ("completed", 1, "echo")
+    assert row["raw_report"] == row["report"] + "!"
+    assert row["usage"]["echo.writer"]["calls"] == 1
+    assert row["sources"][0]["url"] == "https://example.org/s0"
+
+    scores = [row for row in here.lines(folder / "scores.jsonl") if row["sample_id"] == "s0"]
+    assert [score["metric"] for score in scores] == ["letters.count", "letters.vowels", "letters.pages"]
+    assert sum(score["usage"]["judge.letters"]["calls"] for score in scores if score["usage"]) == 1
+
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["status"], manifest["run_id"], manifest["experiment"]) == ("finished", folder.name, "tiny")
+    assert manifest["clock"].startswith("2026-11-01")
+    assert manifest["config"]["seed"] == 5
+    assert manifest["overrides"] == ["experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "limit=2", "seed=5"]
+    assert manifest["dataset"] == {**manifest["dataset"], "name": "tiny", "size": 6, "samples": 2}
+    assert manifest["models"] == {"default": "small-1", "echo.writer": "small-1", "judge.letters": "small-1"}
+    assert {"config", "agent", "judges", "prompts"} == set(manifest["hashes"])
+
+    totals = here.summary(folder)
+    assert totals["usage"]["agent"]["total"] == {**totals["usage"]["agent"]["total"], "calls": 2, "cost_usd": 2.0}
+    assert totals["cost_usd"] == 4.0
+    assert totals["metrics"]["letters.count"]["n"] == 2
+    assert totals["metrics"]["letters.vowels"]["estimator"] == "ratio"
+    out = capsys.readouterr().out
+    assert "letters.count" in out
+    assert "$4.00" in out
+    assert str(folder.relative_to(here.path)) in out
+
+
+def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here: "Workplace") -> None:
+    here.write_samples(
+        {
+            "good": "good one",
+            "failed": "fail please",
+            "bug": "break please",
+            "itself": "stop_itself please",
+            "slow": "hang please",
+            "rejected": "reject please",
+            "unjudged": "unjudgeable words",
+        }
+    )
+    assert run("limits.sample_seconds=1", "runner.max_error_rate=0.5") == 0
+    folder = here.only_run()
+    rows = {row["sample_id"]: row for row in here.lines(folder / "samples.jsonl")}
+    assert {key: row["status"] for key, row in rows.items()} == {
+        "good": "completed",
+        "failed": "failed",
+        "bug": "failed",
+        "itself": "failed",
+        "slow": "limit",
+        "rejected": "completed",
+        "unjudged": "completed",
+    }
+    assert rows["failed"]["error"] == {"type": "AgentError", "message": "this question fails"}
+    assert rows["slow"]["error"]["message"] == "limit limits.sample_seconds=1 reached"
+    assert "Traceback" in (folder / "events" / "bug.1.jsonl").read_text()
+
+    counts = {row["sample_id"]: row for row in here.lines(folder / "scores.jsonl") if row["metric"] == "letters.count"}
+    assert counts["good"]["status"] == "scored"
+    assert counts["unjudged"]["status"] == "error"
+    assert counts["unjudged"]["value"] is None
+    for key in ("failed", "bug", "itself", "slow", "rejected"):
+        assert (counts[key]["status"], counts[key]["value"]) == ("agent_failed", 0.0)
+        assert not (folder / "events" / f"{key}.1.judge.jsonl").exists()
+
+    found = here.summary(folder)
+    good = counts["good"]["value"]
+    assert found["metrics"]["letters.count"]["n"] == 6
+    assert found["metrics"]["letters.count"]["mean"] == pytest.approx(good / 6)
+    beside = found["agent_failures"]
+    assert (beside["policy"], beside["failed"], beside["alternative"]) == ("worst", 5, "exclude")
+    assert beside["metrics"]["letters.count"] == {**beside["metrics"]["letters.count"], "mean": good, "n": 1}
+    assert found["judge_errors"]["letters"] == {"n": 1, "first": "this report cannot be judged"}
+    # letters.vowels has no worst value: a failed attempt has no such number
+    assert found["metrics"]["letters.vowels"]["n"] == 1
+
+
+def test_too_many_failures_are_exit_code_3_and_judges_count_apart(here: "Workplace") -> None:
+    here.write_samples({"a": "fail", "b": "fine", "c": "fine", "d": "fine"})
+    assert run("runner.max_error_rate=0.25") == 0
+    assert run("runner.max_error_rate=0.2") == 3
+    here.write_samples({"a": "unjudgeable", "b": "fine", "c": "fine", "d": "fine"})
+    assert run("runner.max_error_rate=0.2") == 3
+
+
+def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(here: "Workplace") -> None:
+    for concurrency in (1, 8):
+        assert run("epochs=3", f"runner.concurrency={concurrency}", "agent.ask=true") == 0
+    first, second = (here.values(folder) for folder in here.runs())
+    assert len(first) == 6 * 3 * 4
+    assert first == second
+    assert len({first["s0", epoch, "report"] for epoch in (1, 2, 3)}) == 3
+    assert here.summary(here.runs()[0])["metrics"] == here.summary(here.runs()[1])["metrics"]
+    assert run("epochs=3", "seed=1") == 0
+    assert here.values(here.runs()[2])["s0", 1, "report"] != first["s0", 1, "report"]
+
+
+def test_a_metric_that_no_report_can_have_has_a_reason_and_no_row(here: "Workplace") -> None:
+    (here.path / "conf/judge/none.yaml").write_text("# @package judge.none\ntarget: never:Never\n")
+    (here.path / "never.py").write_text(
+        "from tiny_parts import *\n"
+        "class Never(Letters):\n"
+        "    name = 'none'\n"
+        "    metrics = (Metric(name='none.x'),)\n"
+        "    async def score(self, sample, report, session):\n"
+        "        return [Score(metric='none.x', not_applicable='there are no sources')]\n"
+    )
+    here.write_samples({"a": "fine", "b": "fail"})
+    assert run("judge=[letters,none]") == 0
+    found = here.summary(here.only_run())
+    assert "none.x" not in found["metrics"]
+    assert found["unavailable"] == {"none.x": "there are no sources"}
+
+
+def test_a_limit_of_model_calls_ends_one_attempt(here: "Workplace") -> None:
+    assert run("agent.ask=true", "limits.sample_usd=0.5", "limit=1") == 0  # the one call was allowed
+    (here.path / "conf/agent/chatty.yaml").write_text("# Asks twice\ntarget: chatty:Chatty\n")
+    (here.path / "chatty.py").write_text(
+        "from tiny_parts import *\n"
+        "class Chatty(EchoAgent):\n"
+        "    async def research(self, question, session):\n"
+        "        await self._asked('one', session)\n"
+        "        await self._asked('two', session)\n"
+        "        raise AssertionError('the second call should have been refused')\n"
+    )
+    asked = len(here.endpoint.asked)
+    assert run("agent=chatty", "limits.sample_model_calls=1", "limit=1") == 0
+    assert len(here.endpoint.asked) == asked + 1
+    row = here.lines(here.runs()[1] / "samples.jsonl")[0]
+    assert (row["status"], row["error"]["message"]) == ("limit", "limit limits.sample_model_calls=1 reached")
+
+
+def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(
+    here: "Workplace", capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("agent.ask=true", "limits.run_usd=2.5", "runner.concurrency=1") == 130
+    folder = here.only_run()
+    assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["completed"] * 3 + ["cancelled"]
+    assert "limits.run_usd=2.5 reached" in capsys.readouterr().err
+    resume = f"resume={folder.relative_to(here.path)}"
+    assert main(["run", resume, "limits.run_usd=100"]) == 0
+    assert len(here.endpoint.asked) == 6
+    assert here.summary(folder)["statuses"] == {"completed": 6}
+    assert here.summary(folder)["cost_usd"] == 6.0
+
+
+def test_slices_leave_out_tags_that_group_nothing(here: "Workplace") -> None:
+    here.write_samples({"a": "red x", "b": "red y", "c": "blue z"})
+    assert run() == 0
+    slices = here.summary(here.only_run())["slices"]
+    assert list(slices) == ["kind"]
+    assert {value: metrics["letters.count"]["n"] for value, metrics in slices["kind"].items()} == {"blue": 1, "red": 2}
+
+
+def test_nothing_but_the_run_folder_is_written(here: "Workplace") -> None:
+    before = {path.name for path in here.path.iterdir()}
+    assert run("limit=1") == 0
+    assert main(["run", "-m", "experiment=tiny", "limit=1", "seed=1,2"]) == 0
+    assert {path.name for path in here.path.iterdir()} - before <= {"results", "__pycache__"}
+
+
+def test_the_key_reaches_no_file(here: "Workplace", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    assert run("llm.api_key_env=MY_KEY", "agent.ask=true", "limit=1") == 0
+    for file in here.only_run().rglob("*"):
+        assert file.is_dir() or b"very-secret" not in file.read_bytes()

@@ -1,0 +1,66 @@
+"""The audit judge: rates and counts from what verification left behind."""
+
+from typing import Any
+
+import pytest
+
+from aiq.core.audit import Audit, MatchLevel, RemovedCitation, ValidCitation
+from aiq.core.samples import Question, Sample
+from aiq.judges.citation_audit import CitationAudit, CitationAuditSettings
+
+SAMPLE = Sample(id="1", question=Question(text="?"))
+JUDGE = CitationAudit(CitationAuditSettings())
+
+
+def valid(number: int, level: MatchLevel = "exact") -> ValidCitation:
+    return ValidCitation(number=number, original_number=number, target="t", source="s", level=level)
+
+
+def removed(reason: str) -> RemovedCitation:
+    return RemovedCitation(number=9, target="t", reason=reason)
+
+
+async def score(scripted: Any, report: Any, audit: Audit | None) -> dict[str, Any]:
+    async with scripted(["never asked"]) as (session, endpoint):
+        session.audit = audit
+        scores = await JUDGE.score(SAMPLE, report("x"), session)
+    assert endpoint.got == []
+    return {found.metric: found for found in scores}
+
+
+async def test_rates_leave_repetitions_out(scripted: Any, report: Any) -> None:
+    audit = Audit(
+        valid_citations=(valid(1), valid(2), valid(3, "prefix")),
+        removed_citations=(
+            removed("url_not_in_registry"),
+            removed("duplicate_of_citation_1"),
+            removed("duplicate_of_citation_2"),
+        ),
+    )
+    scores = await score(scripted, report, audit)
+    assert (scores["citations.valid_rate"].numerator, scores["citations.valid_rate"].denominator) == (3, 4)
+    assert (scores["citations.exact_rate"].numerator, scores["citations.exact_rate"].denominator) == (2, 4)
+    assert scores["citations.kept"].value == 3.0
+    assert scores["citations.removed"].value == 3.0
+    assert scores["citations.valid_rate"].detail == {
+        "levels": {"exact": 2, "prefix": 1},
+        "removed": {"duplicate": 2, "url_not_in_registry": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("audit", "reason"),
+    [(None, "the agent's citations were not verified"), (Audit(dangling=(3,)), "the report has no citations")],
+)
+async def test_without_citations_there_is_a_reason(
+    scripted: Any, report: Any, audit: Audit | None, reason: str
+) -> None:
+    scores = await score(scripted, report, audit)
+    assert {found.not_applicable for found in scores.values()} == {reason}
+    assert len(scores) == 4
+
+
+async def test_all_removed_is_a_rate_of_zero(scripted: Any, report: Any) -> None:
+    scores = await score(scripted, report, Audit(removed_citations=(removed("unverifiable"),)))
+    assert (scores["citations.valid_rate"].numerator, scores["citations.valid_rate"].denominator) == (0, 1)
+    assert scores["citations.kept"].value == 0.0

@@ -1,0 +1,77 @@
+"""FACT's statistics: by hand, by the official rules, and on two reports with real verdicts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.judges.fact_arithmetic import CitedPage, Judged, Verdict, count, mean_accuracy, official
+
+VERDICTS: st.SearchStrategy[list[Verdict]] = st.lists(
+    st.sampled_from(["supported", "unsupported", "unknown"]), max_size=5
+)
+PAGES = st.builds(
+    lambda verdicts, error: page(*verdicts) if error is None else CitedPage(url="u", error=error),
+    VERDICTS,
+    st.none() | st.just("timeout"),
+)
+
+
+def page(*verdicts: Verdict, url: str = "u") -> CitedPage:
+    return CitedPage(url=url, judged=tuple(Judged(statement="s", verdict=verdict) for verdict in verdicts))
+
+
+def test_unknown_failed_and_uncited_count_nowhere() -> None:
+    first = [page("supported", "supported", "unknown"), CitedPage(url="x", error="http: 404"), page("unsupported")]
+    second = [page("unknown")]
+    statistics = official([first, second, []])
+    assert (statistics.reports, statistics.total_citations, statistics.total_valid_citations) == (2, 1.5, 1.0)
+    assert statistics.valid_rate == pytest.approx(2 / 3)
+    counts = count(first)
+    assert (counts.supported, counts.unsupported, counts.unknown, counts.failed_pages) == (2, 1, 1, 1)
+
+
+def test_without_anything_there_is_no_rate() -> None:
+    assert count([]).accuracy is None
+    assert mean_accuracy([[], [page("unknown")]]) is None
+    assert official([]).valid_rate == 0.0
+
+
+@given(st.lists(st.lists(PAGES, max_size=4), max_size=5))
+def test_the_official_figures_by_plain_counting(reports: list[Sequence[CitedPage]]) -> None:
+    kept = [report for report in reports if report]
+    verdicts = [j.verdict for report in kept for p in report if p.error is None for j in p.judged]
+    supported, unsupported = verdicts.count("supported"), verdicts.count("unsupported")
+    statistics = official(reports)
+    assert statistics.reports == len(kept)
+    if kept:
+        assert statistics.total_citations == (supported + unsupported) / len(kept)
+        assert statistics.total_valid_citations == supported / len(kept)
+    if supported + unsupported:
+        assert statistics.valid_rate == supported / (supported + unsupported)
+
+
+def read_pages(row: dict[str, Any]) -> list[CitedPage]:
+    """An official `validated.jsonl` row as our pages."""
+    pages = []
+    for url, cited in row["citations_deduped"].items():
+        judged = [
+            Judged(statement=cited["facts"][entry["idx"]], verdict=entry["result"])
+            for entry in cited["validate_res"] or []
+        ]
+        pages.append(CitedPage(url=url, judged=tuple(judged), error=cited["validate_error"]))
+    return pages
+
+
+@pytest.mark.shared_data
+def test_two_real_reports_ratio_and_mean_differ(shared_data: Path, read_rows: Any) -> None:
+    rows = read_rows(shared_data / "deep_research_bench/results/fact/validated_sample.jsonl.gz")
+    reports = [read_pages(row) for row in rows]
+    statistics = official(reports)
+    assert [(c.supported, c.unsupported, c.unknown) for c in map(count, reports)] == [(5, 0, 9), (14, 33, 6)]
+    assert f"{statistics.valid_rate:.3f}" == "0.365"
+    assert f"{mean_accuracy(reports):.3f}" == "0.649"
+    assert (statistics.total_citations, statistics.total_valid_citations) == (26.0, 9.5)

@@ -1,0 +1,89 @@
+"""`world.coverage` and the escalation metrics, on what the closed world knows."""
+
+from typing import cast
+
+import pytest
+
+from aiq.core.reports import Metric, Report, Score
+from aiq.core.samples import Fact, Question, Sample, Truth
+from aiq.core.session import Session
+from aiq.judges.escalation import Escalation, EscalationSettings
+from aiq.judges.world import World, WorldSettings
+
+SESSION = cast(Session, None)  # neither judge asks anything of its session
+
+FACTS = (
+    Fact(id="d1/halden-works/headquarters", forms=("Halden Works & Tessmark",)),
+    Fact(id="d1/halden-works/employees", forms=("Halden Works & 4310", "Halden & four thousand")),
+    Fact(id="d2/corvey/born_in", forms=("Corvey & Orlune",)),
+    Fact(id="d3/velmora/founded", forms=("Velmora & 1921",)),
+)
+
+
+def sample(truth: Truth | None) -> Sample:
+    return Sample(id="1", question=Question(text="?"), truth=truth)
+
+
+def report(text: str = "", route: str = "deep") -> Report:
+    return Report(text=text, raw_text=text, route=route)
+
+
+async def coverage(text: str, truth: Truth | None) -> Score:
+    (score,) = await World(WorldSettings()).score(sample(truth), report(text), SESSION)
+    return score
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Nothing.", 0.0),
+        ("Halden Works sits in Tessmark.", 0.25),
+        ("Halden Works sits in Tessmark and has 4,310 staff.", 0.5),
+        ("Halden Works sits in Tessmark. Halden has four thousand staff. Corvey is from Orlune. Velmora: 1921.", 1.0),
+    ],
+)
+async def test_coverage_is_the_share_of_needed_facts(text: str, share: float) -> None:
+    assert (await coverage(text, Truth(hops=3, needs_depth=True, facts=FACTS))).value == share
+
+
+async def test_the_detail_says_what_is_missing_and_how_deep_it_lies() -> None:
+    detail = (await coverage("Halden Works sits in Tessmark.", Truth(hops=3, needs_depth=True, facts=FACTS))).detail
+    assert detail["missing"] == [fact.id for fact in FACTS[1:]]
+    assert detail["needed"] == {"d1": 2, "d2": 1, "d3": 1}
+    assert detail["lacked"] == {"d1": 1, "d2": 1, "d3": 1}
+
+
+async def test_without_truth_or_facts_there_is_a_reason_and_no_number() -> None:
+    assert (await coverage("x", None)).not_applicable == "the dataset has no truth for this sample"
+    assert (await coverage("x", Truth(hops=1, needs_depth=False))).not_applicable == "the sample needs no facts"
+
+
+@pytest.mark.parametrize(
+    ("route", "needs_depth", "precision", "recall"),
+    [
+        ("deep", True, 1.0, 1.0),
+        ("escalated", True, 1.0, 1.0),
+        ("escalated", False, 0.0, None),
+        ("shallow", True, None, 0.0),
+        ("meta", True, None, 0.0),
+        ("shallow", False, None, None),
+    ],
+)
+async def test_escalation(route: str, needs_depth: bool, precision: float | None, recall: float | None) -> None:
+    truth = Truth(hops=2, needs_depth=needs_depth)
+    scores = await Escalation(EscalationSettings()).score(sample(truth), report(route=route), SESSION)
+    for score, expected in zip(scores, (precision, recall), strict=True):
+        assert score.numerator == expected
+        assert score.denominator == (None if expected is None else 1.0)
+        assert (score.not_applicable is None) == (expected is not None)
+    assert [score.metric for score in scores] == ["escalation.precision", "escalation.recall"]
+
+
+async def test_escalation_without_truth_has_a_reason() -> None:
+    scores = await Escalation(EscalationSettings()).score(sample(None), report(), SESSION)
+    assert [score.not_applicable for score in scores] == ["the dataset has no truth for this sample"] * 2
+
+
+def test_what_a_failed_attempt_gets() -> None:
+    assert World.metrics == (Metric(name="world.coverage", worst=0.0),)
+    assert all(metric.estimator == "ratio" and metric.worst is None for metric in Escalation.metrics)

@@ -1,0 +1,237 @@
+"""The page of a run: complete, safe to open, from disk and without a network, for a thousand samples too."""
+
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.core.audit import Audit, RemovedCitation, ValidCitation
+from aiq.core.sources import Source
+from aiq.experiment.folder import RunFolder
+from aiq.experiment.journal import Journal
+from aiq.experiment.records import (
+    DatasetIdentity,
+    FailurePolicy,
+    Hashes,
+    JudgeErrors,
+    Manifest,
+    RouteSummary,
+    RowError,
+    SampleRow,
+    ScoreRow,
+    Summary,
+    Timing,
+    TimingSummary,
+)
+from aiq.site.markdown import render
+from aiq.site.page import write_page
+from aiq.stats.estimates import Estimate
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+REPORT = f"""# Findings
+
+The mayor is **Ilan Corvey** [1]. {EVIL} ![picture](https://tracker.example/p.png)
+[bad](javascript:alert(1)) [good](https://good.example/a?b=1&c=2)
+
+| a | b |
+| - | - |
+| 1 | 2 |
+
+## References
+[1] Tessmark - https://atlas.offline.example/tessmark
+[2] Old page - https://news.offline.example/old.
+"""
+
+
+class Seen(HTMLParser):
+    """Tags with attributes, and the text, of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def links(self) -> list[str]:
+        return [attrs["href"] or "" for tag, attrs in self.tags if tag == "a"]
+
+
+def sample(number: int, *, failed: bool = False) -> SampleRow:
+    timing = Timing(started="2026-11-21T00:00:00+00:00", seconds=1.5)
+    common = {"sample_id": f"s{number}", "sample_hash": "0" * 16, "epoch": 1, "attempt": 1, "timing": timing}
+    if failed:
+        error = RowError(type="ModelError", message=EVIL)
+        return SampleRow(status="failed", question=EVIL, error=error, **common)
+    audit = Audit(
+        valid_citations=(
+            ValidCitation(number=1, original_number=3, target="t", source="https://a.example/1", level="prefix"),
+        ),
+        removed_citations=(RemovedCitation(number=2, target="javascript:alert(2)", reason="unsafe_scheme"),),
+    )
+    return SampleRow(
+        status="completed",
+        question=f"Who is the mayor of city {number}?",
+        tags={"hops": "2"},
+        report=REPORT,
+        raw_report=REPORT,
+        route="shallow",
+        outcome="ok",
+        sources=(
+            Source(url="https://a.example/1", title="First page", text="long " * 50),
+            Source(url="javascript:alert(3)", title="Strange page"),
+            Source(citation_key="paper.pdf, p.3", title=""),
+        ),
+        audit=audit,
+        **common,
+    )
+
+
+def score(row: SampleRow, **values: object) -> ScoreRow:
+    common = {"judge": "j", "judge_hash": "h", "judge_version": "1", "judge_model": None, "prompt_hash": None}
+    given = {"metric": "race.overall", "status": "scored", "value": 0.5, **common, **values}
+    return ScoreRow(sample_id=row.sample_id, epoch=row.epoch, attempt=row.attempt, **given)
+
+
+def folder_with(path: Path, rows: list[SampleRow], scores: list[ScoreRow], *, offline: bool = True) -> RunFolder:
+    folder = RunFolder(path)
+    folder.create()
+    samples: Journal[SampleRow] = Journal(folder.samples_path)
+    samples.append(*rows)
+    samples.close()
+    journal: Journal[ScoreRow] = Journal(folder.scores_path)
+    journal.append(*scores)
+    journal.close()
+    metrics = {"race.overall": Estimate(mean=0.5, ci95=(0.41, 0.59), n=len(rows), estimator="mean")}
+    other = {"race.overall": Estimate(mean=0.625, ci95=None, n=1, estimator="mean")}
+    folder.write_manifest(
+        Manifest(
+            run_id="r1",
+            experiment="deep_drb",
+            status="finished",
+            started="2026-11-21T00:00:00+00:00",
+            config={"epochs": 1, "agent": {"target": "a.b:Agent"}, "odd": EVIL},
+            overrides=(),
+            hashes=Hashes(config="c", agent="a", judges={}, prompts={}),
+            models={"default": "offline-1"},
+            dataset=DatasetIdentity(name="drb_mini", fingerprint="f", size=12, samples=len(rows)),
+            clock="2026-11-01T09:00:00+00:00",
+            offline=offline,
+            versions={"aiq": "0.1.0"},
+            git_revision=None,
+        )
+    )
+    folder.write_summary(
+        Summary(
+            run_id="r1",
+            experiment="deep_drb",
+            status="finished",
+            offline=offline,
+            n_samples=len(rows),
+            n_attempts=len(rows),
+            n_errors=1,
+            statuses={"completed": len(rows) - 1, "failed": 1},
+            metrics=metrics,
+            unavailable={"fact.citations": "no judge"},
+            agent_failures=FailurePolicy(policy="worst", failed=1, alternative="exclude", metrics=other),
+            judge_errors={"race": JudgeErrors(n=1, first="unreadable")},
+            slices={"language": {"en": metrics, "zh": {}}},
+            routes={"shallow": RouteSummary(n=2, metrics=metrics, cost_usd=None, mean_seconds=1.0)},
+            usage={},
+            cost_usd=None,
+            timing=TimingSummary(run_seconds=1, attempt_mean=1, attempt_median=1, attempt_p95=1),
+        )
+    )
+    return folder
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    rows = [sample(1), sample(2, failed=True)]
+    scores = [score(rows[0], detail={"note": EVIL}), score(rows[1], status="agent_failed", value=0.0, reason="failed")]
+    return write_page(folder_with(tmp_path, rows, scores)).read_text()
+
+
+def test_the_page_tells_what_came_out(page: str) -> None:
+    seen = Seen(page).text
+    for told in (
+        "deep_drb",
+        "0.500",
+        "0.410 to 0.590",
+        "0.625",  # with failures excluded
+        "Made with the offline model",
+        "no fact.citations: no judge",
+        "judge race failed on 1: unreadable",
+        "by language",
+        "Ilan Corvey",
+        "[1] prefix",
+        "First page",
+        "paper.pdf, p.3",
+        "unsafe_scheme",
+        "unknown (no price)",
+    ):
+        assert told in seen, told
+
+
+def test_text_of_reports_and_sources_stays_text(page: str) -> None:
+    seen = Seen(page)
+    assert EVIL in seen.text
+    assert [attrs for tag, attrs in seen.tags if tag == "script"] == [{}]  # ours, inline
+    assert not [tag for tag, _ in seen.tags if tag in ("img", "iframe", "link", "object", "form")]
+    assert not [name for _, attrs in seen.tags for name in attrs if name.startswith("on") or name == "src"]
+    assert all(link.startswith(("http://", "https://")) for link in seen.links())
+    assert "https://good.example/a?b=1&c=2" in seen.links()
+
+
+def test_reference_lines_are_lines_with_links(page: str) -> None:
+    assert {"https://atlas.offline.example/tessmark", "https://news.offline.example/old"} <= set(Seen(page).links())
+    assert "<br />\n[2] Old page" in page
+
+
+def test_the_page_needs_no_network(page: str) -> None:
+    assert "default-src 'none'" in page
+    assert "@import" not in page
+    assert "url(" not in page.split("</style>")[0]
+
+
+def test_failures_come_first(page: str) -> None:
+    assert page.index('id="s2.1"') < page.index('id="s1.1"')
+
+
+def test_a_real_model_has_no_banner(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, [sample(1)], [], offline=False)
+    assert "offline model" not in write_page(folder).read_text()
+
+
+def test_only_the_last_attempt_and_its_scores_are_shown(tmp_path: Path) -> None:
+    first = sample(1)
+    second = first.model_copy(update={"attempt": 2, "report": "the second report"})
+    page = write_page(folder_with(tmp_path, [first, second], [score(first, value=0.111)])).read_text()
+    assert page.count('id="s1.1"') == 1
+    assert "the second report" in page
+    assert "0.111" not in page
+
+
+def test_a_thousand_samples_are_written_in_seconds(tmp_path: Path) -> None:
+    rows = [sample(number) for number in range(1000)]
+    folder = folder_with(tmp_path, rows, [score(row) for row in rows])
+    start = time.perf_counter()
+    size = write_page(folder).stat().st_size
+    assert time.perf_counter() - start < 20
+    assert size < 10_000_000
+
+
+@given(st.text(alphabet=st.sampled_from(list("<>&\"'`[]()!#*_|\\ \nahtp:/.javscriptonerimg=")), max_size=80))
+def test_no_markdown_makes_anything_but_text_and_web_links(text: str) -> None:
+    seen = Seen(render(text))
+    assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "style")]
+    assert all(link.lower().startswith(("http://", "https://")) for link in seen.links())
+    assert all(set(attrs) <= {"href", "title", "rel", "class", "style", "start"} for _, attrs in seen.tags)
