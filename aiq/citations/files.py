@@ -1,6 +1,7 @@
 """Reads a report and a file of sources from disk, for people who audit on their own."""
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
@@ -8,7 +9,6 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from aiq.core.errors import UserError
-from aiq.core.plugins import describe
 from aiq.core.sources import Source
 
 
@@ -71,7 +71,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path}: cannot read the sources ({error.strerror or error})") from None
-    except (UnicodeDecodeError, EOFError) as error:
+    except (UnicodeDecodeError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: the sources are not UTF-8 lines of JSON ({error})") from None
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -82,7 +82,10 @@ def _row(path: Path, number: int, line: str) -> SourceRow:
     try:
         return SourceRow.model_validate_json(line)
     except ValidationError as error:
-        raise UserError(f"{path}, line {number}: {describe(error)}") from None
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise UserError(f"{path}, line {number}: {where + ': ' if where else ''}{message}") from None
 
 
 def write_report(path: Path, text: str) -> None:

@@ -1,8 +1,8 @@
 """Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from aiq.citations.inline import Span, SpanKind
 from aiq.citations.markdown import Markdown, masked
@@ -18,6 +18,12 @@ _BARE = re.compile(
 )
 _TRIMMED = ".,;:!?*~'\"…|"
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_DEFINITION = re.compile(r"^[ \t>]{0,6}\[[^\]\n]{1,200}\]:[ \t]*<?([^\s<>\x00]+)", re.MULTILINE)
+_ATTRIBUTE = re.compile(
+    r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc)\s*=\s*"
+    r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
+    re.IGNORECASE,
+)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_STEPS = 12
 
@@ -25,6 +31,8 @@ _MOST_STEPS = 12
 @dataclass(frozen=True, slots=True)
 class UrlUse:
     """A URL in the text: the whole construct `start:end`, and the URL itself at `url_start:url_end`.
+
+    `kind` is None for a bare URL, `tag` for an attribute of raw HTML.
 
     `url` is the URL as meant (Markdown escapes undone). `endings` are further ends that a bare URL
     may have, longest first: running text does not say whether `...(a).` belongs to it.
@@ -40,23 +48,47 @@ class UrlUse:
     endings: tuple[int, ...] = ()
 
 
-def find_urls(markdown: Markdown, start: int, end: int, *, in_code: bool) -> list[UrlUse]:
-    """All URLs that begin in `start:end`, in order; those in code blocks and code spans only if asked."""
-    linked = [_linked(markdown.text, span) for span in _within(markdown.spans, start, end) if _is_url(markdown, span)]
-    hidden = [(use.start, use.end) for use in linked]
-    if not in_code:
-        hidden += [(s.start, s.end) for s in _within(markdown.spans, start, end) if s.kind in ("code", "maths", "tag")]
-        hidden += [block for block in markdown.blocks if block[1] > start and block[0] < end]
-    text = masked(markdown.text[start:end], [(a - start, b - start) for a, b in hidden], "\x00")
-    return sorted([*linked, *_bare(text, start)], key=lambda use: use.start)
+def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
+    """The URLs of a reference entry, in order; a list that Markdown takes for code has them too."""
+    linked = [_linked(markdown.text, span) for span in markdown.spans_in(start, end) if _leads_somewhere(span)]
+    text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked], "\x00")
+    return sorted([*linked, *_bare(text, start)], key=_place)
 
 
-def _within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
-    return (span for span in spans if start <= span.start < end)
+def body_urls(markdown: Markdown) -> list[UrlUse]:
+    """The URLs of a whole text, in order, outside of code and maths.
+
+    Besides links and bare URLs also what Markdown and browsers make links of: definitions
+    (`[a]: url`) and attributes of raw HTML.
+    """
+    text = markdown.text
+    found = [_linked(text, span) for span in markdown.spans if _leads_somewhere(span)]
+    silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
+    prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)], "\x00")
+    defined = [_plain(match[1], match.start(1)) for match in _DEFINITION.finditer(prose)]
+    prose = masked(prose, [(use.start, use.end) for use in defined], "\x00")
+    return sorted([*found, *defined, *_attributes(markdown), *_bare(prose, 0)], key=_place)
 
 
-def _is_url(markdown: Markdown, span: Span) -> bool:
+def _place(use: UrlUse) -> int:
+    return use.start
+
+
+def _leads_somewhere(span: Span) -> bool:
     return span.kind in ("link", "image", "autolink") and span.target[0] < span.target[1]
+
+
+def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
+    """The URLs in tags of raw HTML; each is all that would be taken out of its tag."""
+    for tag in markdown.tags:
+        for match in _ATTRIBUTE.finditer(markdown.text, *tag):
+            group = match.lastindex or 0
+            yield replace(_plain(match[group], match.start(group)), kind="tag")
+
+
+def _plain(written: str, start: int) -> UrlUse:
+    end = start + len(written)
+    return UrlUse(start, end, start, end, unescape(written), None)
 
 
 def _linked(text: str, span: Span) -> UrlUse:

@@ -5,8 +5,8 @@ code points of the text as given.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markdown_it.token import Token
@@ -37,7 +37,8 @@ class Markdown:
 
     `lines` are (start, end) without the line break. `blocks` are fenced or indented code and raw
     HTML elements, `spans` inline code, maths, tags and links, each in order. `fences` are the
-    blocks of fenced code that are closed: one that is not may have swallowed the references.
+    blocks of fenced code that are closed: one that is not may have swallowed the references. `tags`
+    are single tags of raw HTML, in blocks and in line.
     """
 
     text: str
@@ -46,10 +47,16 @@ class Markdown:
     fences: tuple[tuple[int, int], ...]
     blocks: tuple[tuple[int, int], ...]
     spans: tuple[Span, ...]
+    tags: tuple[tuple[int, int], ...]
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds this offset."""
         return bisect_right(self.lines, (offset, len(self.text) + 1)) - 1
+
+    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
+        """The spans that begin in `start:end`."""
+        first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
+        return self.spans[first:last]
 
     def prose(self, fill: str = "\x00") -> str:
         """The text at the same offsets, with code, maths, tags, images and link destinations filled."""
@@ -98,7 +105,7 @@ def _lines(text: str) -> tuple[tuple[int, int], ...]:
 class _Reader:
     """Collects what the parser's tokens say, in offsets of the source."""
 
-    def __init__(self, source: str, lines: Sequence[tuple[int, int]], skipped: int) -> None:
+    def __init__(self, source: str, lines: tuple[tuple[int, int], ...], skipped: int) -> None:
         self.source = source
         self.lines = lines
         self.skipped = skipped
@@ -106,12 +113,19 @@ class _Reader:
         self.fences: list[tuple[int, int]] = []
         self.blocks: list[tuple[int, int]] = []
         self.spans: list[Span] = []
+        self.tags: list[tuple[int, int]] = []
         self.cell = (-1, 0)  # line and column behind the last table cell read
 
     def result(self, text: str) -> Markdown:
-        spans = sorted(self.spans, key=lambda span: (span.start, -span.end))
+        tags = [*self.tags, *((span.start, span.end) for span in self.spans if span.kind == "tag")]
         return Markdown(
-            text, tuple(self.lines), tuple(self.headings), tuple(self.fences), tuple(sorted(self.blocks)), tuple(spans)
+            text=text,
+            lines=self.lines,
+            headings=tuple(self.headings),
+            fences=tuple(self.fences),
+            blocks=tuple(sorted(self.blocks)),
+            spans=tuple(sorted(self.spans, key=lambda span: (span.start, -span.end))),
+            tags=tuple(sorted(tags)),
         )
 
     def read(self, token: Token) -> None:
@@ -129,8 +143,10 @@ class _Reader:
         elif token.type == "code_block":
             self.blocks.append(stretch)
         elif token.type == "html_block":
-            tags = _TAGS.finditer(self.source, *stretch)
-            self.blocks += [tag.span() for tag in tags]
+            for tag in _TAGS.finditer(self.source, *stretch):
+                self.blocks.append(tag.span())
+                if not tag[1] and tag[0][:2] != "<!":
+                    self.tags.append(tag.span())
         elif token.type == "heading_open":
             self.headings.append(Heading(first, last - 1, int(token.tag[1])))
         elif token.type == "inline":

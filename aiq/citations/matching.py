@@ -50,7 +50,7 @@ class SourceIndex:
             if url is not None and self._exact.setdefault(url.key, number) == number:
                 self._urls[number] = url
                 self._add_paths(number, url)
-        elif source.citation_key:
+        if source.citation_key:
             key = parse_key(source.citation_key)
             self._documents.setdefault(key.name, []).append((key, number))
 

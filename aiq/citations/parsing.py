@@ -3,10 +3,12 @@
 Knows nothing of sources; what it finds has offsets in code points of the text as given.
 """
 
+import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiq.citations.links import UrlUse, find_urls
+from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, read_markdown
 from aiq.citations.marks import Mark, find_marks
 from aiq.citations.reference_list import ListedEntry, ReferenceList, reference_lists
@@ -47,19 +49,19 @@ def parse_report(text: str) -> ParsedReport:
     body = _gaps([(found.start, found.end) for found in lists], len(text))
     marks = find_marks(markdown, body, frozenset(entry.number for entry in entries))
     linked = {mark.url for mark in marks}
-    urls = (use for start, end in body for use in find_urls(markdown, start, end, in_code=False))
+    urls = [use for use in body_urls(markdown) if (use.url_start, use.url_end) not in linked]
     return ParsedReport(
         text=text,
         markdown=markdown,
         lists=lists,
         entries=entries,
         marks=marks,
-        body_urls=tuple(use for use in urls if (use.url_start, use.url_end) not in linked),
+        body_urls=tuple(use for use in urls if _holds(body, use.start)),
     )
 
 
 def _entry(markdown: Markdown, place: ListedEntry, section: int) -> Entry:
-    urls = find_urls(markdown, place.start, place.end, in_code=True)
+    urls = entry_urls(markdown, place.start, place.end)
     full = [use for use in urls if not use.url.lower().startswith("www.")]  # a title may name a site
     return Entry(place, section, markdown.text[place.body : place.end].strip(), tuple(full or urls))
 
@@ -68,3 +70,9 @@ def _gaps(stretches: Sequence[tuple[int, int]], length: int) -> list[tuple[int, 
     """What lies between these stretches of a text of this length."""
     edges = [0, *(edge for stretch in stretches for edge in stretch), length]
     return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
+
+
+def _holds(stretches: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether one of these stretches, which are in order, holds the offset."""
+    at = bisect_right(stretches, (offset, sys.maxsize)) - 1
+    return at >= 0 and offset < stretches[at][1]

@@ -138,7 +138,9 @@ def _body_url_edits(text: str, finding: UrlFinding) -> Iterator[Edit]:
 def _unlink(text: str, use: UrlUse, rule: str) -> Iterator[Edit]:
     """Take a URL out; of a link or an image the words stay, unless they are the URL again."""
     label = unescape(text[slice(*use.label)]).strip()
-    if use.kind in ("link", "image") and label and not scheme_of(label):
+    if use.kind == "tag":
+        yield Edit(start=use.start, end=use.end, replacement="", rule=rule)
+    elif use.kind in ("link", "image") and label and not scheme_of(label):
         yield Edit(start=use.start, end=use.label[0], replacement="", rule=rule)
         yield Edit(start=use.label[1], end=use.end, replacement="", rule=rule)
     else:

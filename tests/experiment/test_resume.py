@@ -12,12 +12,12 @@ from aiq.experiment.folder import RunFolder
 if TYPE_CHECKING:
     from tests.experiment.conftest import Workplace
 
-SLOW = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.15", "runner.concurrency=2")
+SLOW = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner.concurrency=2")
 
 
 def start_and_wait_for_rows(place: "Workplace", rows: int) -> tuple[object, str]:
     """A run in a process of its own, once so many attempts are on the disk, and its folder."""
-    place.write_samples({f"s{number:02}": f"question number {number}" for number in range(30)})
+    place.write_samples({f"s{number:02}": f"question number {number}" for number in range(16)})
     process = place.start(*SLOW)
     place.wait_for(lambda: bool(place.runs()) and len(place.lines(place.only_run() / "samples.jsonl")) >= rows)
     return process, str(place.only_run().relative_to(place.path))
@@ -30,7 +30,7 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: "
     killed = here.only_run()
     done = here.lines(killed / "samples.jsonl")
     scored = {row["sample_id"] for row in here.lines(killed / "scores.jsonl")}
-    assert 5 <= len(done) < 30
+    assert 5 <= len(done) < 16
     assert json.loads((killed / "manifest.json").read_text())["status"] == "running"
 
     asked_before = list(here.endpoint.asked)
@@ -60,8 +60,8 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: "Workplace") -> None:
     assert here.summary(run)["status"] == "interrupted"
     assert (run / "index.html").is_file()
     assert main(["run", f"resume={folder}"]) == 0
-    assert here.summary(run)["statuses"] == {"completed": 30}
-    assert here.summary(run)["metrics"]["letters.count"]["n"] == 30
+    assert here.summary(run)["statuses"] == {"completed": 16}
+    assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
 def test_what_only_a_judge_left_undone_only_the_judge_does(here: "Workplace") -> None:

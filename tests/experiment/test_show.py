@@ -48,22 +48,17 @@ def test_failures_say_why(ran: "Workplace", capsys: pytest.CaptureFixture[str]) 
     assert "letters.count: error  this report cannot be judged" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_is_not_there_is_one_line(ran: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
         (["latest", "s9"], "has no sample s9; it has 3: s1, s2, s3"),
         (["latest", "s1", "--epoch", "7"], "no epoch 7"),
         (["nowhere", "s1"], "nowhere is no run folder"),
         (["latest", "s1", "--results", "elsewhere"], "no runs in elsewhere/"),
-    ],
-)
-def test_what_is_not_there_is_one_line(
-    ran: "Workplace", capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert main(["show", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    ):
+        assert main(["show", *arguments]) == 2
+        err = capsys.readouterr().err
+        assert message in err
+        assert err.count("\n") == 1
 
 
 def test_long_texts_are_cut_in_the_middle() -> None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from langchain_core.messages import HumanMessage
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.chat import ChatResearcher
@@ -48,6 +47,8 @@ class AiqAgent:
         did; a `meta` answer and a rejection cite nothing and have no audit.
         """
         draft = await self._draft(question, session)
+        if not draft.text.strip():
+            raise AgentError(f"the {draft.route} answer is empty")
         if draft.route in ("meta", "rejected"):
             outcome = "rejected" if draft.route == "rejected" else "ok"
             report = Report(
@@ -70,27 +71,19 @@ class AiqAgent:
         return Draft(text, route, self._chat.extras(state))
 
     async def _shallow_draft(self, question: Question) -> Draft:
-        state = await self._shallow.run(
-            ShallowResearchAgentState(
-                messages=conversation(question, self._settings.max_history),
-                data_sources=None if question.data_sources is None else list(question.data_sources),
-                user_info=None if question.user_info is None else dict(question.user_info),
-                available_documents=list(question.documents) or None,
-                collection_name=question.collection_name,
-            )
-        )
-        text = last_answer(state.messages)
-        if not text.strip():
-            raise AgentError("the shallow researcher gave an empty answer")
-        return Draft(text, "shallow", {"tool_calls": state.tool_iterations})
+        fields = self._fields(question)
+        state = await self._shallow.run(ShallowResearchAgentState(**fields, collection_name=question.collection_name))
+        return Draft(last_answer(state.messages), "shallow", {"tool_calls": state.tool_iterations})
 
     async def _deep_draft(self, question: Question) -> Draft:
-        result = await self._deep.run(
-            DeepResearchAgentState(
-                messages=[*conversation(question, self._settings.max_history)[:-1], HumanMessage(question.text)],
-                data_sources=None if question.data_sources is None else list(question.data_sources),
-                user_info=None if question.user_info is None else dict(question.user_info),
-                available_documents=list(question.documents) or None,
-            )
-        )
-        return Draft(last_answer(result.messages), "deep", {"subagents": len(result.subagents)})
+        state = await self._deep.run(DeepResearchAgentState(**self._fields(question)))
+        return Draft(last_answer(state.messages), "deep", {"subagents": len(state.subagents)})
+
+    def _fields(self, question: Question) -> dict[str, Any]:
+        """What both researchers' states take from a question."""
+        return {
+            "messages": conversation(question, self._settings.max_history),
+            "data_sources": None if question.data_sources is None else list(question.data_sources),
+            "user_info": None if question.user_info is None else dict(question.user_info),
+            "available_documents": list(question.documents) or None,
+        }

@@ -30,7 +30,6 @@ from aiq.agents.ai_q.states import (
     ShallowResearchAgentState,
     ShallowResult,
 )
-from aiq.core.errors import AiqError
 from aiq.core.events import Decision, StageChanged
 from aiq.core.samples import Question
 from aiq.core.session import Session, current
@@ -167,8 +166,8 @@ class ChatResearcher:
                     available_documents=state.available_documents,
                 )
             )
-        except AiqError as error:
-            cause = f"shallow research failed: {error}"
+        except Exception as error:
+            cause = f"shallow research failed: {_root(error)}"
             session.events.emit(Decision(name="escalation", value=False, cause=cause))
             raise
         answer = last_answer(result.messages)
@@ -222,6 +221,11 @@ class ChatResearcher:
         """The conversation before this turn's question; this turn's shallow answer is not part of it."""
         asked = max(i for i, message in enumerate(state.messages) if isinstance(message, HumanMessage))
         return trimmed(state.messages[: asked + 1], self._settings.max_history)[:-1]
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error at the bottom: libraries wrap ours in their own."""
+    return error if error.__cause__ is None else _root(error.__cause__)
 
 
 def _stage(name: str) -> Session:

@@ -110,8 +110,10 @@ def _holds(form: str, text: str, question: str) -> bool:
     """Whether the text gives this accepted answer, and does not deny it."""
     if verdict := re.match(r"(yes|no)\b", form, re.IGNORECASE):
         return re.match(rf"\W*{verdict[1]}\b", text, re.IGNORECASE) is not None
-    if on := [d for d in dates.find(form) if d.month]:
-        return any((d.year, d.month) == (on[0].year, on[0].month) and d.day in (on[0].day, 0) for d in dates.find(text))
+    if days := _days(form):
+        return any(
+            (d.year, d.month, d.day or day) == (year, month, day) for d in dates.find(text) for year, month, day in days
+        )
     if _is_number(form):
         wanted = numbers(form)[0]
         told = [n for n in numbers(text) if n.agrees(wanted, ROUNDING)]
@@ -119,9 +121,19 @@ def _holds(form: str, text: str, question: str) -> bool:
     return _names_it(form, text, question)
 
 
+def _days(form: str) -> list[tuple[int, int, int]]:
+    """The days that an accepted answer may mean: `May 3, 2024`, `3-May-24`, and `5/3/2024` in both orders."""
+    if short := re.fullmatch(r"(\d{1,2})-([A-Z][a-z]{2})-(\d\d)", form):
+        form = f"{short[1]} {short[2]} 20{short[3]}"
+    if plain := re.fullmatch(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})", form):
+        first, second, year = map(int, plain.groups())
+        return [(year, month, day) for month, day in ((first, second), (second, first)) if month <= 12]
+    return [(d.year, d.month, d.day) for d in dates.find(form) if d.month][:1]
+
+
 def _is_number(form: str) -> bool:
     """A number with at most a unit: `418,878`, `$15/hour`, `8 billion people`."""
-    return len(numbers(form)) == 1 and not names(form) and len(words(form)) <= 3
+    return len(numbers(form)) == 1 and not names(form) and len(words(re.sub(r"[\d.,]+", "", form))) <= 2
 
 
 def _names_it(form: str, text: str, question: str) -> bool:

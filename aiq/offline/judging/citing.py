@@ -57,7 +57,9 @@ def _told_rows(lines: Iterable[str]) -> Iterator[str]:
         elif heads:
             name = _MARK.sub("", cells[0])
             yield from (
-                f"{name}, {head}: {cell}" for head, cell in zip(heads, cells, strict=False) if _MARK.search(cell)
+                f"{name}, {head.lower()}: {cell}"
+                for head, cell in zip(heads, cells, strict=False)
+                if _MARK.search(cell)
             )
         heads = (heads or cells) if cells else []
 

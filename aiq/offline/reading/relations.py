@@ -39,7 +39,7 @@ RELATIONS: tuple[Relation, ...] = (
         answer="person",
         changing=True,
         asked=r"\bmayors?\b|市长",
-        told=r"\bmayor(?:s|alty|al)?\b|city hall|市长",
+        told=r"\bmayor(?:s|alty|al)?\b|(?:city|town) hall|市长",
     ),
     Relation(
         name="chief_executive",

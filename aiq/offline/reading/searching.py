@@ -132,16 +132,24 @@ def _page_worth_reading(work: Assignment, state: Progress) -> str | None:
 
 
 def _second_look(work: Assignment, state: Progress) -> list[ToolCall]:
-    """A dated search for the first hop whose evidence may be stale."""
+    """For the first hop whose evidence may be stale: a dated search, then one for the subject's own page."""
     now = work.instructions.now
     if now is None or work.search_tool is None:
         return []
     for step in state.steps:
-        query = queries.dated(step.subject, step.hop, now)
         careful = happens(LOOKS_AGAIN, work.seed, "again", work.question.text, step.hop.phrase)
-        if step.stale(now) and careful and not work.searched(query):
-            return [call(work.search_tool, query=query)]
+        if not step.stale(now) or not careful:
+            continue
+        for query in (queries.dated(step.subject, step.hop, now), *_own_page_missing(work, step.subject)):
+            if not work.searched(query):
+                return [call(work.search_tool, query=query)]
     return []
+
+
+def _own_page_missing(work: Assignment, subject: str) -> list[str]:
+    """A search for the subject alone, where its own page has not been seen: that is where its state of today stands."""
+    seen = any(same_name(document.title, subject) for document in work.documents)
+    return [] if seen else [subject]
 
 
 def guess(work: Assignment, step: Step) -> Evidence | None:
