@@ -34,8 +34,8 @@ SYNTHESIS_ANCHOR = (
 STEPS_TO_SPARE = 12
 """Graph steps that a last reply needs, with room; nearer to the recursion limit the orchestrator must finish."""
 
-_GAPS = re.compile(r"^\W*gaps\W*:\s*(.*)$", re.IGNORECASE)
-_QUERIES = re.compile(r"^\W*queries\W*:\s*(.*)$", re.IGNORECASE)
+_GAPS = re.compile(r"^\W*gaps\W*:[\s*_]*(.*)$", re.IGNORECASE)
+_QUERIES = re.compile(r"^\W*queries\W*:[\s*_]*(.*)$", re.IGNORECASE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 
 

@@ -136,7 +136,7 @@ def _clean(run: str) -> str:
     """A capitalised run without ordinary words at its ends, titles and possessive; empty where nothing is left."""
     run = re.sub(r"['’]s?$", "", run.rstrip(".,;:&- ")) if not re.fullmatch(r"(?:[A-Z]\.)+", run) else run
     parts = run.split()
-    while parts and (parts[0] in _ORDINARY or parts[0][0].islower()):
+    while parts and (parts[0] in _ORDINARY or not parts[0][0].isupper()):
         if parts[0] == "The" and len(parts) > 2 and parts[1][0].isupper():  # "The Glass Meridian" is a title
             break
         parts = parts[1:]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from aiq.agents.ai_q.intent import REPAIR_CHARACTERS, Classification, IntentClassifier
 from aiq.agents.ai_q.settings import IntentSettings
@@ -83,7 +83,7 @@ async def test_a_failing_endpoint_is_an_error_and_no_decision(on_bench: Any) -> 
 async def test_static_text_stands_before_variable_text(on_bench: Any) -> None:
     async with on_bench(lambda request: ChatReply(text=classification())) as bench:
         classifier = IntentClassifier(IntentSettings())
-        history = [HumanMessage("Tell me of Orlune."), AIMessage("It is a city.")]
+        history: list[AnyMessage] = [HumanMessage("Tell me of Orlune."), AIMessage("It is a city.")]
         await classifier.classify([HumanMessage("Hi")], bench.session)
         await classifier.classify(
             [*history, HumanMessage("And its mayor?")],

@@ -1,0 +1,163 @@
+"""What the design promises of whole runs, on the real offline stack: blindness, repetition, paying once."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.core.paths import shipped
+from aiq.core.seeds import derive
+
+Values = dict[tuple[Any, ...], Any]
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def run(folder: str, *overrides: str) -> Path:
+    """One run below `folder`; its run folder."""
+    assert main(["run", *overrides, f"output_dir={folder}", "runner.progress=false"]) == 0
+    return max(Path(folder).glob("*/*"), key=lambda path: path.name)
+
+
+def reports(run_folder: Path) -> Values:
+    return {(row["sample_id"], row["epoch"]): row["report"] for row in rows(run_folder / "samples.jsonl")}
+
+
+def scores(run_folder: Path) -> Values:
+    return {
+        (row["sample_id"], row["epoch"], row["metric"]): (row["value"], row["numerator"], row["denominator"])
+        for row in rows(run_folder / "scores.jsonl")
+    }
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def scrambled(value: Any, key: str = "") -> Any:
+    """The same JSON with every text replaced by letters that mean nothing; numbers and shape stay."""
+    if isinstance(value, dict):
+        return {
+            name: item if name in ("id", "sample_id", "prompt") else scrambled(item, name)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [scrambled(item, f"{key}.{place}") for place, item in enumerate(value)]
+    return f"x{derive(value, key):x}" if isinstance(value, str) else value
+
+
+def scramble_lines(file: Path) -> None:
+    file.write_text("".join(json.dumps(scrambled(row)) + "\n" for row in rows(file)), encoding="utf-8")
+
+
+def test_short_answers_do_not_depend_on_the_accepted_answers(tmp_path: Path) -> None:
+    copy = shutil.copytree(shipped("benchmarks/freshqa_mini"), tmp_path / "copy")
+    scramble_lines(copy / "truth.jsonl")
+    table = copy / "freshqa_mini.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        questions = list(csv.DictReader(file))
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(questions[0]))
+        writer.writeheader()
+        hidden = re.compile(r"answer_\d|note|source")
+        writer.writerows(
+            {name: scrambled(text, name) if text and hidden.fullmatch(name) else text for name, text in row.items()}
+            for row in questions
+        )
+    chosen = ("experiment=full_freshqa", "limit=20")
+    told = run("told", *chosen)
+    blind = run("blind", *chosen, f"dataset.path={table}")
+    assert reports(told) == reports(blind)
+    assert scores(told) != scores(blind)
+
+
+def test_research_reports_do_not_depend_on_criteria_references_or_truth(tmp_path: Path) -> None:
+    copy = shutil.copytree(shipped("benchmarks/drb_mini"), tmp_path / "copy")
+    for name in ("criteria.jsonl", "reference.jsonl", "truth.jsonl"):
+        scramble_lines(copy / name)
+    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]")
+    told = run("told", *chosen)
+    blind = run("blind", *chosen, f"dataset.path={copy}")
+    assert reports(told) == reports(blind)
+    assert scores(told) != scores(blind)
+
+
+def test_epochs_differ_and_repeat_whatever_the_concurrency() -> None:
+    chosen = ("experiment=full_freshqa", "limit=12", "epochs=3")
+    one = run("one", *chosen, "runner.concurrency=1")
+    eight = run("eight", *chosen, "runner.concurrency=8")
+    assert reports(one) == reports(eight)
+    assert scores(one) == scores(eight)
+    texts = reports(one)
+    changed = [key for key in texts if texts[key] != texts[key[0], 1]]
+    assert len(changed) >= 6, "epochs repeat each other"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    """An offline stack of its own, so that its counts outlive the runs."""
+    pages = str(shipped("benchmarks/world/pages.jsonl"))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "aiq.offline", "--port", "0", "--pages", pages, "--keep"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    yield f"http://127.0.0.1:{json.loads(child.stdout.readline())['port']}"
+    child.terminate()
+    child.wait()
+
+
+def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> None:
+    chosen = ("experiment=full_freshqa", "limit=30", f"llm.base_url={endpoint}/v1", "runner.progress=false")
+    undisturbed = run("undisturbed", *chosen)
+    with subprocess.Popen([sys.executable, "-m", "aiq.run", *chosen, "output_dir=killed"]) as process:
+        while process.poll() is None:
+            found = list(Path("killed").glob("*/*/samples.jsonl"))
+            if found and len(rows_so_far(found[0])) >= 8:
+                process.kill()
+                break
+        assert process.wait() != 0, "the run ended before it could be killed"
+    killed = next(Path("killed").glob("*/*"))
+    finished = {(row["sample_id"], row["epoch"]) for row in rows_so_far(killed / "samples.jsonl")}
+    assert 8 <= len(finished) < 30
+    stats_before = calls(endpoint)
+    assert main(["run", f"resume={killed}", "runner.progress=false"]) == 0
+    assert reports(killed) == reports(undisturbed)
+    assert scores(killed) == scores(undisturbed)
+    paid_again = calls(endpoint) - stats_before
+    missing = 30 - len(finished)
+    most = sum(
+        sum(usage["calls"] for usage in row["usage"].values())
+        for row in rows(killed / "samples.jsonl")
+        if (row["sample_id"], row["epoch"]) not in finished
+    )
+    # what was missing, and one FreshEval call for each report that had no score yet
+    assert most <= paid_again <= most + missing + 8
+    assert len(rows(killed / "samples.jsonl")) == 30
+
+
+def rows_so_far(file: Path) -> list[dict[str, Any]]:
+    """Whole lines only: the file may be written to at this moment."""
+    return [
+        json.loads(line) for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")
+    ]
+
+
+def calls(endpoint: str) -> int:
+    """How many chat completions the endpoint has answered."""
+    with urllib.request.urlopen(f"{endpoint}/stats") as answer:
+        stats = json.load(answer)
+    return int(stats["paths"]["/v1/chat/completions"])
