@@ -29,13 +29,26 @@ class Metric(Record):
 
     `worst` is what a failed agent attempt gets; None means that a failed attempt has no such
     number (a count per report). `estimator` says how values become one number: the mean over
-    samples, or sum of numerators over sum of denominators.
+    samples, or sum of numerators over sum of denominators. Values lie in `low` .. `high`; None
+    means that nothing bounds them on that side.
     """
 
     name: str
     estimator: Literal["mean", "ratio"] = "mean"
     worst: float | None = 0.0
+    low: float | None = None
+    high: float | None = None
     higher_is_better: bool = True
+
+    @classmethod
+    def share(cls, name: str, *, estimator: Literal["mean", "ratio"] = "mean", worst: float | None = 0.0) -> "Metric":
+        """A metric between 0 and 1."""
+        return cls(name=name, estimator=estimator, worst=worst, low=0.0, high=1.0)
+
+    @classmethod
+    def count(cls, name: str, *, worst: float | None = 0.0, higher_is_better: bool = True) -> "Metric":
+        """A number of things per report, 0 or more."""
+        return cls(name=name, worst=worst, low=0.0, higher_is_better=higher_is_better)
 
 
 class Score(Record):

@@ -208,7 +208,10 @@ class JudgeErrors(Record):
 
 
 class Summary(Record):
-    """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts."""
+    """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
+
+    `failures` counts attempts by the error that they ended in, the most frequent ones only.
+    """
 
     schema_version: Literal[1] = 1
     run_id: str
@@ -222,6 +225,7 @@ class Summary(Record):
     metrics: Mapping[str, Estimate]
     unavailable: Mapping[str, str]
     agent_failures: FailurePolicy
+    failures: Mapping[str, int] = Field(default_factory=dict)
     judge_errors: Mapping[str, JudgeErrors]
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]

@@ -1,5 +1,6 @@
 """From a tally to `summary.json`: metrics with intervals, slices, routes, failures both ways, spend and time."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
@@ -23,6 +24,9 @@ Policy = Literal["worst", "exclude"]
 
 MOST_SLICES = 20
 """A tag with more values than this names samples rather than groups them; it is not sliced by."""
+
+MOST_FAILURES = 5
+"""So many different errors are summed up; `samples.jsonl` has all."""
 
 _COUNTED: dict[Policy, tuple[str, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
@@ -58,6 +62,7 @@ class Summariser:
                 alternative=other,
                 metrics=self._metrics(self._keys, other),
             ),
+            failures=self._failures(),
             judge_errors=self._judge_errors(),
             slices=self._slices(),
             routes=self._routes(),
@@ -103,6 +108,11 @@ class Summariser:
                 prefix = "the judge failed: " if status == "error" else ""
                 return f"{prefix}{reasons[0]}"
         return "its denominators sum to 0" if found else "nothing was scored"
+
+    def _failures(self) -> dict[str, int]:
+        """The errors that attempts ended in, the most frequent first."""
+        attempts = (self._tally.attempts[key] for key in self._keys)
+        return dict(Counter(attempt.error for attempt in attempts if attempt.error).most_common(MOST_FAILURES))
 
     def _judge_errors(self) -> dict[str, JudgeErrors]:
         errors = {}
@@ -163,10 +173,12 @@ def scores_by_sample(
 
 
 def estimate(scores: SampleScores, metric: Metric) -> Estimate | None:
-    """The metric's estimate by its declared estimator; None without any score."""
+    """The metric's estimate by its declared estimator, within its bounds; None without any score."""
     if metric.estimator == "ratio":
-        return ratio_estimate([ratio_parts(scored) for scored in scores.values()])
-    return mean_estimate([mean_parts(scored) for scored in scores.values()])
+        found = ratio_estimate([ratio_parts(scored) for scored in scores.values()])
+    else:
+        found = mean_estimate([mean_parts(scored) for scored in scores.values()])
+    return found and found.within(metric.low, metric.high)
 
 
 def mean_parts(scores: Iterable[Scored]) -> list[float]:

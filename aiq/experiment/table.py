@@ -53,6 +53,10 @@ def _attempts(summary: Summary) -> Text:
     statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
+    if len(summary.routes) > 1:
+        text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
+    for message, count in summary.failures.items():
+        text.append(f"\n{count} times: {message}", style="red")
     for judge, errors in summary.judge_errors.items():
         text.append(f"\njudge {judge} failed on {errors.n}: {errors.first}", style="red")
     return text

@@ -22,6 +22,7 @@ class Attempt:
     number: int
     status: AttemptStatus
     answered: bool
+    error: str | None
     route: str | None
     seconds: float
     cost_usd: float | None
@@ -55,6 +56,7 @@ class Tally:
             number=row.attempt,
             status=row.status,
             answered=row.answered,
+            error=f"{row.error.type}: {row.error.message}" if row.error else None,
             route=row.route,
             seconds=row.timing.seconds,
             cost_usd=sum(row.usage.values(), Usage()).cost_usd,

@@ -17,10 +17,10 @@ from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.judges.base import not_applicable
 
-_VALID_RATE: Final = Metric(name="citations.valid_rate", estimator="ratio", worst=None)
-_EXACT_RATE: Final = Metric(name="citations.exact_rate", estimator="ratio", worst=None)
-_KEPT: Final = Metric(name="citations.kept")
-_REMOVED: Final = Metric(name="citations.removed", worst=None, higher_is_better=False)
+_VALID_RATE: Final = Metric.share("citations.valid_rate", estimator="ratio", worst=None)
+_EXACT_RATE: Final = Metric.share("citations.exact_rate", estimator="ratio", worst=None)
+_KEPT: Final = Metric.count("citations.kept")
+_REMOVED: Final = Metric.count("citations.removed", worst=None, higher_is_better=False)
 
 
 class CitationAuditSettings(Settings):

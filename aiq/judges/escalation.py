@@ -27,8 +27,8 @@ class Escalation:
     name = "escalation"
     version = "1"
     metrics = (
-        Metric(name="escalation.precision", estimator="ratio", worst=None),
-        Metric(name="escalation.recall", estimator="ratio", worst=None),
+        Metric.share("escalation.precision", estimator="ratio", worst=None),
+        Metric.share("escalation.recall", estimator="ratio", worst=None),
     )
     roles: tuple[str, ...] = ()
     prompt_hash: str | None = None

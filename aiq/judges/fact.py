@@ -26,10 +26,10 @@ from aiq.judges.statements import Citation, by_url, chunks, cited_statements, ur
 _EXTRACT: Final = "judge.fact_extract"
 _VALIDATE: Final = "judge.fact_validate"
 
-_ACCURACY: Final = Metric(name="fact.citation_accuracy", estimator="ratio", worst=None)
-_ACCURACY_PER_TASK: Final = Metric(name="fact.citation_accuracy_per_task")
-_CITATIONS: Final = Metric(name="fact.citations")
-_EFFECTIVE: Final = Metric(name="fact.effective_citations")
+_ACCURACY: Final = Metric.share("fact.citation_accuracy", estimator="ratio", worst=None)
+_ACCURACY_PER_TASK: Final = Metric.share("fact.citation_accuracy_per_task")
+_CITATIONS: Final = Metric.count("fact.citations")
+_EFFECTIVE: Final = Metric.count("fact.effective_citations")
 
 
 class FactSettings(Settings):

@@ -43,7 +43,7 @@ class FreshEval:
     def __init__(self, settings: FreshEvalSettings) -> None:
         self._tries = settings.tries
         self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
-        self.metrics = tuple(Metric(name=f"fresheval.{mode}") for mode in self._modes)
+        self.metrics = tuple(Metric.share(f"fresheval.{mode}") for mode in self._modes)
         self.prompt_hash = PROMPTS.hash(_TEMPLATE)
 
     def check(self, samples: Sequence[Sample]) -> None:

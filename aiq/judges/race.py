@@ -40,7 +40,7 @@ class Race:
     Settings = RaceSettings
     name = "race"
     version = "1"
-    metrics = tuple(Metric(name=f"race.{name}") for name in ("overall", *DIMENSIONS))
+    metrics = tuple(Metric.share(f"race.{name}") for name in ("overall", *DIMENSIONS))
     roles = (_ROLE,)
 
     def __init__(self, settings: RaceSettings) -> None:

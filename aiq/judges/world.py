@@ -23,7 +23,7 @@ class World:
     Settings = WorldSettings
     name = "world"
     version = "1"
-    metrics = (Metric(name="world.coverage", worst=0.0),)
+    metrics = (Metric.share("world.coverage"),)
     roles: tuple[str, ...] = ()
     prompt_hash: str | None = None
 

@@ -26,6 +26,14 @@ class Estimate(Record):
     n: int
     estimator: Literal["mean", "ratio"]
 
+    def within(self, low: float | None, high: float | None) -> "Estimate":
+        """The same with its interval cut at the bounds of what is measured: Student's interval knows of none."""
+        if self.ci95 is None:
+            return self
+        first, last = self.ci95
+        cut = (first if low is None else max(low, first), last if high is None else min(high, last))
+        return self.model_copy(update={"ci95": cut})
+
 
 def mean_of(values: Values) -> float:
     """Arithmetic mean, summed without rounding error so that the order of values cannot matter."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.stats.estimates import mean_estimate, ratio_estimate
+from aiq.stats.estimates import Estimate, mean_estimate, ratio_estimate
 from aiq.stats.paired import paired_means, paired_ratios
 from aiq.stats.quantiles import t_quantile
 
@@ -152,3 +152,13 @@ def test_paired_ratios_over_equal_denominators_are_paired_means(counts: list[tup
     assert means.ci95 is not None
     assert ratios.mean == pytest.approx(means.mean, abs=1e-9)
     assert ratios.ci95 == pytest.approx(means.ci95, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ends", "high", "cut"),
+    [((-0.1, 1.2), 1.0, (0.0, 1.0)), ((-2.0, 30.0), None, (0.0, 30.0)), ((0.2, 0.4), 1.0, (0.2, 0.4))],
+)
+def test_an_interval_ends_where_its_metric_does(
+    ends: tuple[float, float], high: float | None, cut: tuple[float, float]
+) -> None:
+    assert Estimate(mean=0.3, ci95=ends, n=5, estimator="mean").within(0.0, high).ci95 == cut

@@ -120,8 +120,9 @@ class ChatResearcher:
     async def _turn(self, question: Question, graph: Graph, config: Any) -> dict[str, Any]:
         """The graph's input: the new message, the history where the thread is new, and a clean slate."""
         messages = conversation(question, self._settings.max_history)
-        if graph.checkpointer and (await graph.aget_state(config)).values.get("messages"):
-            messages = messages[-1:]
+        if question.thread_id and graph.checkpointer:
+            known = (await graph.aget_state(config)).values.get("messages")
+            messages = messages[-1:] if known else messages
         fresh = dict.fromkeys(
             ("user_intent", "depth_decision", "final_report", "shallow_result", "clarifier_result", "original_query")
         )

@@ -26,7 +26,6 @@ class Sentence(Record):
     text: str
     number: int
     when: date | None = None
-    says_when: bool = False
 
 
 class Document(Record):
@@ -88,7 +87,5 @@ def _sentences(body: str, page_date: date | None) -> tuple[Sentence, ...]:
     for number, sentence in enumerate(text.sentences(body)):
         when = dates.stated(sentence)
         since = None if when or page_date else dates.changed(sentence)
-        found.append(
-            Sentence(text=sentence, number=number, when=when or page_date or since, says_when=when is not None)
-        )
+        found.append(Sentence(text=sentence, number=number, when=when or page_date or since))
     return tuple(found)

@@ -33,6 +33,12 @@ _SPEAKING = re.compile(r"\b(?:we|our|us|you|your)\b", re.IGNORECASE)
 """Authors that speak of themselves, and manuals that speak to a reader, read oddly in somebody else's report."""
 
 
+_SHORT_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|lies|lived?|plays|flows|belongs|takes|wrote|won|studied|employs|leads?|heads?|founded"
+    r"|opened|dates?|runs|became|works?|directs|gives?|gave|stands?|comes|came)\b"
+)
+
+
 class Picked(Record):
     """A sentence chosen for a query. `score` compares within one choice."""
 
@@ -70,8 +76,7 @@ def _short_statement(sentence: str) -> bool:
         and sentence[-1] == "."
         and sentence[0].isupper()
         and _JUNK.search(sentence) is None
-        and re.search(r"\b(?:is|are|was|were|has|have|lies|plays|flows|belongs|takes|wrote|won|studied)\b", sentence)
-        is not None
+        and _SHORT_VERB.search(sentence) is not None
     )
 
 

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Literal
 
 from aiq.core.base import Record
-from aiq.offline.reading.text import words
 
 AnswerType = Literal["person", "place", "thing", "number", "year", "date", "month", "yesno", "why", "text"]
 
@@ -137,7 +136,8 @@ RELATIONS: tuple[Relation, ...] = (
         answer="person",
         needs=("person", "text"),
         asked=r"\bfounders?\b|\bfounded\b|co-?founded|\bestablished\b|\bstarted\b|创始人|创办人|创立|创办",
-        told=r"\bfounders?\b|co-?found|\bfounded\b|established|\bstarted\b|\bcreated\b|\bset up\b|\bgoes back to\b|创始人|创办|创立",
+        told=r"\bfounders?\b|co-?found|\bfounded\b|established|\bstarted\b|\bcreated\b|\bset up\b"
+        r"|\bgoes back to\b|创始人|创办|创立",
     ),
     Relation(
         name="founded_year",
@@ -284,9 +284,3 @@ def _answers(relation: Relation, wanted: AnswerType) -> bool:
     if (wanted, relation.name) in (("number", "birth_year"), ("place", "studied")):
         return True
     return wanted == "thing" and relation.answer in ("person", "thing", "place")
-
-
-@lru_cache(maxsize=2048)
-def synonyms(phrase: str) -> tuple[str, ...]:
-    """The content words of a relation phrase, for relations that the table does not know."""
-    return words(phrase)

@@ -153,11 +153,12 @@ def _own_page_missing(work: Assignment, subject: str) -> list[str]:
 
 
 def guess(work: Assignment, step: Step) -> Evidence | None:
-    """The best phrase of the wanted type from anything at hand: what somebody says who must say something."""
-    ranked = evidence.search(
-        work.documents, step.subject, step.hop, now=work.instructions.now, avoid=work.question.names
-    )
-    ranked = ranked or evidence.search(
-        work.documents, "", step.hop, now=work.instructions.now, avoid=work.question.names
-    )
+    """The best phrase of the wanted type said of the subject, however weak.
+
+    Where the prompt gives no words for a lack of evidence, of anything at hand: somebody who must say something.
+    """
+    now, avoid = work.instructions.now, work.question.names
+    ranked = evidence.search(work.documents, step.subject, step.hop, now=now, avoid=avoid)
+    if not ranked and not work.instructions.admits:
+        ranked = evidence.search(work.documents, "", step.hop, now=now, avoid=avoid)
     return ranked[0] if ranked else None

@@ -36,7 +36,7 @@ def prompt(without: str = "", **changes: Any) -> str:
 
 
 class Talk:
-    """One question and what came of it. `calls`: the arguments of all tool calls; `seen`: the URLs that they brought."""
+    """One question and what came of it. `calls`: the arguments of all tool calls; `seen`: the URLs they brought."""
 
     def __init__(
         self,

@@ -8,7 +8,8 @@ from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, FunctionSpec, 
 from aiq.offline.roles import assistant
 
 SEARCH = (ToolSpec(function=FunctionSpec(name="web_search_tool")),)
-PAGE = '<Document href="https://w.test/t">\n<title>\nTessmark\n</title>\nThe mayor of Tessmark is Ilan Corvey.\n</Document>'
+TEXT = "The mayor of Tessmark is Ilan Corvey."
+PAGE = f'<Document href="https://w.test/t">\n<title>\nTessmark\n</title>\n{TEXT}\n</Document>'
 
 
 def reply(*said: tuple[str, str], **fields: object) -> ChatReply:

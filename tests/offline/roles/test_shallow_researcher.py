@@ -31,8 +31,8 @@ PAGES = (
     (
         "news",
         "A change in the town hall",
-        "On 3 March 2026, Ilan Corvey became the mayor of Tessmark, succeeding Bo Dant. The latest council of 2026 meets "
-        "in April, and the latest budget of 2026 was passed.\nPublished 2026-03-04.",
+        "On 3 March 2026, Ilan Corvey became the mayor of Tessmark, succeeding Bo Dant. The latest council of 2026 "
+        "meets in April; the latest budget of 2026 was passed.\nPublished 2026-03-04.",
     ),
     ("blog", "A day out", "I asked who is the mayor of Tessmark, and who the mayor was; nobody knew."),
 )
