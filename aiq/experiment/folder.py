@@ -18,9 +18,10 @@ _LONGEST_NAME = 120  # bytes of a sample's part of a file name; file systems all
 
 
 def new_run_id() -> str:
-    """A name that sorts by time and is this process's own: `20261101-090000-1a2b3c`."""
+    """A name that sorts by time, to the millisecond, and is this process's own: `20261101-090000-123a1b`."""
     now = datetime.now(UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{derive(now.isoformat(), os.getpid()) & 0xFFFFFF:06x}"
+    own = derive(now.isoformat(), os.getpid()) & 0xFFF
+    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{own:03x}"
 
 
 def check_output(output_dir: str, experiment: str) -> None:

@@ -85,5 +85,5 @@ async def test_escalation_without_truth_has_a_reason() -> None:
 
 
 def test_what_a_failed_attempt_gets() -> None:
-    assert World.metrics == (Metric(name="world.coverage", worst=0.0),)
+    assert World.metrics == (Metric.share("world.coverage"),)
     assert all(metric.estimator == "ratio" and metric.worst is None for metric in Escalation.metrics)

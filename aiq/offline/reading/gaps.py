@@ -52,17 +52,25 @@ def _not_looked_up(thing: Thing, wanted: Wanted, *, chinese: bool) -> Gap:
 
 
 def of_sections(task: Task, titles: Sequence[str], found: Sequence[Finding], asked: Sequence[str]) -> list[Gap]:
-    """Sections with few findings, then terms that the findings use often and no query named."""
+    """Sections with few findings, then terms that the findings use often and no query named.
+
+    A section that was searched for by its own words before is searched for beside such a term.
+    """
+    terms = _terms(task, found, asked)
     gaps = []
-    for title in titles:
-        fitting = [f for f in found if fits(f.text, title, task.subject)]
-        if not outline.is_conclusion(title) and len(fitting) < ENOUGH:
-            text = f"{title}：证据不足" if task.chinese else f"{title}: few findings"
-            gaps.append(Gap(text=text, query=section_query(task, title)))
-    for term in _terms(task, found, asked):
+    for number, title in enumerate(title for title in titles if not outline.is_conclusion(title)):
+        if sum(fits(f.text, title, task.subject) for f in found) >= ENOUGH:
+            continue
+        text = f"{title}：证据不足" if task.chinese else f"{title}: few findings"
+        query = section_query(task, title)
+        if query in asked and terms:
+            query = f"{section_query(task, title, most=3)} {terms[number % len(terms)]}"
+        gaps.append(Gap(text=text, query=query))
+    for term in terms:
         text = f"{term}：值得进一步查找" if task.chinese else f"{term}: named by the findings, not looked up yet"
-        gaps.append(Gap(text=text, query=f"{core(task)} {term}"))
-    return [gap for gap in gaps if gap.query not in asked]
+        gaps.append(Gap(text=text, query=f"{core(task, most=3)} {term}"))
+    unique = {gap.query: gap for gap in gaps}
+    return [gap for query, gap in unique.items() if query not in asked]
 
 
 def fits(sentence: str, title: str, subject: str) -> bool:
@@ -82,14 +90,14 @@ def core(task: Task, most: int = 7) -> str:
     return " ".join(list(dict.fromkeys(parts))[:most])
 
 
-def section_query(task: Task, title: str) -> str:
-    """The subject and what the section's title adds to it; for a section that any report has, its search words."""
+def section_query(task: Task, title: str, most: int = 7) -> str:
+    """The subject, in `most` words, and what the section's title adds to it; for a section that any report has, its search words."""
     aspect = outline.aspect_of(title)
     if aspect is not None and title in (aspect.en, aspect.zh):
-        return f"{core(task)} {aspect.search_zh if task.chinese else aspect.search_en}"
-    own = set(outline.own_words(title, task.subject)) - set(words(core(task)))
+        return f"{core(task, most)} {aspect.search_zh if task.chinese else aspect.search_en}"
+    own = set(outline.own_words(title, task.subject)) - set(words(core(task, most)))
     plain = [part for part in re.findall(r"[\w-]+", title) if set(words(part)) & own]
-    return f"{core(task)} {title if task.chinese else ' '.join(plain[:8])}".strip()
+    return f"{core(task, most)} {title if task.chinese else ' '.join(plain[:8])}".strip()
 
 
 def _terms(task: Task, found: Sequence[Finding], asked: Sequence[str]) -> list[str]:
@@ -104,4 +112,4 @@ def _terms(task: Task, found: Sequence[Finding], asked: Sequence[str]) -> list[s
     for _, term in sorted(common, key=lambda item: (-item[0], item[1])):
         if not any(prose.alike(term, other) for other in chosen):
             chosen.append(term)
-    return chosen[:4]
+    return chosen[:6]

@@ -32,8 +32,10 @@ ASPECTS: tuple[Aspect, ...] = (
         zh="背景",
         search_en="overview introduction",
         search_zh="概况 历史",
-        asked=r"background|histor|\borigins? of|\bbegan\b|development|chang|evolution|definition|overview|introduction|背景|历史|起源|概念|演变|概述|引言|起步|变化|发展",
-        told=r"\b(?:began|founded|established|first|originally|history|since|dates? (?:back )?to|origin\w*|known as|defined as|refers? to"
+        asked=r"background|histor|\borigins? of|\bbegan\b|development|chang|evolution|definition|overview"
+        r"|introduction|背景|历史|起源|概念|演变|概述|引言|起步|变化|发展",
+        told=r"\b(?:began|founded|established|first|originally|history|since|dates? (?:back )?to|origin\w*"
+        r"|known as|defined as|refers? to"
         r"|introduced|discovered|reform|new law|changed)\b|始于|改革|新法律|改变|起源|历史|最早|成立|定义|是指",
     ),
     Aspect(
@@ -42,7 +44,8 @@ ASPECTS: tuple[Aspect, ...] = (
         search_en="methods mechanisms",
         search_zh="方法 机制",
         asked=r"approach|method|mechanism|how\b|technique|strateg|model|design|方法|机制|技术|策略|原理|模型|路线",
-        told=r"\b(?:method|approach|mechanism|technique|algorithm|model|strateg\w+|process|design|system|use[sd]?|using|based on|by means of)\b"
+        told=r"\b(?:method|approach|mechanism|technique|algorithm|model|strateg\w+|process|design|system|use[sd]?"
+        r"|using|based on|by means of)\b"
         r"|方法|机制|技术|算法|模型|策略|采用|通过",
     ),
     Aspect(
@@ -51,7 +54,8 @@ ASPECTS: tuple[Aspect, ...] = (
         search_en="results demonstrated",
         search_zh="数据 结果",
         asked=r"evidence|result|data|finding|number|size|figure|performance|feasib|证据|结果|数据|数量|规模|性能|业绩",
-        told=r"\d\s?%|\b(?:found|shows?|showed|shown|results?|measured|observed|demonstrat\w+|achiev\w+|increase[sd]?|reported|stud(?:y|ies))\b"
+        told=r"\d\s?%|\b(?:found|shows?|showed|shown|results?|measured|observed|demonstrat\w+|achiev\w+"
+        r"|increase[sd]?|reported|stud(?:y|ies))\b"
         r"|表明|发现|结果|达到|增长|数据显示|\d+人",
     ),
     Aspect(
@@ -60,7 +64,8 @@ ASPECTS: tuple[Aspect, ...] = (
         search_en="challenges limitations",
         search_zh="挑战 问题",
         asked=r"challeng|limit|risk|problem|disturb|weakness|obstacle|barrier|挑战|局限|风险|问题|困难|干扰",
-        told=r"\b(?:however|although|challeng\w+|limit\w*|risks?|problem|difficult\w*|disturb\w*|interfer\w*|noise|damage|loss|uncertain\w*|lack|fail\w*"
+        told=r"\b(?:however|although|challeng\w+|limit\w*|risks?|problem|difficult\w*|disturb\w*|interfer\w*|noise"
+        r"|damage|loss|uncertain\w*|lack|fail\w*"
         r"|warn|costs?)\b|但|然而|挑战|局限|风险|困难|不足|成本",
     ),
     Aspect(
@@ -68,8 +73,10 @@ ASPECTS: tuple[Aspect, ...] = (
         zh="展望",
         search_en="future prospects",
         search_zh="前景 趋势",
-        asked=r"future|outlook|trend|prospect|forecast|potential|likely|expect|recommend|展望|未来|趋势|前景|预测|建议|潜力",
-        told=r"\b(?:future|expect\w*|will|planned|plans?|potential|promis\w+|prospect|trend|likely|next|growth|forecast|emerging)\b"
+        asked=r"future|outlook|trend|prospect|forecast|potential|likely|expect|recommend|展望|未来|趋势|前景|预测"
+        r"|建议|潜力",
+        told=r"\b(?:future|expect\w*|will|planned|plans?|potential|promis\w+|prospect|trend|likely|next|growth"
+        r"|forecast|emerging)\b"
         r"|未来|预计|将|潜力|趋势|前景|增长",
     ),
 )

@@ -13,18 +13,25 @@ from aiq.offline.reading.tasks import Task
 from aiq.offline.reading.text import contains_name, is_chinese, words
 
 _JUNK = re.compile(
-    r"https?://|www\.|^(?:subjects|comments|keywords|authors?|title|cite as|abstract)\b ?:|\([a-h]\)|`|\b(?:I|my)\b|\bdoi\b|@|©|\bcookies?\b|\bclick\b|\bsubscribe\b|\bsign (?:in|up)\b|\bprivacy policy\b|all rights reserved|\bet al\.?,? \(?\d{4}.*\bpp?\.|\bISBN\b"
-    r"|\b(?:fig(?:ure)?|table|section|chapter|appendix|eq)s?\.? ?\d|\bdownload\b|\bpage updated\b|^published\b|更新于|发布于|\bvol\. ?\d|\[\w+ \d+\]|[{}|<>=\\^_]{1,}|\bthis (?:page|website|site)\b"
-    r"|\bsee also\b|\bread more\b|\bjournal of\b|\bproceedings\b|\bcreative commons\b|\bmarketing\b|\bsupplementary\b|\bet al\b.*\bet al\b.*\bet al\b|\.{3}|…",
+    r"https?://|www\.|^(?:subjects|comments|keywords|authors?|title|cite as|abstract)\b ?:|\([a-h]\)|`|\b(?:I"
+    r"|my)\b|\bdoi\b|@|©|\bcookies?\b|\bclick\b|\bsubscribe\b|\bsign (?:in|up)\b|\bprivacy policy\b"
+    r"|all rights reserved|\bet al\.?,? \(?\d{4}.*\bpp?\.|\bISBN\b"
+    r"|\b(?:fig(?:ure)?|table|section|chapter|appendix|eq)s?\.? ?\d|\bdownload\b|\bpage updated\b|^published\b"
+    r"|更新于|发布于|\bvol\. ?\d|\[\w+ \d+\]|[{}|<>=\\^_]{1,}|\bthis (?:page|website|site)\b"
+    r"|\bsee also\b|\bread more\b|\bjournal of\b|\bproceedings\b|\bcreative commons\b|\bmarketing\b"
+    r"|\bsupplementary\b|\bet al\b.*\bet al\b.*\bet al\b|\.{3}|…",
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|will|would|should|must|does|do|did|not)\b|\b\w{3,}(?:ed|es|ing)\b|\b\w{3,}s\b",
+    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|will|would|should|must|does|do|did|not)\b"
+    r"|\b\w{3,}(?:ed|es|ing)\b|\b\w{3,}s\b",
     re.IGNORECASE,
 )
 _DANGLING = re.compile(
-    r"^(?:this|these|that|those|it|its|they|their|he|she|his|her|such|here|there|then|thus|hence|therefore|however|moreover|furthermore|also|but|and|or|so"
-    r"|in addition|additionally|similarly|in contrast|for example|for instance|on the other hand|as a result|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|we|our|i|my|you|your)\b",
+    r"^(?:this|these|that|those|it|its|they|their|he|she|his|her|such|here|there|then|thus|hence|therefore|however"
+    r"|moreover|furthermore|also|but|and|or|so"
+    r"|in addition|additionally|similarly|in contrast|for example|for instance|on the other hand|as a result"
+    r"|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|we|our|i|my|you|your)\b",
     re.IGNORECASE,
 )
 
@@ -34,7 +41,8 @@ _SPEAKING = re.compile(r"\b(?:we|our|us|you|your)\b", re.IGNORECASE)
 
 
 _SHORT_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|lies|lived?|plays|flows|belongs|takes|wrote|won|studied|employs|leads?|heads?|founded"
+    r"\b(?:is|are|was|were|has|have|had|lies|lived?|plays|flows|belongs|takes|wrote|won|studied|employs|leads?"
+    r"|heads?|founded"
     r"|opened|dates?|runs|became|works?|directs|gives?|gave|stands?|comes|came)\b"
 )
 
@@ -122,10 +130,15 @@ def choose(
 
 
 def _pages_about(documents: Sequence[Document], keys: Sequence[str]) -> list[Document]:
-    """Pages that have all the words of the subject where one of them has it as its title; else half of the words."""
-    entitled = any(_is_about(document.title, keys, 1.0) for document in documents) if keys else False
-    share = 1.0 if entitled else 0.5
-    return [document for document in documents if _is_about(f"{document.title} {document.text}", keys, share)]
+    """Where a page has the whole subject as its title: pages that mention all of it.
+
+    Else pages with half of the subject's words, one of them in the title, or with three quarters of them.
+    """
+    if keys and any(_is_about(document.title, keys, 1.0) for document in documents):
+        return [d for d in documents if _is_about(f"{d.title} {d.text}", keys, 1.0)]
+    return [
+        d for d in documents if _is_about(f"{d.title} {d.text}", keys, 0.5 if set(keys) & set(words(d.title)) else 0.75)
+    ]
 
 
 def _is_about(text: str, keys: Sequence[str], share: float) -> bool:

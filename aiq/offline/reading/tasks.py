@@ -42,18 +42,24 @@ class Task(Record):
 
 
 _ASKS = (
-    r"analy[sz]e|assess|compare|conclude|conduct|consider|contrast|cover|create|describe|develop|discuss|draft|elaborate"
-    r"|evaluate|examine|explain|explore|find|focus|give|identify|include|investigate|list|name|outline|prepare|present|produce"
-    r"|propose|provide|rank|recommend|report|research|review|say|show|state|study|suggest|summari[sz]e|survey|tell|trace|write"
+    r"analy[sz]e|assess|compare|conclude|conduct|consider|contrast|cover|create|describe|develop|discuss|draft"
+    r"|elaborate"
+    r"|evaluate|examine|explain|explore|find|focus|give|identify|include|investigate|list|name|outline|prepare"
+    r"|present|produce"
+    r"|propose|provide|rank|recommend|report|research|review|say|show|state|study|suggest|summari[sz]e|survey|tell"
+    r"|trace|write"
 )
 _QUESTION = r"how|what|which|who|whom|when|where|why|whether"
 _PRODUCT = (
-    r"(?:(?:short|brief|detailed|comprehensive|in-depth|thorough|full|complete|research|market|design|literature|written|sourced) )*"
-    r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait|comparison|explanation|article|research)"
+    r"(?:(?:short|brief|detailed|comprehensive|in-depth|thorough|full|complete|research|market|design|literature"
+    r"|written|sourced) )*"
+    r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
+    r"|comparison|explanation|article|research)"
 )
 _CONTEXT = re.compile(
     r"\((?:working on|about|for|in)\s+([^)]{4,80})\)|(?:^|\. )in (?!order|the )([\w -]{4,40}),"
-    r"|(?:focusing|working|specializing|specialising) (?:on|in) ([^,.]{6,90})|in the (?:field|area|context|domain) of ([^,.]{4,60})",
+    r"|(?:focusing|working|specializing|specialising) (?:on|in) ([^,.]{6,90})|in the (?:field|area|context"
+    r"|domain) of ([^,.]{4,60})",
     re.IGNORECASE,
 )
 _AUDIENCE = re.compile(
@@ -64,9 +70,11 @@ _PURPOSE = re.compile(
     re.IGNORECASE,
 )
 _LEAD = re.compile(
-    r"^(?:(?:as|acting as|while|although|given|because|since|regarding|for) [^,?]{5,120}, |\(?\d{1,2}[).]\s+|(?:i'm|i am|we are) (?:also )?interested in "
+    r"^(?:(?:as|acting as|while|although|given|because|since|regarding|for) [^,?]{5,120}, |\(?\d{1,2}[).]\s+"
+    r"|(?:i'm|i am|we are) (?:also )?interested in "
     r"|(?:i|we) (?:would like|want|need|'d like) (?:you )?(?:to )?(?:have )?|could you |can you |please |you could "
-    r"|(?:this|the|your|it) (?:\w+ )?(?:should|must|needs to|has to) (?:also )?|also,? |additionally,? |furthermore,? |finally,? |then |and )+",
+    r"|(?:this|the|your|it) (?:\w+ )?(?:should|must|needs to|has to) (?:also )?|also,? |additionally,? "
+    r"|furthermore,? |finally,? |then |and )+",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
@@ -80,16 +88,20 @@ _CUT = re.compile(
     rf"|(?:\s+|—)and\s+(?=(?:also\s+)?(?:{_ASKS}|{_QUESTION})\b)|\?\s*|\s+\(?\d\)\s+"
 )
 _TRAILER = re.compile(
-    r"\s+(?:based on|according to|in order to|so that|using|given|such as|including|for example|e\.g\.|i\.e\.|from the point)\b.*$",
+    r"\s+(?:based on|according to|in order to|so that|using|given|such as|including|for example|e\.g\.|i\.e\."
+    r"|from the point)\b.*$",
     re.IGNORECASE,
 )
 _POINTING = re.compile(
-    r"^(?:(?:alongside|utilizing|specifically|its|their|his|her|these|those|this|that|the|a|an|all|any|each|other|of|on|in|to|for|with|about|by)\s+)+",
+    r"^(?:(?:alongside|utilizing|specifically|its|their|his|her|these|those|this|that|the|a|an|all|any|each|other"
+    r"|of|on|in|to|for|with|about|by)\s+)+",
     re.IGNORECASE,
 )
 _EMPTY_FACET = re.compile(
-    r"^(?:please|also|aspects|there|e\.?g\.?|i\.?e\.?|and so on|etc|other relevant factors|other factors|in \w+|respectively|if possible)\W*$"
-    r"|^(?:as|for|regarding|while|although|given|when|if|because|since|acting|working|you could|in the field|in ecology|are|is|was|were)\b",
+    r"^(?:please|also|aspects|there|e\.?g\.?|i\.?e\.?|and so on|etc|other relevant factors|other factors|in \w+"
+    r"|respectively|if possible)\W*$"
+    r"|^(?:as|for|regarding|while|although|given|when|if|because|since|acting|working|you could|in the field"
+    r"|in ecology|are|is|was|were)\b",
     re.IGNORECASE,
 )
 _COMPARE = re.compile(
@@ -97,14 +109,17 @@ _COMPARE = re.compile(
 )
 
 _ZH_LEAD = re.compile(
-    r"^(?:请|你|您|能否|能不能|帮我|帮忙|为我|给我|并|再|还|也|同时|此外|最后|另外|以及|需要|要求|内容|报告|应|其中|然后|特别|尤其)+"
+    r"^(?:请|你|您|能否|能不能|帮我|帮忙|为我|给我|并|再|还|也|同时|此外|最后|另外|以及|需要|要求|内容|报告|应"
+    r"|其中|然后|特别|尤其)+"
 )
 _ZH_REQUEST = re.compile(
-    r"^(?:收集整理|收集|整理|撰写|编写|写出|写|提供|完成|给出|介绍|说明|分析|调研|研究|总结|概括|概述|探讨|讨论|评估|梳理|列出|列举|指出|涵盖|包括|包含|横向比较|比较|对比分析|对比|预测|了解|一下|下)+"
+    r"^(?:收集整理|收集|整理|撰写|编写|写出|写|提供|完成|给出|介绍|说明|分析|调研|研究|总结|概括|概述|探讨|讨论"
+    r"|评估|梳理|列出|列举|指出|涵盖|包括|包含|横向比较|比较|对比分析|对比|预测|了解|一下|下)+"
     r"(?:关于|有关)?(?:一份|一篇|一个)?(?:关于|有关)?(?:目前|当前|近几年)?"
 )
 _ZH_PRODUCT = re.compile(
-    r"的?(?:研究|调研|综述|分析|详尽的|简短的|完整的)*(?:报告|综述|文章)$|^(?:报告|综述|文章)|(?:的)?(?:相关资料|有关资料|资料|情况)$"
+    r"的?(?:研究|调研|综述|分析|详尽的|简短的|完整的)*(?:报告|综述|文章)$|^(?:报告|综述|文章)|(?:的)?(?:相关资料"
+    r"|有关资料|资料|情况)$"
 )
 _ZH_CUT = re.compile(r"[，、；：:;,]|以及|并且|同时")
 

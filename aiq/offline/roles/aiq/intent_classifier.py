@@ -12,13 +12,17 @@ from aiq.offline.reading import tasks
 from aiq.offline.reading.text import is_chinese
 
 _META = re.compile(
-    r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?|thank you|bye|goodbye|你好|您好|谢谢|再见)\b[\w\s,!.。！]{0,20}$"
-    r"|\b(?:who|what) are you\b|\bwhat can you (?:do|help)|\bhow do you work\b|\byour (?:name|capabilities)\b|你是谁|你能做什么|你会什么",
+    r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?|thank you|bye|goodbye|你好|您好|谢谢"
+    r"|再见)\b[\w\s,!.。！]{0,20}$"
+    r"|\b(?:who|what) are you\b|\bwhat can you (?:do|help)|\bhow do you work\b|\byour (?:name|capabilities)\b"
+    r"|你是谁|你能做什么|你会什么",
     re.IGNORECASE,
 )
 _DEEP = re.compile(
-    r"\b(?:report|overview|analysis|analy[sz]e|survey|literature review|comprehensive|in-depth|thorough|detailed|compar(?:e|ison)"
-    r"|contrast|trends?|strateg(?:y|ies)|evaluate|assess|investigate|research (?:on|into)|researching|exploring|pros and cons)\b"
+    r"\b(?:report|overview|analysis|analy[sz]e|survey|literature review|comprehensive|in-depth|thorough|detailed"
+    r"|compar(?:e|ison)"
+    r"|contrast|trends?|strateg(?:y|ies)|evaluate|assess|investigate|research (?:on|into)|researching|exploring"
+    r"|pros and cons)\b"
     r"|报告|比较|对比|分析|综述|调研|研究|趋势|策略|评估|收集整理|梳理",
     re.IGNORECASE,
 )
