@@ -24,8 +24,8 @@ setup_install() { # $1: python, $2: lock, $3: "uv" or "pip"
         uv pip install --quiet --python "$root/.venv/bin/python" --require-hashes -r "$2" &&
             uv pip install --quiet --python "$root/.venv/bin/python" --no-deps -e "$root"
     else
-        "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$2" &&
-            "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e "$root"
+        "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --require-hashes -r "$2" &&
+            "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps -e "$root"
     fi
 }
 

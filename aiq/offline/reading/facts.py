@@ -35,7 +35,8 @@ _WANTED = {
     "author": r"\bauthors?\b|\bwrote\b|written by|作者",
     "river": r"\brivers?\b|河流",
     "month": r"\bmonths?\b|月份|几月",
-    "location": r"\blocat(?:ed|ions?)\b|\bplaces?\b(?! of)|with city|where (?:and|the|each)\b.{0,40}\b(?:held|plays?)\b|哪座城市|位于",
+    "location": r"\blocat(?:ed|ions?)\b|\bplaces?\b(?! of)|with city|where (?:and|the|each)\b.{0,40}\b(?:held|plays?)\b"
+    r"|哪座城市|位于",
 }
 """Which words of a task want which relation; tasks say it less plainly than questions do."""
 
@@ -107,13 +108,27 @@ def about(documents: Sequence[Document], subject: str, relation: str, now: datet
     if is_chinese(subject) and not any(is_chinese(document.text) for document in documents):
         return []
     found = evidence.search(_mentioning(documents, subject), subject, _hop(known), now=now)
-    found = [e for e in found if prose.readable(e.sentence) and not re.search(r"[何谁哪吗]|什么|年份", e.answer)]
-    found = [e.model_copy(update={"answer": re.sub(r"(?:创作|创办|撰写)$", "", e.answer)}) for e in found]
+    found = [_trimmed(e) for e in found if prose.readable(e.sentence)]
+    found = [
+        e
+        for e in found
+        if not _NO_NAME.search(e.answer) and not (known.answer == "place" and _NO_PLACE.search(e.answer))
+    ]
     if now is None or not found or relation != "headquarters":
         return found
     # It changes slowly, so that old pages state it too: of the good ones, the newest.
     good = [e for e in found if e.score >= found[0].score - evidence.GOOD_ENOUGH]
     return sorted(good, key=lambda e: -(e.when.toordinal() if e.when and e.when <= now.date() else 0))
+
+
+_NO_NAME = re.compile(r"[何谁哪吗]|什么|年份|^(?:获胜者|得主|市长|院长|主?教练|作者|创始人)$")
+"""Runs of Chinese characters between grammatical words that are no names."""
+_NO_PLACE = re.compile(r"·|(?:公园|球场|节|赛|队|公司|学院|大学|研究院|每年)$")
+
+
+def _trimmed(found: Evidence) -> Evidence:
+    """Without the verb that may follow a Chinese name."""
+    return found.model_copy(update={"answer": re.sub(r"(?:创作|创办|撰写|获胜)$", "", found.answer)})
 
 
 def is_page_about(title: str, subject: str) -> bool:
@@ -167,10 +182,9 @@ def is_name(text: str) -> bool:
 _NOUNS = {
     "employees": "number of employees",
     "birthplace": "birthplace",
-    "studied": "education",
-    "founded_year": "founded",
-    "published": "published",
-    "birth_year": "born",
+    "studied": "place of study",
+    "founded_year": "founding year",
+    "published": "publication year",
     "location": "city",
     "winner": "latest winner",
 }

@@ -27,6 +27,10 @@ class Reference(Record):
     title: str
 
 
+Numbers = dict[str, tuple[int, Reference]]
+"""Sources by key with their numbers."""
+
+
 class Finding(Record):
     """One sentence, with at least one source."""
 
@@ -40,16 +44,16 @@ def of(text: str, document: Document) -> Finding:
     return Finding(text=plain, sources=(Reference(key=document.key, title=document.title or document.key),))
 
 
-def numbered(findings: Iterable[Finding]) -> dict[str, tuple[int, Reference]]:
+def numbered(findings: Iterable[Finding]) -> Numbers:
     """Sources by key with their numbers, in order of first citation."""
-    found: dict[str, tuple[int, Reference]] = {}
+    found: Numbers = {}
     for finding in findings:
         for source in finding.sources:
             found.setdefault(source.key, (len(found) + 1, source))
     return found
 
 
-def cite(finding: Finding, numbers: dict[str, tuple[int, Reference]]) -> str:
+def cite(finding: Finding, numbers: Numbers) -> str:
     """The sentence with its marks before the full stop: `It lies in Orlune [2].`"""
     marks = "".join(f"[{numbers[source.key][0]}]" for source in finding.sources)
     text = finding.text.rstrip()
@@ -58,7 +62,7 @@ def cite(finding: Finding, numbers: dict[str, tuple[int, Reference]]) -> str:
     return f"{text[: len(text) - len(end)]}{space}{marks}{end or '.'}"
 
 
-def source_lines(numbers: dict[str, tuple[int, Reference]]) -> list[str]:
+def source_lines(numbers: Numbers) -> list[str]:
     return [f"[{number}] {source.title} - {source.key}" for number, source in numbers.values()]
 
 

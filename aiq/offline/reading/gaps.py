@@ -91,7 +91,10 @@ def core(task: Task, most: int = 7) -> str:
 
 
 def section_query(task: Task, title: str, most: int = 7) -> str:
-    """The subject, in `most` words, and what the section's title adds to it; for a section that any report has, its search words."""
+    """The subject, in `most` words, and what the section's title adds to it.
+
+    For a section that any report has, its aspect's search words.
+    """
     aspect = outline.aspect_of(title)
     if aspect is not None and title in (aspect.en, aspect.zh):
         return f"{core(task, most)} {aspect.search_zh if task.chinese else aspect.search_en}"

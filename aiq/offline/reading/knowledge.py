@@ -3,9 +3,11 @@
 Things have a part in the task: `member` of what it is about, or a person, school or place that another thing led to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
+
+from pydantic import Field
 
 from aiq.core.base import Record
 from aiq.offline.reading import facts, findings
@@ -24,7 +26,7 @@ class Thing(Record):
     name: str
     part: Part
     because: str = ""
-    known: dict[str, Evidence] = {}
+    known: Mapping[str, Evidence] = Field(default_factory=dict)
 
     def has(self, relation: str) -> bool:
         return relation in self.known
@@ -46,7 +48,7 @@ def gather(
     """What the findings say. `asked` are the things that queries were about so far, in order."""
     documents = findings.as_documents(found)
     members = _members(documents, subject, asked)
-    parts: dict[str, tuple[Part, str]] = {name: ("member", "") for name in members}
+    parts: dict[str, tuple[Part, str]] = dict.fromkeys(members, ("member", ""))
     looked_up: dict[str, Thing] = {}
     waiting: dict[str, Thing] = {}
     queue = list(members)
@@ -57,14 +59,9 @@ def gather(
             continue
         thing = _thing(documents, name, part, because, wanted, now)
         looked_up[name] = thing
-        for answer, onward in _led_to(thing, wanted):
+        for answer, relation in _led_to(thing, wanted):
             if not any(same_name(answer, other) for other in parts):
-                parts[answer] = (
-                    onward,
-                    _because(
-                        name, next(r for r in wanted.onward if r in thing.known and thing.known[r].answer == answer)
-                    ),
-                )
+                parts[answer] = (part_of_answer(relation), f"{facts.noun(relation, chinese=False)} of {name}")
                 queue.append(answer)
     ordered = sorted(waiting.values(), key=lambda thing: _ORDER[thing.part])
     return Knowledge(looked_up=tuple(looked_up.values()), waiting=tuple(ordered))
@@ -97,17 +94,13 @@ def _thing(
     return Thing(name=name, part=part, because=because, known=known)
 
 
-def _led_to(thing: Thing, wanted: Wanted) -> list[tuple[str, Part]]:
-    """Names among a thing's answers of which the task wants to know more."""
+def _led_to(thing: Thing, wanted: Wanted) -> list[tuple[str, str]]:
+    """Names among a thing's answers of which the task wants to know more, each with its relation."""
     return [
-        (thing.known[relation].answer, part_of_answer(relation))
+        (thing.known[relation].answer, relation)
         for relation in wanted.onward
         if relation in thing.known and facts.is_name(thing.known[relation].answer)
     ]
-
-
-def _because(name: str, relation: str) -> str:
-    return f"{facts.noun(relation, chinese=False)} of {name}"
 
 
 def _members(documents: Sequence[Document], subject: str, asked: Sequence[str]) -> list[str]:

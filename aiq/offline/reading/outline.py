@@ -85,7 +85,7 @@ _CONCLUDING = re.compile(r"\bconclu|\bsummary\b|结论|总结|结语", re.IGNORE
 
 
 def sections(task: Task, least: int, most: int) -> list[str]:
-    """Between `least` and `most` titles in the task's language: facets first, aspects as padding, the conclusion last."""
+    """Between `least` and `most` titles in the task's language: facets, aspects as padding, the conclusion last."""
     titles = [facet.title for facet in task.facets if not _CONCLUDING.search(facet.title)]
     first, *others = ASPECTS
     if not _has(titles, first):

@@ -88,7 +88,10 @@ def _short_statement(sentence: str) -> bool:
     )
 
 
-def rarity(texts: Sequence[str]) -> Mapping[str, float]:
+Rarity = Mapping[str, float]
+
+
+def rarity(texts: Sequence[str]) -> Rarity:
     """For each word of the texts, how much it tells: log(1 + texts / texts with the word)."""
     counts = Counter(word for text in texts for word in set(words(text)))
     return {word: math.log(1 + len(texts) / count) for word, count in counts.items()}

@@ -1,7 +1,7 @@
 """A research task as a subject and facets: what a report on it has to speak of, in the task's own words.
 
-English tasks are cut at sentences, list commas, semicolons and verbs of asking ("compare", "identify", "how"); Chinese
-ones at their punctuation. Sentences that only tell why somebody asks give no facets. Nothing is known of any subject.
+English tasks are cut at sentences, list commas, semicolons and verbs of asking ("compare", "identify", "how").
+Sentences that only tell why somebody asks give no facets. Chinese tasks: `tasks_chinese`.
 """
 
 import re
@@ -104,30 +104,19 @@ _EMPTY_FACET = re.compile(
     r"|in ecology|are|is|was|were)\b",
     re.IGNORECASE,
 )
-_COMPARE = re.compile(
+COMPARE = re.compile(
     r"\bcompar(?:e|ing|ison)|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifferences\b|比较|对比|横向|排名", re.IGNORECASE
 )
-
-_ZH_LEAD = re.compile(
-    r"^(?:请|你|您|能否|能不能|帮我|帮忙|为我|给我|并|再|还|也|同时|此外|最后|另外|以及|需要|要求|内容|报告|应"
-    r"|其中|然后|特别|尤其)+"
-)
-_ZH_REQUEST = re.compile(
-    r"^(?:收集整理|收集|整理|撰写|编写|写出|写|提供|完成|给出|介绍|说明|分析|调研|研究|总结|概括|概述|探讨|讨论"
-    r"|评估|梳理|列出|列举|指出|涵盖|包括|包含|横向比较|比较|对比分析|对比|预测|了解|一下|下)+"
-    r"(?:关于|有关)?(?:一份|一篇|一个)?(?:关于|有关)?(?:目前|当前|近几年)?"
-)
-_ZH_PRODUCT = re.compile(
-    r"的?(?:研究|调研|综述|分析|详尽的|简短的|完整的)*(?:报告|综述|文章)$|^(?:报告|综述|文章)|(?:的)?(?:相关资料"
-    r"|有关资料|资料|情况)$"
-)
-_ZH_CUT = re.compile(r"[，、；：:;,]|以及|并且|同时")
 
 
 @lru_cache(maxsize=256)
 def parse(text: str) -> Task:
     """The task's subject and facets; every text has at least a subject."""
-    return _chinese(text.strip()) if is_chinese(text) else _english(text.strip())
+    if is_chinese(text):
+        from aiq.offline.reading.tasks_chinese import parse_chinese  # it stands on this module
+
+        return parse_chinese(text.strip())
+    return _english(text.strip())
 
 
 def _english(text: str) -> Task:
@@ -155,7 +144,7 @@ def _english(text: str) -> Task:
         title=heading(subject),
         context=context,
         facets=tuple(facets.values())[:MOST_FACETS],
-        compare=_COMPARE.search(text) is not None,
+        compare=COMPARE.search(text) is not None,
     )
 
 
@@ -238,45 +227,18 @@ def _shortened(text: str, most: int) -> str:
 
 
 _SMALL = frozenset(
-    "a an the of in on at by for from to with and or as that which where their its is are be into than".split()
+    "a an the of in on at by for from to with and or as that which where their its is are be into than".split()  # noqa: SIM905
 )
 
 
 _GENERAL = frozenset(
     words(
-        """achieve achieved achieving effective efficient approach approaches method methods possible way ways precise accurate
-        comprehensive conduct support small large scale capable system systems various current recent future result results
-        solve solving real world problem problems use used using different main major important key role effect effects
-        influence research study analysis design report instance instances actual performance enhance improve application
-        applications development process during design relevant practical demonstration projects based particularly especially short long term field"""
+        """achieve achieved achieving effective efficient approach approaches method methods possible way ways
+        precise accurate comprehensive conduct support small large scale capable system systems various current recent
+        future result results solve solving real world problem problems use used using different main major important
+        key role effect effects influence research study analysis design report instance instances actual performance
+        enhance improve application applications development process during relevant practical demonstration projects
+        based particularly especially short long term field"""
     )
 )
 """Words, in their search form, that say nothing of what a subject is about."""
-
-
-def _chinese(text: str) -> Task:
-    lines = [part for part in re.split(r"[。！？\n?!]+", text) if part.strip()] or [text]
-    pieces: list[str] = []
-    for line in lines:
-        for part in _ZH_CUT.split(re.sub(r"[（(][^）)]*[）)]", "", line)):
-            cleaned = _zh_clean(part)
-            if 2 <= len(cleaned) <= 40:
-                pieces.append(cleaned[:26])
-    unique = list(dict.fromkeys(pieces)) or [text[:20]]
-    return Task(
-        text=text,
-        chinese=True,
-        subject=unique[0],
-        title=unique[0],
-        context="",
-        facets=tuple(Facet(title=piece, words=words(piece)) for piece in unique[1 : MOST_FACETS + 1]),
-        compare=_COMPARE.search(text) is not None,
-    )
-
-
-def _zh_clean(part: str) -> str:
-    body = part.strip(" “”\"'《》·")
-    for _ in range(2):
-        body = _ZH_REQUEST.sub("", _ZH_LEAD.sub("", body))
-    body = re.sub(r"等(?:多个)?(?:维度|方面|内容|等)?(?:进行)?$", "", _ZH_PRODUCT.sub("", body))
-    return body.strip("的 “”")

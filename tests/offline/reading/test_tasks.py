@@ -28,7 +28,7 @@ from aiq.offline.reading import facts, outline, tasks
             ["What cues and disturbances influence this process"],
         ),
         (
-            "What are the best ways to grow rice? This research should assess their feasibility, and compare the costs.",
+            "What are the best ways to grow rice? The report should assess their feasibility, and compare the costs.",
             "best ways to grow rice",
             ["Feasibility", "Costs"],
         ),

@@ -12,6 +12,7 @@ from aiq.offline.reading import facts, findings, knowledge, tasks
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.findings import Finding
 from aiq.offline.writing import phrases, report
+from aiq.offline.writing.order import Order
 
 TASK = (
     "Compare the companies of kite making in the Fenlow Valley: headquarters, number of employees and founders, where "
@@ -52,9 +53,7 @@ def found() -> tuple[Finding, ...]:
 def written(seed: int = 1, **changes: Any) -> str:
     task = tasks.parse(TASK)
     known = knowledge.gather(found(), task.subject, facts.wanted(TASK), ASKED, None)
-    order = report.Order(
-        task=task, title=task.title, titles=TITLES, found=found(), known=known, seed=seed, references=True
-    )
+    order = Order(task=task, title=task.title, titles=TITLES, found=found(), known=known, seed=seed, references=True)
     return report.write(order.model_copy(update=changes))
 
 
@@ -84,8 +83,9 @@ def test_members_are_compared_in_a_table_and_in_words() -> None:
     table = section(text, "Comparison")
     assert re.search(r"\| Name \| .*Headquarters", table)
     assert re.search(r"\| Arden Kites \|.*5,749 \[\d\].*\|", table)
+    lead = text.partition("\n## ")[0]
+    assert re.search(r"Arden Kites.*5,749.*Bellow Works.*310 \[\d\]\[\d\]", lead)  # what matters most stands first
     conclusion = section(text, "Conclusion")
-    assert re.search(r"Arden Kites.*5,749.*Bellow Works.*310 \[\d\]\[\d\]", conclusion)
     assert re.search(r"(Arden Kites and Bellow Works.*Oster|Oster.*Arden Kites and Bellow Works)", conclusion)
 
 

@@ -19,6 +19,7 @@ from aiq.offline.reading import facts, findings, gaps, knowledge, outline, tasks
 from aiq.offline.reading.findings import Finding
 from aiq.offline.reading.gaps import Gap
 from aiq.offline.writing import report
+from aiq.offline.writing.order import Order
 
 _ROUNDS = re.compile(r"in rounds, at most (\d+)")
 _DISPATCHES = re.compile(r"`researcher-agent` one to (\d+) times")
@@ -140,7 +141,7 @@ class _Desk:
     def report(self) -> str:
         found = self.found()
         return report.write(
-            report.Order(
+            Order(
                 task=self.task,
                 title=self.plan.title,
                 titles=self.plan.titles,

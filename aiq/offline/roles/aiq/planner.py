@@ -2,8 +2,8 @@
 
 1. Searches for the subject, and for the subject with the task's first facet.
 2. Outline: the one that the task description brings, else the task's facets (`reading.outline`).
-3. Queries, as many as the prompt asks for: where the pages found list things (companies, novels) and the task wants facts
-   about them, an overview and then one query a thing; else one query a section.
+3. Queries, as many as the prompt asks for: where the pages found list things (companies, novels) and the task wants
+   facts about them, an overview and then one query a thing; else one query a section.
 4. Writes the plan to the file that the prompt names, where it names one, and replies with it.
 """
 

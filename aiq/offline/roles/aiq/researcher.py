@@ -4,8 +4,8 @@
 2. Follow-ups, once, as the budget allows: a thing whose own page did not come up, by its name alone; where the prompt
    asks for the current year, a dated search for changing facts whose evidence is older than some months (each seed
    starts with another one); where it allows fetching, the page behind the best result that breaks off.
-3. Findings: for a query about one thing ("Halden Works: headquarters, founder") the best sentence for each relation; for
-   any other query the sentences that suit it best, and every list of things on a page about the task's subject.
+3. Findings: for a query about one thing ("Halden Works: headquarters, founder") the best sentence for each relation;
+   for any other query the sentences that suit it best, and every list of things on a page about the task's subject.
 
 It reads dates only where the prompt states one, and writes a list of sources only where the prompt asks for it.
 """
