@@ -108,7 +108,8 @@ def _one(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -
     from aiq.site.page import write_page
 
     outcome = asyncio.run(execute(plan, folder, earlier))
-    write_page(folder)
+    if outcome.changed or not folder.page_path.exists():
+        write_page(folder, plan.keys)
     ending = outcome.ending
     if ending.status != "failed":
         print_summary(outcome.summary, folder)

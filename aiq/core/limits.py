@@ -19,6 +19,12 @@ class Limits(Record):
     sample_usd: float | None = Field(default=None, gt=0)
     run_usd: float | None = Field(default=None, gt=0)
 
+    @property
+    def in_money(self) -> str | None:
+        """The setting of a limit in money, if there is one: it needs prices."""
+        names = (name for name in ("run_usd", "sample_usd") if getattr(self, name) is not None)
+        return next((f"limits.{name}" for name in names), None)
+
     def check(self, sample: UsageLedger, run: Usage, in_flight: int = 0) -> None:
         """Raises LimitReached when one more model call would start beyond a limit.
 

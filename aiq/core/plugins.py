@@ -16,7 +16,7 @@ def load(target: str, setting: str) -> Any:
     Raises ConfigError when module or attribute do not exist; errors inside the module pass through.
     """
     module_name, _, attribute = target.partition(":")
-    if not attribute:
+    if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
         raise ConfigError(f"{setting}: '{target}' is not of the form package.module:Class")
     try:
         module = importlib.import_module(module_name)
@@ -48,6 +48,12 @@ def describe(error: ValidationError, prefix: str = "") -> str:
         elif item["type"] == "missing":
             parts.append(f"{name}: must be set")
         else:
-            parts.append(f"{name}={item['input']!r}: {item['msg']}")
+            parts.append(f"{name}={_shown(item['input'])}: {item['msg']}" if name else str(item["msg"]))
     more = error.error_count() - len(parts)
     return "; ".join(parts) + (f" (and {more} more)" if more > 0 else "")
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it, in 100 characters: a row may hold a whole report."""
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, JsonValue
 
@@ -40,18 +40,21 @@ class Question(Record):
     thread_id: str | None = None
 
 
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Criterion(Record):
     """One weighted criterion of a dimension (Deep Research Bench's `criterions`)."""
 
     criterion: str
     explanation: str
-    weight: float = Field(ge=0)
+    weight: Weight
 
 
 class Rubric(Record):
     """How a research task is to be judged: dimension weights, and criteria per dimension."""
 
-    dimension_weight: Mapping[str, float]
+    dimension_weight: Mapping[str, Weight]
     criteria: Mapping[str, tuple[Criterion, ...]]
 
 

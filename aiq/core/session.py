@@ -25,6 +25,7 @@ from aiq.core.plugins import describe
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.core.sources import Registry
+from aiq.core.text import whole_value
 from aiq.core.tools import Arguments, Toolbox, ToolResult, Web
 from aiq.core.usage import Usage, UsageLedger
 from aiq.core.users import User
@@ -87,7 +88,8 @@ class Session:
         ToolError, typed; the caller shows its text to the model.
         """
         call_id = call_id or f"call-{next(self._tool_calls)}"
-        self.events.emit(ToolCalled(call_id=call_id, tool=name, arguments=dict(arguments)))
+        arguments = whole_value(dict(arguments))  # models cut characters in two
+        self.events.emit(ToolCalled(call_id=call_id, tool=name, arguments=arguments))
         start = time.perf_counter()
         try:
             result = await self._run_tool(name, arguments, call_id)

@@ -8,15 +8,25 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from aiq.core.limits import Limits
 
+_NUMBERS = (int, float, int | None, float | None)
+
 
 class Settings(BaseModel):
-    """Base of all settings models: frozen, no unknown keys, no silent coercion of wrong types."""
+    """Base of all settings models: frozen, no unknown keys, no `true` for a number (Python takes it for 1)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _number_is_a_number(cls, value: object, info: ValidationInfo) -> object:
+        field = cls.model_fields.get(info.field_name or "")
+        if isinstance(value, bool) and field is not None and field.annotation in _NUMBERS:
+            raise ValueError("Input should be a number")
+        return value
 
 
 class Plugin(Settings):

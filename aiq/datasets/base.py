@@ -9,7 +9,7 @@ from aiq.core.settings import Settings
 
 
 class Dataset(Record):
-    """A loaded dataset. `size` counts its rows before any filter; `fingerprint` is the SHA-256 of the bytes read."""
+    """A loaded dataset. `size` counts its rows before any filter; `fingerprint` is a SHA-256 over all files read."""
 
     name: str
     samples: tuple[Sample, ...]

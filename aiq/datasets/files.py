@@ -16,7 +16,7 @@ class Files:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all files read so far, in the order of reading."""
+        """SHA-256 over the digests of all files read so far, as they lie on the disk, in the order of reading."""
         return self._digest.hexdigest()
 
     def text(self, path: Path, setting: str) -> str:

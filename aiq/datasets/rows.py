@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from aiq.core.errors import DatasetError
+from aiq.core.text import has_halves
 from aiq.datasets.files import Files
 
 
@@ -99,10 +100,10 @@ def _header(names: list[str], name: str, number: int, columns: Sequence[str]) ->
 def _records(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
     number = 0
     try:
-        for number, cells in enumerate(csv.reader(io.StringIO(text, newline="")), start=1):
+        for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
             yield number, cells
     except csv.Error as error:
-        raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error})") from None
+        raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
 
 
 def json_rows(text: str, name: str) -> Iterator[Row]:
@@ -128,6 +129,8 @@ def _parsed(text: str, where: str) -> JsonValue:
     except (ValueError, RecursionError) as error:
         detail = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise DatasetError(f"{where}: not valid JSON ({detail}); mend or delete it") from None
+    if has_halves(text, value):
+        raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; mend or delete it")
     return value
 
 

@@ -11,6 +11,7 @@ from aiq.core.events import RunFinished, RunStarted
 from aiq.core.reports import Report
 from aiq.core.samples import Sample
 from aiq.core.session import Session
+from aiq.experiment.journal import writable
 from aiq.experiment.manifest import utc_now
 from aiq.experiment.records import AttemptStatus, RowError, SampleRow, Timing
 
@@ -60,7 +61,7 @@ def boundary_error(error: BaseException) -> BaseException:
 
 
 def as_row_error(error: BaseException) -> RowError:
-    message = str(error).strip() or "no message"
+    message = writable(str(error)).strip() or "no message"
     return RowError(type=type(error).__name__, message=" ".join(message.split())[:2000])
 
 
@@ -70,11 +71,17 @@ def classify(error: BaseException) -> tuple[AttemptStatus, bool]:
         return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
     if isinstance(error, UserError):
         return "cancelled", True
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        asked = task is not None and task.cancelling() > 0
-        return ("cancelled", True) if asked else ("failed", False)  # else the agent cancelled itself
-    return ("failed", False) if isinstance(error, Exception) else ("cancelled", True)
+    if being_cancelled():  # whatever the agent made of it
+        return "cancelled", True
+    if isinstance(error, Exception | asyncio.CancelledError):  # not asked for: the agent cancelled itself
+        return "failed", False
+    return "cancelled", True
+
+
+def being_cancelled() -> bool:
+    """Whether the running task has been asked to end, even if an agent has caught the CancelledError."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _row(
@@ -93,8 +100,8 @@ def _row(
         status=status,
         question=sample.question.text,
         tags=sample.tags,
-        report=report.text if report else None,
-        raw_report=report.raw_text if report else None,
+        report=writable(report.text) if report else None,
+        raw_report=writable(report.raw_text) if report else None,
         route=report.route if report else None,
         outcome=report.outcome if report else None,
         extras=report.extras if report else {},

@@ -35,13 +35,14 @@ class Ending:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that ended: its plan, folder, numbers and tally."""
+    """A run that ended: its plan, folder, numbers and tally. `changed`: whether the numbers differ from before."""
 
     plan: Plan
     folder: RunFolder
     summary: Summary
     tally: Tally
     ending: Ending
+    changed: bool = True
 
     @property
     def exit_code(self) -> int:
@@ -79,7 +80,7 @@ class _Run:
         self._plan = plan
         self._folder = folder
         self._start = time.monotonic()
-        self._seconds_before = folder.read_summary().timing.run_seconds if folder.summary_path.exists() else 0.0
+        self._before = folder.read_summary() if folder.summary_path.exists() else None
         self._tally, self._unscored = load_tally(folder, plan)
         self._manifest = earlier or new_manifest(plan, folder.path.name, offline=is_offline_model(plan.settings))
 
@@ -95,8 +96,8 @@ class _Run:
         try:
             ending = Ending("finished") if resources is None else await self._work(resources)
         finally:
-            summary = self._finish(ending)
-        return Outcome(self._plan, self._folder, summary, self._tally, ending)
+            summary, changed = self._finish(ending)
+        return Outcome(self._plan, self._folder, summary, self._tally, ending, changed)
 
     async def _work(self, resources: Resources) -> Ending:
         stop = asyncio.Event()
@@ -105,7 +106,7 @@ class _Run:
             samples: Journal[SampleRow] = _open_journal(self._folder.samples_path, opened)
             scores: Journal[ScoreRow] = _open_journal(self._folder.scores_path, opened)
             progress = opened.enter_context(Progress(self._plan, self._tally))
-            opened.enter_context(stop_on_signal(stop))
+            opened.enter_context(stop_on_signal(stop, self._folder.path))
             runner = Runner(self._plan, sessions, self._tally, self._unscored, samples, scores, progress)
             try:
                 done = await runner.run(stop)
@@ -115,15 +116,19 @@ class _Run:
                 return Ending("failed", error)
         return Ending("finished" if done else "interrupted")
 
-    def _finish(self, ending: Ending) -> Summary:
-        """Write the summary, then the manifest that says the run has ended."""
+    def _finish(self, ending: Ending) -> tuple[Summary, bool]:
+        """Write the summary, then the manifest that says the run has ended; whether the summary is another one."""
         summary = Summariser(self._plan, self._tally).summary(
             run_id=self._manifest.run_id,
             status=ending.status,
             offline=self._manifest.offline,
-            run_seconds=self._seconds_before + time.monotonic() - self._start,
+            run_seconds=(self._before.timing.run_seconds if self._before else 0.0) + time.monotonic() - self._start,
         )
-        self._folder.write_summary(summary)
+        changed = self._before is None or summary.model_copy(update={"timing": self._before.timing}) != self._before
+        if changed or self._before is None:
+            self._folder.write_summary(summary)
+        else:
+            summary = self._before
         roles = tuple(role for account in summary.usage.values() for role in account.roles)
         counts = {"attempts_planned": len(self._plan.keys), **summary.statuses}
         unjudged = sum(errors.n for errors in summary.judge_errors.values())
@@ -136,7 +141,7 @@ class _Run:
             }
         )
         self._folder.write_manifest(self._manifest)
-        return summary
+        return summary, changed
 
 
 def _open_journal(path: Path, opened: ExitStack) -> Journal[Any]:

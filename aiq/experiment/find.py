@@ -25,7 +25,7 @@ def find_run(name: str, results: str = "results") -> RunFolder:
 
 
 def _latest(results: Path) -> RunFolder:
-    """The run that was started or resumed last."""
+    """The run whose manifest was written last: it was started, resumed or ended most recently."""
     manifests = sorted(results.glob("*/*/manifest.json"), key=lambda path: (path.stat().st_mtime_ns, str(path)))
     if not manifests:
         raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")

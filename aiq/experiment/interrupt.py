@@ -6,17 +6,22 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 EXIT_CODE = 130
 
 
 @contextmanager
-def stop_on_signal(stop: asyncio.Event) -> Iterator[None]:
-    """Set `stop` on the first signal, while the block runs. Needs a running loop in the main thread."""
+def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
+    """Set `stop` on the first signal, while the block runs; `run` is the folder to go on with.
+
+    Needs a running loop in the main thread.
+    """
 
     def on_signal() -> None:
         if stop.is_set():
-            # Every finished row is on the disk already, and the offline stack ends with its parent.
+            # The system has every finished row already, and the offline stack ends with its parent.
+            print(f"aiq: interrupted; what is finished is kept, go on with: aiq run resume={run}", file=sys.stderr)
             os._exit(EXIT_CODE)
         print("\nstopping: attempts in flight are cancelled (once more to stop at once)", file=sys.stderr)
         stop.set()

@@ -1,11 +1,18 @@
-"""Append-only JSONL files that survive a `kill -9`: one line a row, flushed and synced before the next."""
+"""Append-only JSONL files that survive a `kill -9`: one line a row, handed to the system before the next.
 
+What the system has been given outlives the process, however that ends. Only a machine that loses power can
+lose rows (those of its last half minute or so), which is not worth stopping every worker for a disk after each
+row; files are synced when they are closed.
+"""
+
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -27,13 +34,26 @@ class Journal(Generic[RowT]):
         self._file = path.open("a", encoding="utf-8")
 
     def append(self, *rows: RowT) -> None:
-        """Write rows, together; they are on the disk when this returns (about 0.2 ms)."""
-        self._file.write("".join(row.model_dump_json() + "\n" for row in rows))
+        """Write rows, together; the system has them when this returns."""
+        self._file.write("".join(map(json_line, rows)))
         self._file.flush()
-        os.fsync(self._file.fileno())
 
     def close(self) -> None:
+        os.fsync(self._file.fileno())
         self._file.close()
+
+
+def json_line(record: Record) -> str:
+    """A record as a line; half a surrogate pair (`\\ud83d` in a model's JSON) becomes `?`, as UTF-8 has none."""
+    try:
+        return record.model_dump_json() + "\n"
+    except PydanticSerializationError:
+        return writable(json.dumps(record.model_dump(mode="json"), ensure_ascii=False)) + "\n"
+
+
+def writable(text: str) -> str:
+    """The text with each half of a surrogate pair replaced by `?`."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut_torn_line(path: Path) -> int:

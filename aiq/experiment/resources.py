@@ -1,5 +1,7 @@
 """What a run opens once and lends to its sessions: the offline stack, the HTTP client, models, tools, checkpointer."""
 
+import asyncio
+import importlib
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -36,6 +38,7 @@ async def open_resources(settings: RunSettings) -> AsyncIterator[Resources]:
     from aiq.tools.build import build_toolbox, build_web
 
     async with AsyncExitStack() as opened:
+        libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
         port: int | None = None
         if needs_offline_stack(settings):
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
@@ -45,6 +48,7 @@ async def open_resources(settings: RunSettings) -> AsyncIterator[Resources]:
         models = RunModels(settings.llm, client)
         await models.check()
         web = build_web(settings.web, settings.search, client=client)
+        await libraries
         yield Resources(models, build_toolbox(settings.search, web, client), web, _checkpointer())
 
 
@@ -62,6 +66,17 @@ def is_offline_model(settings: RunSettings) -> bool:
 def _is_offline(url: str | None) -> bool:
     host = urlsplit(url or "").hostname or ""
     return host == _OFFLINE_HOST or host.endswith("." + _OFFLINE_HOST)
+
+
+def _load_libraries(web: str) -> None:
+    """Import what the first attempt would otherwise wait for and be timed with (1 to 3 s), while the stack starts."""
+    libraries = ["openai"]
+    if "langgraph" in sys.modules:
+        libraries += ["langchain_openai", "tiktoken"]
+    if web != "corpus":
+        libraries.append("trafilatura")
+    for library in libraries:
+        importlib.import_module(library)
 
 
 def _checkpointer() -> Any:

@@ -14,7 +14,10 @@ from aiq.experiment.records import Manifest, Resumption, SampleRow, ScoreRow
 from aiq.experiment.tally import Tally
 
 ALLOWED = ("runner.", "limits.", "llm.base_url")
-"""Settings that may change between starts of one run: none of them can change a number."""
+"""Settings that may change between starts of one run: none of them can change a finished attempt or score.
+
+`runner.agent_failures` says how failures are counted, in the summary alone.
+"""
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aiq.core.samples import Sample, SampleKey
-from aiq.experiment.attempt import run_attempt
+from aiq.experiment.attempt import being_cancelled, run_attempt
 from aiq.experiment.journal import Journal
 from aiq.experiment.plan import Plan
 from aiq.experiment.progress import Progress
@@ -70,6 +70,8 @@ class Runner:
     async def _work(self, queue: Iterator[SampleKey]) -> None:
         for key in queue:
             row = await self._attempt(key)
+            if being_cancelled():
+                return  # the agent swallowed it and answered all the same: its row is kept, nothing new begins
             await self._judge(row)
 
     async def _attempt(self, key: SampleKey) -> SampleRow:
@@ -88,7 +90,7 @@ class Runner:
                 continue
             if row.answered:
                 with self._sessions.judge(row) as session:
-                    self._keep_scores(await score_report(planned, sample, row, session))
+                    await score_report(planned, sample, row, session, self._keep_scores)
             else:
                 self._keep_scores(score_failure(planned, sample, row))
         self._progress.finished(row.key)

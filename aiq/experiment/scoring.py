@@ -1,6 +1,7 @@
 """One judge on one attempt: its scores as rows, the worst values of a failed attempt, the rows of a judge's failure."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 
 from aiq.core.errors import JudgeError
 from aiq.core.events import RunFinished, RunStarted
@@ -13,11 +14,13 @@ from aiq.experiment.plan import JudgePlan
 from aiq.experiment.records import RowError, SampleRow, ScoreRow, ScoreStatus
 
 
-async def score_report(planned: JudgePlan, sample: Sample, row: SampleRow, session: Session) -> list[ScoreRow]:
-    """The judge's rows for a report, one a metric it declares, in that order.
+async def score_report(
+    planned: JudgePlan, sample: Sample, row: SampleRow, session: Session, write: Callable[[list[ScoreRow]], None]
+) -> None:
+    """Let the judge score a report and hand its rows to `write`, one a metric it declares, in that order.
 
-    A judge that fails gives error rows. Raises what ends the whole run: UserError, and LimitReached
-    for the run's budget.
+    A judge that fails gives error rows. Raises what ends the whole run: UserError, LimitReached (the run's
+    budget) or CancelledError; what the judge had spent until then is kept in error rows.
     """
     session.events.emit(RunStarted(question=f"judge {planned.name}", clock=session.now.isoformat()))
     try:
@@ -25,14 +28,22 @@ async def score_report(planned: JudgePlan, sample: Sample, row: SampleRow, sessi
             scores = _checked(planned, await planned.judge.score(sample, row.as_report(), session))
     except BaseException as raised:
         error = boundary_error(raised)
-        if classify(error)[1]:
+        status, fatal = classify(error)
+        if not fatal or session.usage.by_role():
+            write(_with_usage(_failed(planned, row, error), session))
+        session.events.emit(RunFinished(status=status, error=str(error)))
+        if fatal:
             raise error from None
-        session.events.emit(RunFinished(status="failed", error=str(error)))
-        failure = as_row_error(error)
-        scores = {metric.name: Score(metric=metric.name, error=failure.message) for metric in planned.metrics}
-        return _with_usage([_row(planned, row, m, scores[m.name], failure) for m in planned.metrics], session)
+        return
+    write(_with_usage([_row(planned, row, metric, scores[metric.name]) for metric in planned.metrics], session))
     session.events.emit(RunFinished(status="completed"))
-    return _with_usage([_row(planned, row, metric, scores[metric.name]) for metric in planned.metrics], session)
+
+
+def _failed(planned: JudgePlan, row: SampleRow, error: BaseException) -> list[ScoreRow]:
+    """Error rows of a judge that ended in `error`."""
+    stopped = isinstance(error, asyncio.CancelledError)
+    failure = RowError(type="CancelledError", message="the run was stopped") if stopped else as_row_error(error)
+    return [_row(planned, row, m, Score(metric=m.name, error=failure.message), failure) for m in planned.metrics]
 
 
 def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:

@@ -11,7 +11,7 @@ from aiq.core.session import RunSpend, Session
 from aiq.core.settings import RunSettings
 from aiq.core.users import ApprovingUser
 from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import cut_torn_line
+from aiq.experiment.journal import cut_torn_line, json_line
 from aiq.experiment.records import SampleRow
 from aiq.experiment.resources import Resources
 
@@ -26,7 +26,7 @@ class EventFile:
     def write(self, event: AnyEvent) -> None:
         """Append one event. After `close`, what stragglers of a cancelled attempt still say is dropped."""
         if not self._file.closed:
-            self._file.write(event.model_dump_json() + "\n")
+            self._file.write(json_line(event))
             self._file.flush()
 
     def close(self) -> None:
@@ -44,7 +44,8 @@ class Sessions:
 
     @contextmanager
     def agent(self, key: SampleKey, attempt: int) -> Iterator[Session]:
-        """A fresh session for an attempt; its events replace those of an earlier attempt at the key."""
+        """A fresh session for an attempt; the events of an earlier attempt at the key, judges' too, make way."""
+        self._folder.events_path(key, judge=True).unlink(missing_ok=True)
         events = EventFile(self._folder.events_path(key), "w")
         try:
             yield self._session(key, "agent", attempt, self._settings.limits, events)

@@ -1,7 +1,9 @@
 """From a tally to `summary.json`: metrics with intervals, slices, routes, failures both ways, spend and time."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from statistics import median
 from typing import Literal
 
 from aiq.core.reports import Metric
@@ -58,7 +60,7 @@ class Summariser:
             unavailable=self._unavailable(metrics),
             agent_failures=FailurePolicy(
                 policy=self._policy,
-                failed=sum(not tally.attempts[key].answered for key in self._keys),
+                failed=sum(tally.attempts[key].failed for key in self._keys),
                 alternative=other,
                 metrics=self._metrics(self._keys, other),
             ),
@@ -125,10 +127,12 @@ class Summariser:
     def _slices(self) -> dict[str, dict[str, dict[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
         groups = _grouped(self._keys, lambda key: self._tally.attempts[key].tags.items())
-        values: dict[str, dict[str, dict[str, Estimate]]] = {}
+        values = Counter(tag for tag, _ in groups)
+        slices: dict[str, dict[str, dict[str, Estimate]]] = {}
         for (tag, value), keys in sorted(groups.items()):
-            values.setdefault(tag, {})[value] = self._metrics(keys, self._policy)
-        return {tag: by_value for tag, by_value in values.items() if 1 < len(by_value) <= MOST_SLICES}
+            if 1 < values[tag] <= MOST_SLICES:
+                slices.setdefault(tag, {})[value] = self._metrics(keys, self._policy)
+        return slices
 
     def _routes(self) -> dict[str, RouteSummary]:
         attempts = self._tally.attempts
@@ -149,8 +153,8 @@ class Summariser:
         return TimingSummary(
             run_seconds=round(run_seconds, 3),
             attempt_mean=mean_of(seconds) if seconds else None,
-            attempt_median=_quantile(seconds, 0.5),
-            attempt_p95=_quantile(seconds, 0.95),
+            attempt_median=median(seconds) if seconds else None,
+            attempt_p95=_nearest_rank(seconds, 95) if seconds else None,
         )
 
 
@@ -207,6 +211,6 @@ def _grouped(
     return grouped
 
 
-def _quantile(ordered: list[float], share: float) -> float | None:
-    """The nearest-rank quantile of ordered values; None without any."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+def _nearest_rank(ordered: list[float], percent: int) -> float:
+    """The smallest of ordered values that at least `percent` of 100 of them do not exceed."""
+    return ordered[max(0, math.ceil(percent * len(ordered) / 100) - 1)]

@@ -29,6 +29,11 @@ class Attempt:
     sample_hash: str
     tags: Mapping[str, str]
 
+    @property
+    def failed(self) -> bool:
+        """Whether it counts as a failure of the agent; a cancelled attempt is only not done yet."""
+        return not self.answered and self.status != "cancelled"
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:

@@ -49,7 +49,7 @@ async def ask(
 async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
     """`work` on every item, at most `at_once` at a time; results in the order of `items`.
 
-    The first error ends the rest and is raised as it is.
+    The first error ends the rest and is raised as it is, once they have ended and booked what they spent.
     """
     slots = asyncio.Semaphore(at_once)
 
@@ -63,6 +63,7 @@ async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at
     finally:
         for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _refuse(constant: str) -> NoReturn:

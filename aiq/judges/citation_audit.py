@@ -31,12 +31,12 @@ class CitationAudit:
     """`citations.valid_rate` and `citations.exact_rate` (ratios over all citations), and counts per report.
 
     A reference that merely repeats another one is removed but not invalid: it counts in
-    `citations.removed` and in neither rate.
+    `citations.removed` and in neither rate. A report without citations has no rate, but it has counts: 0.
     """
 
     Settings = CitationAuditSettings
     name = "citation_audit"
-    version = "1"
+    version = "2"
     metrics = (_VALID_RATE, _EXACT_RATE, _KEPT, _REMOVED)
     roles: tuple[str, ...] = ()
     prompt_hash: str | None = None
@@ -51,8 +51,6 @@ class CitationAudit:
         audit = session.audit
         if audit is None:
             return not_applicable(self.metrics, "the agent's citations were not verified")
-        if not audit.valid_citations and not audit.removed_citations:
-            return not_applicable(self.metrics, "the report has no citations")
         return _scores(audit)
 
 
@@ -71,10 +69,14 @@ def _scores(audit: Audit) -> list[Score]:
             Score(metric=_EXACT_RATE.name, numerator=exact, denominator=judged),
         ]
         if judged
-        else not_applicable((_VALID_RATE, _EXACT_RATE), "every reference repeats another one")
+        else not_applicable((_VALID_RATE, _EXACT_RATE), _why_no_rate(audit))
     )
     counts = [
         Score(metric=_KEPT.name, value=float(kept)),
         Score(metric=_REMOVED.name, value=float(len(removed))),
     ]
     return [*rates, *counts]
+
+
+def _why_no_rate(audit: Audit) -> str:
+    return "every reference repeats another one" if audit.removed_citations else "the report has no citations"

@@ -19,16 +19,16 @@ class Escalation:
     """Both metrics are ratios over samples.
 
     Precision: of the reports that took the deep path, those whose question needs depth. Recall: of the
-    questions that need depth, those whose report took the deep path. A report outside a metric's
-    denominator gets no row but a reason.
+    questions that need depth, those whose report took the deep path; a failed attempt did not. A report
+    outside a metric's denominator gets a reason instead of a value.
     """
 
     Settings = EscalationSettings
     name = "escalation"
-    version = "1"
+    version = "2"
     metrics = (
         Metric.share("escalation.precision", estimator="ratio", worst=None),
-        Metric.share("escalation.recall", estimator="ratio", worst=None),
+        Metric.share("escalation.recall", estimator="ratio"),
     )
     roles: tuple[str, ...] = ()
     prompt_hash: str | None = None
@@ -38,6 +38,11 @@ class Escalation:
 
     def check(self, samples: Sequence[Sample]) -> None:
         """Nothing to refuse: a sample without truth is left out, which its row says."""
+
+    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
+        """Recall only where the question needs depth: elsewhere a failed attempt has missed nothing."""
+        needed = sample.truth is not None and sample.truth.needs_depth
+        return self.metrics if needed else self.metrics[:1]
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if sample.truth is None:

@@ -33,6 +33,10 @@ class World:
     def check(self, samples: Sequence[Sample]) -> None:
         """Nothing to refuse: a sample without truth has no coverage, which its row says."""
 
+    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
+        """None where nothing is needed: a failed attempt has stated nothing of nothing."""
+        return self.metrics if sample.truth and sample.truth.facts else ()
+
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if sample.truth is None:
             return not_applicable(self.metrics, "the dataset has no truth for this sample")

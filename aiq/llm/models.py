@@ -1,18 +1,18 @@
 """The run's models by role: LangChain chat models for graphs, plain completions for judges."""
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.errors import RunAborted
 from aiq.core.models import Message, Reply
 from aiq.core.settings import LlmSettings, RoleSettings
 from aiq.llm import wording
 from aiq.llm.calls import ROLE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response
+from aiq.llm.keys import read_key
 from aiq.llm.passing import RETRY
 
 if TYPE_CHECKING:  # both take most of a second to import
@@ -26,13 +26,13 @@ NO_KEY = "no-key"
 class RunModels:
     """Implements `aiq.core.models.Models` on the run's one HTTP client.
 
-    Raises ConfigError when `llm.api_key_env` names a variable that is not set.
+    Raises ConfigError when `llm.api_key_env` names a variable that holds no key.
     """
 
     def __init__(self, settings: LlmSettings, client: AsyncClient) -> None:
         self._settings = settings
         self._client = client
-        self._key = _key(settings.api_key_env)
+        self._key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "llm.api_key_env")
         self._chats: dict[str, BaseChatModel] = {}
 
     def name(self, role: str) -> str:
@@ -140,14 +140,3 @@ class _NoSyncCalls(BaseTransport):
 
     def handle_request(self, request: Request) -> Response:
         raise RuntimeError("sync model calls are refused: use the model's async methods (ainvoke, astream)")
-
-
-def _key(variable: str | None) -> str:
-    if variable is None:
-        return NO_KEY
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise ConfigError(
-            f"llm.api_key_env={variable}: this environment variable is not set; export the endpoint's key"
-        )
-    return key

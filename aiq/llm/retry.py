@@ -29,7 +29,7 @@ def retry_after(headers: Headers) -> float | None:
             continue
     try:
         moment = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:  # "-0000" and asctime dates mean UTC
         moment = moment.replace(tzinfo=UTC)

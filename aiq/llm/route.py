@@ -3,14 +3,8 @@
 import urllib.request
 
 from aiq.core.errors import ConfigError
+from aiq.core.hosts import is_offline
 from aiq.llm.http import AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response
-
-OFFLINE_DOMAIN = "offline.example"
-
-
-def is_offline(host: str) -> bool:
-    """Whether a host name is one of the offline stack's: `offline.example` or anything below it."""
-    return host == OFFLINE_DOMAIN or host.endswith("." + OFFLINE_DOMAIN)
 
 
 class RoutingTransport(AsyncBaseTransport):

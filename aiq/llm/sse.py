@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from aiq.core.text import whole_value
+
 
 class StreamReader:
     """Feed it the bytes of a stream in any pieces; it knows the reply, the usage, and whether it ended.
@@ -29,7 +31,8 @@ class StreamReader:
     def message(self) -> dict[str, Any]:
         """The assistant's message so far, in the shape of an unstreamed reply."""
         calls = [self._calls[i] for i in sorted(self._calls)]
-        return {**self._message, "tool_calls": calls} if calls else dict(self._message)
+        message: dict[str, Any] = whole_value({**self._message, "tool_calls": calls} if calls else self._message)
+        return message
 
     def feed(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -48,7 +51,10 @@ class StreamReader:
         except ValueError:
             return
         if isinstance(event, dict):
-            self._event(event)
+            try:
+                self._event(event)
+            except (AttributeError, TypeError):
+                self.error = self.error or "an event of it is no part of a completion"
 
     def _event(self, event: dict[str, Any]) -> None:
         self.error = self.error or event.get("error")

@@ -45,7 +45,7 @@ class BookedStream(AsyncByteStream):
     def _read(self, piece: bytes) -> None:
         self._reader.feed(piece)
         if self._reader.error is not None:
-            raise self._cut(wording.without(self._call.key, wording.of_error(self._reader.error)))
+            raise self._cut(wording.of_error(self._reader.error, self._call.key))
         if self._reader.done:  # clients stop reading here
             self._book()
 

@@ -11,6 +11,7 @@ from aiq.core.errors import AiqError, ModelError, RunAborted
 from aiq.core.events import Recovery
 from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
+from aiq.core.text import whole_json
 from aiq.llm import wording
 from aiq.llm.calls import ModelCall, is_chat, read_call
 from aiq.llm.exchange import Exchange, Failure
@@ -34,7 +35,8 @@ class SessionTransport(AsyncBaseTransport):
 
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408,
     409, 429, 5xx) is sent again as `llm.retry` says, and ends in ModelError; any other refusal is a
-    ModelError at once. A wrong key (401, 403) or an empty account (402) is RunAborted. Raises
+    ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
+    in money for a model without a price is RunAborted. Raises
     LimitReached before the send that would pass a limit, and RuntimeError for a call without role
     or session or to another of the endpoint's APIs, which nobody would count.
     """
@@ -45,6 +47,7 @@ class SessionTransport(AsyncBaseTransport):
         self._pace = Pace(settings.requests_per_minute)
         self._prices = PriceList(settings.prices)
         self._key_env = settings.api_key_env
+        self._answered = False
         self._endpoint = settings.base_url.rstrip("/") + "/"
 
     async def handle_async_request(self, request: Request) -> Response:
@@ -54,6 +57,7 @@ class SessionTransport(AsyncBaseTransport):
             return await pass_through(request, self._inner, self._policy)
         session = current()
         call = await read_call(request, session)
+        self._check_price(call, session)
         failures = 0
         while True:
             outcome = await self._send(call, session)
@@ -61,6 +65,13 @@ class SessionTransport(AsyncBaseTransport):
                 return outcome
             failures += 1
             await self._before_next(call, session, outcome, failures)
+
+    def _check_price(self, call: ModelCall, session: Session) -> None:
+        """Raises RunAborted where a limit in money could not be kept, before anything is paid."""
+        if session.limits.in_money is not None and not self._prices.knows(call.model):
+            raise RunAborted(
+                f"{session.limits.in_money} cannot be kept: llm.prices has no price for model '{call.model}'; add one"
+            )
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
@@ -100,10 +111,10 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
-        said, code = wording.of_body(await response.aread())
-        said = wording.without(call.key, said)
+        said, code = wording.of_body(await response.aread(), call.key)
         if 300 <= status < 400:
-            said = f"redirects to {response.headers.get('location', '?')}; set llm.base_url to where it answers"
+            place = wording.without(call.key, response.headers.get("location", "?"))
+            said = f"redirects to {place}; set llm.base_url to where it answers"
         failure = Failure(
             f"HTTP {status}" + (f": {said}" if said else ""),
             status,
@@ -118,14 +129,16 @@ class SessionTransport(AsyncBaseTransport):
         """An unstreamed answer, read whole so that a cut one is sent for again."""
         body = await response.aread()
         try:
+            body = whole_json(body)
             answer = json.loads(body)
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError):
-            said = wording.without(call.key, wording.of_body(body)[0]) or "an answer without choices"
+            said = wording.of_body(body, call.key)[0] or "an answer without choices"
             exchange.lost(said, status=200, reported=_usage(body))
             return Failure(said, status=200)
         exchange.answered(message, finish, answer.get("usage"))
+        self._answered = True
         return _decoded(response, content=body)
 
     async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
@@ -135,11 +148,15 @@ class SessionTransport(AsyncBaseTransport):
         if not first:
             exchange.lost("an empty stream", status=200)
             return Failure("an empty stream", status=200)
+        self._answered = True
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
     def _hopeless(self, failure: Failure) -> str | None:
-        """Why no other call can succeed either, if that is so."""
-        if failure.status in (401, 403):
+        """Why no other call can succeed either, if that is so.
+
+        Once the key has been good for an answer, 403 is about one request: providers refuse flagged input so.
+        """
+        if failure.status == 401 or (failure.status == 403 and not self._answered):
             remedy = f"check the key in ${self._key_env}" if self._key_env else "set llm.api_key_env"
             return f"refuses the key (HTTP {failure.status}): {remedy}"
         if failure.status == 402 or failure.code == "insufficient_quota":

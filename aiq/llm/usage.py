@@ -40,6 +40,10 @@ class PriceList:
             cost_usd=self._cost(model, prompt, cached, completion),
         )
 
+    def knows(self, model: str) -> bool:
+        """Whether this model has a price."""
+        return model in self._prices
+
     def _cost(self, model: str, prompt: int, cached: int, completion: int) -> float | None:
         price = self._prices.get(model)
         if price is None:

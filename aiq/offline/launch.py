@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from aiq.core.errors import ConfigError, RunAborted
-from aiq.core.paths import shipped
+from aiq.core.paths import resolve, shipped
 from aiq.core.settings import OfflineSettings
 from aiq.offline import faults
 
@@ -21,7 +21,7 @@ def world_file(world: str | None) -> Path:
 
     Raises ConfigError when there is no such file.
     """
-    path = Path(world) if world is not None else shipped("benchmarks/world")
+    path = resolve(world) if world is not None else shipped("benchmarks/world")
     candidates = [path / "pages.jsonl", path / "pages.jsonl.gz"] if path.is_dir() else [path]
     found = next((file for file in candidates if file.is_file()), None)
     if found is None:

@@ -12,11 +12,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from aiq.core.hosts import is_offline_website
 from aiq.offline import programs, search_api
 from aiq.offline.chat import ChatRequest
 from aiq.offline.completion import completion, stream_events
 from aiq.offline.faults import RETRY_AFTER_SECONDS, SLOW_SECONDS, Faults
-from aiq.offline.site import DOMAIN, SERVICES, Site, not_found
+from aiq.offline.site import Site, not_found
 from aiq.offline.stats import Stats
 from aiq.offline.wire import ApiError, read_request
 
@@ -54,7 +55,7 @@ def build_app(stack: Stack) -> ASGIApp:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         host = _host(scope) if scope["type"] == "http" else ""
-        if host.endswith("." + DOMAIN) and host not in SERVICES:
+        if is_offline_website(host):
             stack.stats.request("page")
             await _page(stack.site, Request(scope), host)(scope, receive, send)
             return

@@ -9,10 +9,6 @@ from pathlib import Path
 
 from aiq.tools.corpus import Corpus, CorpusPage, address
 
-DOMAIN = "offline.example"
-SERVICES = frozenset({f"model.{DOMAIN}", f"search.{DOMAIN}"})
-"""Hosts that are APIs; every other host of the domain is a website."""
-
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LAYOUT = """<!DOCTYPE html>
 <html lang="{lang}">

@@ -1,9 +1,11 @@
 """Writes a run's `index.html`: one file, no scripts from elsewhere, no network, opens from disk."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aiq.core.samples import SampleKey
 from aiq.experiment.folder import RunFolder, write_whole
 from aiq.experiment.order import natural
 from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
@@ -14,10 +16,11 @@ from aiq.stats.estimates import Estimate
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_page(folder: RunFolder) -> Path:
-    """Render the run as it stands in its folder; the page's path."""
+def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
+    """Render the run as it stands in its folder, attempts in `order` (the dataset's); the page's path."""
     summary, manifest = folder.read_summary(), folder.read_manifest()
-    attempts = sorted(read_attempts(folder), key=_place)
+    places = {key: place for place, key in enumerate(order)}
+    attempts = sorted(read_attempts(folder), key=lambda view: _place(view, places))
     page = (
         _environment()
         .get_template("run.html.j2")
@@ -34,9 +37,10 @@ def write_page(folder: RunFolder) -> Path:
     return folder.page_path
 
 
-def _place(view: AttemptView) -> tuple[object, ...]:
-    """What failed comes first, then by sample and epoch."""
-    return view.good, natural(view.row.sample_id), view.row.epoch
+def _place(view: AttemptView, places: Mapping[SampleKey, int]) -> tuple[object, ...]:
+    """What failed comes first, then by place in the dataset; what has none by sample and epoch, at the end."""
+    row = view.row
+    return view.good, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
 
 def bar(estimate: Estimate) -> dict[str, str] | None:

@@ -15,7 +15,9 @@ from pydantic import ConfigDict, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError, UserError
+from aiq.core.paths import resolve
 from aiq.core.plugins import describe
+from aiq.core.text import has_halves
 from aiq.tools.bm25 import PassageIndex
 
 
@@ -58,7 +60,7 @@ class Corpus:
 
         Raises UserError when there is no such file, DatasetError naming file and row when a row is malformed.
         """
-        return cls(_read(_find(Path(path))))
+        return cls(_read(_find(resolve(str(path)))))
 
     @cached_property
     def _index(self) -> PassageIndex:
@@ -120,11 +122,15 @@ def _read(path: Path) -> Iterator[CorpusPage]:
 def _row(line: bytes, path: Path, number: int) -> CorpusPage:
     remedy = "each line must be a JSON object with text url, title, text"
     try:
-        page = CorpusPage.model_validate(json.loads(line.decode("utf-8-sig")))
+        text = line.decode("utf-8-sig")
+        value = json.loads(text)
+        page = CorpusPage.model_validate(value)
     except ValidationError as error:
         raise DatasetError(f"{path}, row {number}: {describe(error)}; {remedy}") from None
     except ValueError as error:
         raise DatasetError(f"{path}, row {number}: not JSON in UTF-8 ({error}); {remedy}") from None
+    if has_halves(text, value):
+        raise DatasetError(f"{path}, row {number}: an escape (\\ud...) spells half a character; mend it")
     if not page.url.strip():
         raise DatasetError(f"{path}, row {number}: url is empty; {remedy}")
     return page

@@ -34,7 +34,7 @@ def iso_date(value: str | None) -> str | None:
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             return read(text).date().isoformat()
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return text[:40] or None
 

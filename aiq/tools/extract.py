@@ -64,7 +64,9 @@ def decoded(body: bytes, content_type: str) -> str:
     for name in names:
         try:
             name = codecs.lookup(name).name
-            return body.decode(_SUPERSETS.get(name, name))
+            text = body.decode(_SUPERSETS.get(name, name))
+            text.encode()  # some of Python's own codecs give halves of character pairs
+            return text
         except (LookupError, UnicodeError):
             continue
     text = body.decode("utf-8", "replace")

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.hosts import is_offline_website
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.llm.http import URL, AsyncClient, InvalidURL
-from aiq.llm.route import is_offline
 from aiq.tools.corpus import Corpus
 from aiq.tools.documents import safe_url
 from aiq.tools.download import Downloader
@@ -46,12 +46,15 @@ class CorpusWeb:
 
 
 def offline_only(url: str) -> URL:
-    """The URL, where it is one of the offline stack's; raises ToolError (`not_available`) elsewhere."""
+    """The URL, where it is a website of the offline stack; raises ToolError (`not_available`) elsewhere.
+
+    Its APIs are no pages: what `/stats` says depends on what other samples do.
+    """
     try:
         parsed = URL(url)
     except (InvalidURL, ValueError):
         parsed = URL("")
-    if parsed.scheme not in ("http", "https") or not is_offline(parsed.host):
+    if parsed.scheme not in ("http", "https") or not is_offline_website(parsed.host):
         raise ToolError(
             ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the offline web; only its pages can be read"
         )

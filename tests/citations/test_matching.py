@@ -125,7 +125,7 @@ def test_malformed_and_empty_sources_harm_nothing() -> None:
 
 
 def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
-    """Generous: a scan of 50,000 sources would be some thousand times slower than one of 50."""
+    """Generous: a scan of 10,000 sources would be some two hundred times slower than one of 50."""
 
     def seconds(size: int) -> float:
         index = _index(tuple(f"https://e.com/section/{n % 7}/page-{n:06d}?id={n}&mode=view" for n in range(size)))
@@ -143,4 +143,4 @@ def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
                 index.match_url(url)
         return time.perf_counter() - start
 
-    assert seconds(50_000) < 20 * seconds(50) + 0.05
+    assert seconds(10_000) < 20 * seconds(50) + 0.05

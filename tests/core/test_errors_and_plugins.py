@@ -25,6 +25,9 @@ def test_load_finds_a_class_by_dotted_target() -> None:
         ("aiq.core.usage", "not of the form"),
         ("aiq.nowhere:Agent", "there is no module 'aiq.nowhere'"),
         ("aiq.core.usage:Nothing", "has no 'Nothing'"),
+        (":Agent", "not of the form"),
+        (".usage:Usage", "not of the form"),
+        ("aiq..core:Usage", "not of the form"),
     ],
 )
 def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> None:
@@ -38,6 +41,8 @@ def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> Non
     [
         ({"cuont": 2}, "agent.cuont: there is no such setting"),
         ({"count": "many"}, "agent.count='many': "),
+        ({"count": True}, "agent.count=True: "),
+        ({"inner": {"rate": True}}, "agent.inner.rate=True: "),
         ({"inner": {"rate": 7}}, "agent.inner.rate=7: Input should be less than or equal to 1"),
     ],
 )
@@ -46,3 +51,14 @@ def test_wrong_settings_are_one_line(values: dict[str, object], says: str) -> No
         validate(Outer, values, "agent")
     assert str(caught.value).startswith(says)
     assert "\n" not in str(caught.value)
+
+
+def test_a_long_value_is_shown_by_its_beginning() -> None:
+    with pytest.raises(ConfigError, match=r"agent\.count='xxx") as caught:
+        validate(Outer, {"count": "x" * 10_000}, "agent")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_value_of_the_wrong_kind_as_a_whole_has_a_readable_line() -> None:
+    with pytest.raises(ConfigError, match=r"^Input should be"):
+        validate(Outer, ["count"], "")

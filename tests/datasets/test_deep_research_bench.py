@@ -122,6 +122,11 @@ def test_the_language_is_a_filter(tmp_path: Path) -> None:
         ({"criterions": {"insight": [{"criterion": "a", "weight": 1}]}}, "criteria.insight.0.explanation"),
         ({"criterions": {"insight": [{"criterion": "a", "explanation": "b", "weight": -1}]}}, "insight.0.weight=-1"),
         ({"dimension_weight": None}, "line 2: dimension_weight"),
+        (
+            {"dimension_weight": {"comprehensiveness": float("nan"), "insight": 1}},
+            "dimension_weight.comprehensiveness=nan",
+        ),
+        ({"dimension_weight": {"insight": -1}}, "dimension_weight.insight=-1"),
         ({"criterions": "none"}, "line 2: criteria="),
         ({"id": None}, "line 2: no id"),
         ({"id": 1}, "line 2: id 1 stands already in"),

@@ -176,9 +176,15 @@ def test_more_cells_than_columns_are_refused(tmp_path: Path) -> None:
         ("latin.csv", "id,question,answer_0\n1,Wo liegt K\u00f6ln?,x".encode("latin-1"), "line 2: not UTF-8"),
         ("torn.csv.gz", gzip.compress(b"id,question")[:-6], "not a complete gzip file"),
         ("sheet.xlsx", b"PK", "expected a .csv, .json or .jsonl file"),
+        (
+            "open.csv",
+            b'id,question,answer_0\n1,"Who,x\n2,Where,y\n',
+            "row 2: not readable as CSV (unexpected end of data); check its quotes",
+        ),
         ("list.json", b'{"id": 1}', "expected a JSON list"),
         ("broken.json", b'[{"id": 1', "not valid JSON"),
         ("broken.jsonl", b'{"id": 1, "question": "q"}\n{"id":', "line 2: not valid JSON"),
+        ("half.jsonl", b'{"id": 1, "question": "q \\ud83d"}', "line 1: an escape"),
         ("numbers.json", b"[1, 2]", "item 1: expected a JSON object"),
     ],
 )

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
@@ -41,3 +43,18 @@ def test_an_error_is_one_line_of_bounded_length() -> None:
     assert as_row_error(ValueError("a\n  b")).message == "a b"
     assert as_row_error(ValueError()).message == "no message"
     assert len(as_row_error(ValueError("x" * 9999)).message) == 2000
+
+
+@pytest.mark.parametrize("swallowed", [AgentError("made of a cancellation"), asyncio.CancelledError()])
+async def test_what_an_agent_makes_of_being_cancelled_is_no_failure(swallowed: BaseException) -> None:
+    async def attempt() -> tuple[str, bool]:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return classify(swallowed)
+        raise AssertionError("it was to be cancelled")
+
+    task = asyncio.create_task(attempt())
+    await asyncio.sleep(0)
+    task.cancel()
+    assert await task == ("cancelled", True)

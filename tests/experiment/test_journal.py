@@ -55,7 +55,7 @@ def test_a_whole_line_that_is_no_row_is_named(tmp_path: Path) -> None:
         list(read_rows(path, Row))
 
 
-def test_a_row_is_on_the_disk_when_append_returns(tmp_path: Path) -> None:
+def test_a_row_is_in_the_file_when_append_returns(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     journal: Journal[Row] = Journal(path)
     journal.append(Row(number=1, text="a"))

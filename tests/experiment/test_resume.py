@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,7 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: "
     process.wait()  # type: ignore[attr-defined]
     killed = here.only_run()
     done = here.lines(killed / "samples.jsonl")
+    assert all(row["extras"]["client_loaded"] for row in done), "the first attempts were timed with an import"
     scored = {row["sample_id"] for row in here.lines(killed / "scores.jsonl")}
     assert 5 <= len(done) < 16
     assert json.loads((killed / "manifest.json").read_text())["status"] == "running"
@@ -96,10 +98,52 @@ def test_a_torn_row_is_cut_reported_and_done_again(here: "Workplace", capsys: py
 def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: "Workplace") -> None:
     assert main(["run", *SLOW[:2]]) == 0
     run = here.only_run()
-    before = (here.values(run), here.summary(run)["metrics"], here.summary(run)["usage"])
+    names = ("samples.jsonl", "scores.jsonl", "summary.json", "index.html")
+    before = [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names]
     here.endpoint.close()
     assert main(["run", f"resume={run}"]) == 0
-    assert (here.values(run), here.summary(run)["metrics"], here.summary(run)["usage"]) == before
+    assert [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names] == before
+
+
+def test_failures_counted_otherwise_are_a_new_summary_and_page(here: "Workplace") -> None:
+    here.write_samples({"a": "fail", "b": "fine"})
+    assert main(["run", "experiment=tiny"]) == 0
+    run = here.only_run()
+    page = (run / "index.html").read_text()
+    assert main(["run", f"resume={run}", "runner.agent_failures=exclude"]) == 0
+    assert here.summary(run)["metrics"]["letters.count"]["n"] == 1
+    assert (run / "index.html").read_text() != page
+
+
+def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: "Workplace") -> None:
+    (here.path / "conf/judge/twice.yaml").write_text("# @package judge.letters\ntarget: twice:Twice\n")
+    (here.path / "twice.py").write_text(
+        "from tiny_parts import *\n"
+        "class Twice(Letters):\n"
+        "    async def score(self, sample, report, session):\n"
+        "        for question in ('one', 'two'):\n"
+        "            await session.models.complete('judge.letters', [Message(role='user', content=question)])\n"
+        "        return await super().score(sample, report, session)\n"
+    )
+    given = ("experiment=tiny", "judge=[twice]", "limit=2", "runner.concurrency=1")
+    assert main(["run", *given, "limits.run_usd=3"]) == 130
+    run = here.only_run()
+    assert here.endpoint.asked == ["one", "two", "one"]
+    assert here.summary(run)["cost_usd"] == 3.0
+    assert main(["run", f"resume={run}", "limits.run_usd=100"]) == 0
+    assert here.summary(run)["cost_usd"] == 5.0
+    assert here.summary(run)["judge_errors"] == {}
+
+
+def test_judges_events_go_with_the_attempt_they_are_about(here: "Workplace") -> None:
+    here.write_samples({"a": "question"})
+    assert main(["run", *SLOW[:3]]) == 0
+    run = here.only_run()
+    row = json.loads((run / "samples.jsonl").read_text())
+    (run / "samples.jsonl").write_text(json.dumps({**row, "status": "cancelled"}) + "\n")
+    assert main(["run", f"resume={run}"]) == 0
+    judged = [event for event in here.lines(run / "events/a.1.judge.jsonl") if event["type"] == "run_started"]
+    assert len(judged) == 1
 
 
 def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: "Workplace") -> None:
@@ -110,8 +154,8 @@ def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_the
     assert len(here.lines(run / "samples.jsonl")) == 2
     mended = (here.path / "tiny_parts.py").read_text().replace('if "fail" in text', "if False")
     (here.path / "tiny_parts.py").write_text(mended)
-    done = here.run(f"resume={run}", "runner.retry_failed=true")
-    assert done.returncode == 0, done.stderr
+    del sys.modules["tiny_parts"]  # as a new process would load it
+    assert main(["run", f"resume={run}", "runner.retry_failed=true"]) == 0
     rows = {row["sample_id"]: row for row in here.lines(run / "samples.jsonl")}
     assert (rows["a"]["attempt"], rows["a"]["status"], rows["b"]["attempt"]) == (2, "completed", 1)
     assert here.summary(run)["metrics"]["letters.vowels"]["n"] == 2

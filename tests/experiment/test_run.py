@@ -173,6 +173,7 @@ def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["completed"] * 3 + ["cancelled"]
     assert "limits.run_usd=2.5 reached" in capsys.readouterr().err
+    assert here.summary(folder)["agent_failures"]["failed"] == 0  # what is cancelled has not failed
     resume = f"resume={folder.relative_to(here.path)}"
     assert main(["run", resume, "limits.run_usd=100"]) == 0
     assert len(here.endpoint.asked) == 6
@@ -200,3 +201,50 @@ def test_the_key_reaches_no_file(here: "Workplace", monkeypatch: pytest.MonkeyPa
     assert run("llm.api_key_env=MY_KEY", "agent.ask=true", "limit=1") == 0
     for file in here.only_run().rglob("*"):
         assert file.is_dir() or b"very-secret" not in file.read_bytes()
+
+
+def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: "Workplace") -> None:
+    (here.path / "conf/agent/halves.yaml").write_text("# Halves\ntarget: halves:Halves\n")
+    (here.path / "halves.py").write_text(
+        "from tiny_parts import *\n"
+        "class Halves(EchoAgent):\n"
+        "    async def research(self, question, session):\n"
+        "        half = chr(0xD83D)\n"
+        "        if 'fail' in question.text:\n"
+        "            raise AgentError('odd ' + half)\n"
+        "        return Report(text=half + 'ab', raw_text=half, route='echo', extras={'half': half})\n"
+    )
+    here.write_samples({"a": "fine", "b": "fail"})
+    assert run("agent=halves", "runner.concurrency=1") == 0
+    first, second = here.lines(here.only_run() / "samples.jsonl")
+    assert (first["report"], first["extras"]) == ("?ab", {"half": "?"})
+    assert second["error"]["message"] == "odd ?"
+    assert here.summary(here.only_run())["failures"] == {"AgentError: odd ?": 1}
+
+
+def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: "Workplace") -> None:
+    (here.path / "conf/agent/stubborn.yaml").write_text("# Stubborn\ntarget: stubborn:Stubborn\n")
+    (here.path / "stubborn.py").write_text(
+        "from tiny_parts import *\n"
+        "from aiq.core.errors import RunAborted\n"
+        "class Stubborn(EchoAgent):\n"
+        "    async def research(self, question, session):\n"
+        "        if 'abort' in question.text:\n"
+        "            await asyncio.sleep(0.1)\n"
+        "            raise RunAborted('nothing further can succeed')\n"
+        "        try:\n"
+        "            await asyncio.sleep(60)\n"
+        "        except asyncio.CancelledError:\n"
+        "            return Report(text='all the same', raw_text='', route='echo')\n"
+    )
+    here.write_samples({"a": "abort", "b": "fine", "c": "fine", "d": "fine"})
+    assert run("agent=stubborn", "runner.concurrency=2") == 2
+    rows = here.lines(here.only_run() / "samples.jsonl")
+    assert {row["sample_id"]: row["status"] for row in rows} == {"a": "cancelled", "b": "completed"}
+
+
+def test_the_page_lists_attempts_in_the_order_of_the_dataset(here: "Workplace") -> None:
+    here.write_samples({"z": "fine", "a": "fine", "m": "fail"})
+    assert run() == 0
+    page = (here.only_run() / "index.html").read_text()
+    assert page.index('id="m.1"') < page.index('id="z.1"') < page.index('id="a.1"')

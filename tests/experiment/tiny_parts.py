@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -70,7 +71,9 @@ class EchoAgent:
         session.sources.add(Source(url=f"https://example.org/{session.key.sample_id}", title="A page"), (0, 0))
         answer = text if not self._settings.ask else await self._asked(text, session)
         report = " ".join([answer] * self._settings.words) + f" ({session.seed() % 1000})"
-        return Report(text=report, raw_text=report + "!", route="echo", extras={"words": self._settings.words})
+        return Report(
+            text=report, raw_text=report + "!", route="echo", extras={"client_loaded": "openai" in sys.modules}
+        )
 
     async def _asked(self, text: str, session: Session) -> str:
         reply = await session.models.complete("echo.writer", [Message(role="user", content=text)])

@@ -127,3 +127,20 @@ async def test_the_first_error_ends_the_rest() -> None:
         await each_bounded([0, 1], work, 2)
     await asyncio.sleep(0)
     assert ended == [1]
+
+
+async def test_what_an_error_ends_has_ended_when_it_is_raised() -> None:
+    ended: list[str] = []
+
+    async def work(item: str) -> None:
+        try:
+            await asyncio.sleep(0 if item == "bad" else 60)
+            raise JudgeError("bad")
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            ended.append(item)
+            raise
+
+    with pytest.raises(JudgeError):
+        await each_bounded(["bad", "slow"], work, 2)
+    assert ended == ["slow"]

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from aiq.core.audit import Audit, MatchLevel, RemovedCitation, ValidCitation
 from aiq.core.samples import Question, Sample
 from aiq.judges.citation_audit import CitationAudit, CitationAuditSettings
@@ -48,16 +46,17 @@ async def test_rates_leave_repetitions_out(scripted: Any, report: Any) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("audit", "reason"),
-    [(None, "the agent's citations were not verified"), (Audit(dangling=(3,)), "the report has no citations")],
-)
-async def test_without_citations_there_is_a_reason(
-    scripted: Any, report: Any, audit: Audit | None, reason: str
-) -> None:
-    scores = await score(scripted, report, audit)
-    assert {found.not_applicable for found in scores.values()} == {reason}
+async def test_without_an_audit_there_is_a_reason(scripted: Any, report: Any) -> None:
+    scores = await score(scripted, report, None)
+    assert {found.not_applicable for found in scores.values()} == {"the agent's citations were not verified"}
     assert len(scores) == 4
+
+
+async def test_without_citations_there_is_no_rate_but_a_count_of_zero(scripted: Any, report: Any) -> None:
+    scores = await score(scripted, report, Audit(dangling=(3,)))
+    rates = {scores["citations.valid_rate"].not_applicable, scores["citations.exact_rate"].not_applicable}
+    assert rates == {"the report has no citations"}
+    assert (scores["citations.kept"].value, scores["citations.removed"].value) == (0.0, 0.0)
 
 
 async def test_all_removed_is_a_rate_of_zero(scripted: Any, report: Any) -> None:

@@ -86,4 +86,14 @@ async def test_escalation_without_truth_has_a_reason() -> None:
 
 def test_what_a_failed_attempt_gets() -> None:
     assert World.metrics == (Metric.share("world.coverage"),)
-    assert all(metric.estimator == "ratio" and metric.worst is None for metric in Escalation.metrics)
+    assert [metric.worst for metric in Escalation.metrics] == [None, 0.0]  # a failed attempt did not go deep
+
+
+def test_a_failed_attempt_is_worst_only_in_what_its_sample_can_have() -> None:
+    world, escalation = World(WorldSettings()), Escalation(EscalationSettings())
+    for truth in (None, Truth(hops=1, needs_depth=False)):
+        assert world.metrics_for(sample(truth)) == ()
+        assert [metric.name for metric in escalation.metrics_for(sample(truth))] == ["escalation.precision"]
+    needed = sample(Truth(hops=2, needs_depth=True, facts=(Fact(id="d1/a", forms=("x",)),)))
+    assert world.metrics_for(needed) == World.metrics
+    assert escalation.metrics_for(needed) == Escalation.metrics

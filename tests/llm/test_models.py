@@ -160,6 +160,24 @@ async def test_missing_key_is_one_line_naming_the_variable(monkeypatch: pytest.M
             RunModels(settings, client)
 
 
+@pytest.mark.parametrize("value", ["sk-one\nsk-two", "sk-s\u00e9cret", "sk one"])
+async def test_a_key_that_no_header_can_carry_is_refused_unseen(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("TEST_KEY", value)
+    settings = LlmSettings(base_url="http://127.0.0.1:9/v1", model="m", api_key_env="TEST_KEY")
+    async with open_client(settings, offline_port=None) as client:
+        with pytest.raises(ConfigError, match=r"^llm\.api_key_env=TEST_KEY: its value is no key") as caught:
+            RunModels(settings, client)
+        assert "sk" not in str(caught.value)
+
+
+async def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
+    settings = LlmSettings(base_url="http://127.0.0.1:9/v1", model="m", api_key_env="sk-secret-1")
+    async with open_client(settings, offline_port=None) as client:
+        with pytest.raises(ConfigError, match=r"^llm\.api_key_env must be the name") as caught:
+            RunModels(settings, client)
+        assert "secret" not in str(caught.value)
+
+
 async def test_preflight(bench: Any, answers: Any) -> None:
     async with bench([answers.http(200, {"data": []})]) as b:
         await b.models.check()

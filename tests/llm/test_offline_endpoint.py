@@ -23,8 +23,10 @@ def world(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def stack(world: Path, **faults: float) -> AsyncIterator[int]:
     child = OfflineStack(OfflineSettings(world=str(world), faults=faults), seed=1)
-    yield await child.start()
-    await child.stop()
+    try:
+        yield await child.start()
+    finally:
+        await child.stop()
 
 
 async def test_endpoint_faults_change_no_answer(bench: Any, answers: Any, world: Path) -> None:

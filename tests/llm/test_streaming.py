@@ -140,3 +140,12 @@ def test_reader_does_not_depend_on_how_the_bytes_are_cut(texts: list[str], cuts:
 @given(st.binary(max_size=200))
 def test_reader_takes_any_bytes(data: bytes) -> None:
     StreamReader().feed(data + b'\ndata: [1]\ndata: {"choices": null}\n')
+
+
+@pytest.mark.parametrize(
+    "event", [{"choices": 5}, {"choices": [None]}, {"choices": [{"delta": {"tool_calls": [None]}}]}]
+)
+def test_an_event_of_another_shape_is_an_error(event: object) -> None:
+    reader = StreamReader()
+    reader.feed(f"data: {json.dumps(event)}\n".encode())
+    assert reader.error == "an event of it is no part of a completion"

@@ -257,3 +257,45 @@ async def test_cookies_of_one_sample_do_not_reach_another(bench: Any, answers: A
         await b.models.complete("aiq.planner", HELLO)
         await b.models.complete("aiq.planner", HELLO)
         assert "cookie" not in b.endpoint.got[1].headers
+
+
+async def test_a_refusal_of_one_request_is_no_wrong_key(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK, answers.error(403, "your input was flagged")]) as b:
+        await b.models.complete("aiq.planner", HELLO)
+        with pytest.raises(ModelError, match="HTTP 403: your input was flagged"):
+            await b.models.complete("aiq.planner", HELLO)
+        b.endpoint.script[:] = [answers.error(401)]
+        with pytest.raises(RunAborted, match="refuses the key"):
+            await b.models.complete("aiq.planner", HELLO)
+
+
+@pytest.mark.parametrize("before", range(270, 300, 5))
+async def test_no_piece_of_the_key_is_left_where_a_message_is_cut(
+    bench: Any, answers: Any, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk-abcdefghijklmnop")
+    refusal = answers.error(400, "x" * before + "sk-abcdefghijklmnop")
+    async with bench([refusal], api_key_env="TEST_KEY") as b:
+        with pytest.raises(ModelError) as caught:
+            await b.models.complete("aiq.planner", HELLO)
+        assert "sk-" not in str(caught.value) + "".join(e.model_dump_json() for e in b.events)
+
+
+async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench: Any, answers: Any) -> None:
+    async with bench([answers.OK], limits=Limits(run_usd=1.0)) as b:
+        with pytest.raises(RunAborted, match=r"limits\.run_usd cannot be kept: llm\.prices has no price for model 'm'"):
+            await b.models.complete("aiq.planner", HELLO)
+        assert b.endpoint.got == []
+
+
+async def test_half_a_character_of_a_reply_can_be_written(bench: Any, answers: Any) -> None:
+    cut = answers.http(200, answers.completed("caf\u00e9 \ud83d"))
+    async with bench([cut]) as b:
+        reply = await b.models.complete("aiq.planner", HELLO)
+        assert reply.text == "caf\u00e9 \ufffd"
+        assert "\ufffd" in b.calls[0].model_dump_json()
+    parts = [answers.chunk(content="\ud83d"), answers.chunk(content="\ude00"), answers.chunk("stop", content="\ud83d")]
+    async with bench([answers.streamed(*parts)]) as b:
+        [_ async for _ in b.models.chat("aiq.planner").astream("Hi")]
+        assert b.calls[0].reply["content"] == "\U0001f600\ufffd"
+        b.calls[0].model_dump_json()

@@ -1,5 +1,7 @@
 """The page of a run: complete, safe to open, from disk and without a network, for a thousand samples too."""
 
+import shutil
+import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -235,3 +237,29 @@ def test_no_markdown_makes_anything_but_text_and_web_links(text: str) -> None:
     assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "style")]
     assert all(link.lower().startswith(("http://", "https://")) for link in seen.links())
     assert all(set(attrs) <= {"href", "title", "rel", "class", "style", "start"} for _, attrs in seen.tags)
+
+
+TYPING = """<script>
+box.value = "CITY 1"; box.dispatchEvent(new Event("input"));
+document.body.append(`shown ${document.getElementById("shown").textContent}, title ${document.title}`);
+</script></body>"""
+
+
+def test_a_browser_filters_attempts_and_runs_no_script_of_a_report(page: str, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium on this machine")
+    assert page.count("</body>") == 1
+    typed = tmp_path / "typed.html"
+    typed.write_text(page.replace("</body>", TYPING), encoding="utf-8")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+    shown = subprocess.run(
+        [browser, *options, *quiet, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", typed.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    assert "shown 1 of 2, title deep_drb" in shown
+    assert [tag for tag, _ in Seen(shown).tags if tag == "script"] == ["script"] * 2

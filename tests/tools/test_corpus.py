@@ -166,6 +166,18 @@ def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes, 
     assert "\n" not in message
 
 
+def test_half_a_character_is_refused_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "half.jsonl"
+    path.write_text(json.dumps({**ROWS[0], "text": "cut \ud83d"}) + "\n")
+    with pytest.raises(DatasetError, match="row 1: an escape"):
+        Corpus.load(path)
+
+
+def test_the_shipped_world_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Corpus.load("benchmarks/world").pages
+
+
 def test_a_torn_gzip_file_is_a_dataset_error(tmp_path: Path) -> None:
     path = tmp_path / "torn.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(ROWS[0]).encode() * 99)[:-20])

@@ -159,3 +159,8 @@ soup = st.sampled_from(["<p>", "</p>", "<table>", "<tr><td>", "<script>", "<", "
 @given(st.lists(soup))
 async def test_any_tag_soup_gives_a_page_or_a_typed_error(pieces: list[str]) -> None:
     assert await outcome(("<html><body>" + "".join(pieces)).encode()) in ("page", ToolErrorKind.MALFORMED)
+
+
+@pytest.mark.parametrize("name", ["unicode_escape", "raw_unicode_escape"])
+def test_no_declared_codec_brings_half_a_character(name: str) -> None:
+    decoded(b"\xff \\ud800 x", f"text/plain; charset={name}").encode()

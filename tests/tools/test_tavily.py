@@ -150,6 +150,16 @@ async def test_the_reason_is_read_from_any_error_body(provider: Provider, tavily
         await provider.search("x", 3)
 
 
+@pytest.mark.parametrize("before", range(180, 200, 4))
+async def test_no_piece_of_the_key_is_left_where_the_reason_is_cut(
+    provider: Provider, tavily: FakeTavily, before: int
+) -> None:
+    tavily.answer = Response("x" * before + KEY, status_code=400)
+    with pytest.raises(ToolError) as caught:
+        await provider.search("x", 3)
+    assert KEY[:4] not in str(caught.value)
+
+
 async def test_a_late_answer_is_a_timeout(provider: Provider, tavily: FakeTavily) -> None:
     async def never() -> AsyncIterator[bytes]:
         await asyncio.sleep(2)

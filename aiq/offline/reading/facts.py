@@ -90,6 +90,11 @@ def wanted(task: str) -> Wanted:
     return Wanted(relations=relations, onward=tuple(dict.fromkeys(onward)))
 
 
+def relation(name: str) -> Relation:
+    """The relation of that name."""
+    return _BY_NAME[name]
+
+
 def named(text: str) -> tuple[str, ...]:
     """The relations of a list of nouns (`headquarters, founder`); without one, those that the text wants."""
     parts = [part.strip() for part in re.split(r"[,、，]", text)]
@@ -109,11 +114,9 @@ def about(documents: Sequence[Document], subject: str, relation: str, now: datet
         return []
     found = evidence.search(_mentioning(documents, subject), subject, _hop(known), now=now)
     found = [_trimmed(e) for e in found if prose.readable(e.sentence)]
-    found = [
-        e
-        for e in found
-        if not _NO_NAME.search(e.answer) and not (known.answer == "place" and _NO_PLACE.search(e.answer))
-    ]
+    found = [e for e in found if not _NO_NAME.search(e.answer)]
+    if known.answer == "place":
+        found = [e for e in found if not _NO_PLACE.search(e.answer) and not _PRIZE.search(e.sentence)]
     if now is None or not found or relation != "headquarters":
         return found
     # It changes slowly, so that old pages state it too: of the good ones, the newest.
@@ -123,6 +126,8 @@ def about(documents: Sequence[Document], subject: str, relation: str, now: datet
 
 _NO_NAME = re.compile(r"[何谁哪吗]|什么|年份|^(?:获胜者|得主|市长|院长|主?教练|作者|创始人)$")
 """Runs of Chinese characters between grammatical words that are no names."""
+_PRIZE = re.compile(r"\b(?:prize|jury|won|winner)\b")
+"""A prize that "went to" somebody went to no place."""
 _NO_PLACE = re.compile(r"·|(?:公园|球场|节|赛|队|公司|学院|大学|研究院|每年)$")
 
 

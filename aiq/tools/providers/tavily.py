@@ -5,14 +5,16 @@ because it names no source. Retries are the client's.
 """
 
 import json
-import os
 
 from pydantic import BaseModel, ValidationError
 
-from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
+from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.plugins import describe
 from aiq.core.settings import SearchSettings
+from aiq.core.text import whole
 from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException
+from aiq.llm.keys import read_key
+from aiq.llm.wording import without
 from aiq.tools.search import SearchHit
 
 BASE_URL = "https://api.tavily.com"
@@ -49,14 +51,14 @@ class Provider:
         self._depth = settings.depth
         self._timeout = Timeout(settings.timeout_seconds, pool=None)
         self._seconds = settings.timeout_seconds
-        self._key = _key(settings.api_key_env)
+        self._key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
 
     async def search(self, query: str, max_results: int) -> list[SearchHit]:
         """At most `max_results` hits. Raises ToolError: see `KINDS`; timeout, http (no connection), malformed."""
         response = await self._post({"query": query, "search_depth": self._depth, "max_results": max_results})
         if response.status_code != 200:
             kind = KINDS.get(response.status_code, ToolErrorKind.HTTP)
-            raise self._error(kind, f"HTTP {response.status_code}: {_detail(response)}")
+            raise self._error(kind, f"HTTP {response.status_code}: {self._detail(response)}")
         try:
             answer = _Answer.model_validate_json(response.content)
         except ValidationError as error:
@@ -77,25 +79,13 @@ class Provider:
             raise self._error(ToolErrorKind.HTTP, f"no connection ({error or type(error).__name__})") from None
 
     def _error(self, kind: ToolErrorKind, message: str) -> ToolError:
-        """An error without the key, whatever the other side wrote into its message."""
-        text = f"web search failed: {self._url}: {message}"
-        return ToolError(kind, text.replace(self._key, "***") if self._key else text)
+        return ToolError(kind, without(self._key, f"web search failed: {self._url}: {message}"))
 
-
-def _key(variable: str | None) -> str:
-    if variable is None:
-        return ""
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise ConfigError(f"search.api_key_env={variable}: this environment variable is not set; export the key")
-    return key
-
-
-def _detail(response: Response) -> str:
-    """What the API says: `detail.error`, or the beginning of the body."""
-    try:
-        said = json.loads(response.content)["detail"]
-        said = said["error"] if isinstance(said, dict) else said
-    except (ValueError, LookupError, TypeError):
-        said = response.text
-    return " ".join(str(said).split())[:200] or "no reason given"
+    def _detail(self, response: Response) -> str:
+        """What the API says: `detail.error`, or the beginning of the body; without the key, should that stand in it."""
+        try:
+            said = json.loads(response.content)["detail"]
+            said = said["error"] if isinstance(said, dict) else said
+        except (ValueError, LookupError, TypeError):
+            said = response.text
+        return " ".join(without(self._key, whole(str(said))).split())[:200] or "no reason given"

@@ -7,6 +7,8 @@ What it does next follows from the conversation alone:
 3. Findings just came: where the prompt asks for it, a thought that states the gaps.
 4. Gaps and a round left, and `task` still offered: queries for the gaps.
 5. Otherwise the report, from nothing but the findings (`writing.report`).
+
+A question with a short answer is followed step by step (`reading.inquiry`), and answered first (`writing.short`).
 """
 
 import json
@@ -15,10 +17,10 @@ from collections.abc import Sequence
 
 from aiq.core.base import Record
 from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, ToolCall, call
-from aiq.offline.reading import facts, findings, gaps, knowledge, outline, tasks
+from aiq.offline.reading import facts, findings, gaps, inquiry, knowledge, outline, tasks
 from aiq.offline.reading.findings import Finding
 from aiq.offline.reading.gaps import Gap
-from aiq.offline.writing import report
+from aiq.offline.writing import report, short
 from aiq.offline.writing.order import Order
 
 _ROUNDS = re.compile(r"in rounds, at most (\d+)")
@@ -67,6 +69,7 @@ class _Desk:
         stated = _ROUNDS.search(request.system)
         self.most_rounds = int(stated.group(1)) if stated else 1
         self._wanted = facts.wanted(self._task_text)
+        self._is_question = inquiry.is_question(self.task.text)
 
     def may_dispatch(self, agent: str) -> bool:
         """Whether the tool is offered and the prompt speaks of this agent."""
@@ -119,6 +122,10 @@ class _Desk:
     def gaps(self) -> list[Gap]:
         """What the findings leave open, most important first; without queries that were made."""
         asked = self._asked_queries()
+        if self._is_question:
+            now, seed = self._request.now, self._request.seed or 0
+            steps = inquiry.queries(self.task.text, findings.as_documents(self.found()), now=now, seed=seed)
+            return [Gap(text=f"{query}: not answered yet", query=query) for query in steps if query not in asked]
         known = self.known()
         if self._wanted.relations and (known.waiting or any(t.known for t in known.looked_up)):
             open_ = gaps.of_things(known, self._wanted, chinese=self.task.chinese)
@@ -140,6 +147,11 @@ class _Desk:
 
     def report(self) -> str:
         found = self.found()
+        references = "## References" in self._request.system or "## References" in self._request.last_user
+        if self._is_question:
+            now, seed = self._request.now, self._request.seed
+            reached = inquiry.answer(self.task.text, findings.as_documents(found), now=now, seed=seed)
+            return short.write(self.task.text, reached, seed, references=references)
         return report.write(
             Order(
                 task=self.task,
@@ -148,7 +160,7 @@ class _Desk:
                 found=tuple(found),
                 known=self.known(),
                 seed=self._request.seed,
-                references="## References" in self._request.system or "## References" in self._request.last_user,
+                references=references,
             )
         )
 

@@ -4,6 +4,7 @@
 2. Outline: the one that the task description brings, else the task's facets (`reading.outline`).
 3. Queries, as many as the prompt asks for: where the pages found list things (companies, novels) and the task wants
    facts about them, an overview and then one query a thing; else one query a section.
+   A question with a short answer gets the steps towards it (`reading.inquiry`) and one section.
 4. Writes the plan to the file that the prompt names, where it names one, and replies with it.
 """
 
@@ -12,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from aiq.offline.reading import documents, facts, gaps, outline, tasks
+from aiq.offline.reading import documents, facts, gaps, inquiry, outline, tasks
 from aiq.offline.reading.facts import Wanted
 from aiq.offline.reading.tasks import Task
 from aiq.offline.reading.text import words
@@ -46,6 +47,8 @@ def _first_searches(task: Task) -> list[str]:
 
 
 def _plan(request: ChatRequest, task: Task, description: str) -> dict[str, object]:
+    if inquiry.is_question(task.text):
+        return _question_plan(request, task)
     titles = _titles(request, task, description)
     least, most = outline.number_range(request.system, "(?:strategic )?queries") or (4, 4)
     queries = _queries(request, task, titles)
@@ -60,6 +63,21 @@ def _plan(request: ChatRequest, task: Task, description: str) -> dict[str, objec
         "queries": [
             {"query": query, "sections": sections, "rationale": "; ".join(sections)}
             for query, sections in list(queries.items())[:most]
+        ],
+    }
+
+
+def _question_plan(request: ChatRequest, task: Task) -> dict[str, object]:
+    """For a question with a short answer: its first steps as queries, all for one section."""
+    _, most = outline.number_range(request.system, "(?:strategic )?queries") or (4, 4)
+    return {
+        "title": tasks.heading(task.text),
+        "language": "en",
+        "sections": [{"title": "Evidence", "questions": [task.text]}],
+        "constraints": ["Answer the question first."],
+        "queries": [
+            {"query": query, "sections": ["Evidence"], "rationale": "A step towards the answer."}
+            for query in inquiry.first_queries(task.text)[:most]
         ],
     }
 

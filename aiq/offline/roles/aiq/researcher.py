@@ -4,6 +4,7 @@
 2. Follow-ups, once, as the budget allows: a thing whose own page did not come up, by its name alone; where the prompt
    asks for the current year, a dated search for changing facts whose evidence is older than some months (each seed
    starts with another one); where it allows fetching, the page behind the best result that breaks off.
+   In research on one question with a short answer: the next steps towards it, up to three times.
 3. Findings: for a query about one thing ("Halden Works: headquarters, founder") the best sentence for each relation;
    for any other query the sentences that suit it best, and every list of things on a page about the task's subject.
 
@@ -16,7 +17,7 @@ from datetime import datetime
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatReply, ChatRequest, FunctionSpec, ToolCall, call
-from aiq.offline.reading import documents, facts, findings, outline, prose, tasks
+from aiq.offline.reading import documents, facts, findings, inquiry, outline, prose, tasks
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.findings import Finding
 from aiq.offline.reading.relations import RELATIONS
@@ -38,7 +39,7 @@ def reply(request: ChatRequest) -> ChatReply:
     work = _Work(request)
     if work.searching and work.turn == 0:
         return ChatReply(tool_calls=tuple(work.search(query) for query in work.queries[: work.budget]))
-    if work.searching and work.turn == 1:
+    if work.searching and 1 <= work.turn <= work.followup_turns:
         more = tuple(work.followups())[: work.budget]
         if more:
             return ChatReply(tool_calls=more)
@@ -61,6 +62,9 @@ class _Work:
         stated = _BUDGET.search(request.system)
         self.budget = max(0, (int(stated.group(1)) if stated else 5) - made)
         self.searching = self._tool("query") is not None
+        self._is_question = inquiry.is_question(self._task)
+        self._made = {str(c.function.parsed.get("query", "")) for m in request.messages for c in m.tool_calls}
+        self.followup_turns = 3 if self._is_question else 1
 
     def search(self, query: str) -> ToolCall:
         tool = self._tool("query")
@@ -70,6 +74,10 @@ class _Work:
     def followups(self) -> Iterator[ToolCall]:
         """Things whose own page did not come up by their name alone, then dated searches, then pages to fetch."""
         now = self._request.now
+        if self._is_question:
+            steps = inquiry.queries(self._task, self.documents, now=now, seed=self._request.seed or 0)
+            yield from (self.search(query) for query in steps if query not in self._made)
+            return
         things = [thing for query in self.queries if (thing := _parted(query)[0])]
         yield from (self.search(thing) for thing in things if not self._has_page(thing))
         if now is not None and "current year" in self._request.system:
@@ -85,7 +93,7 @@ class _Work:
 
     def report(self) -> str:
         """Findings grouped under their queries, and the sources where the prompt wants them listed."""
-        groups: list[tuple[str, list[Finding]]] = []
+        groups = self._steps()
         for query in self.queries:
             groups.append((query, self._findings(query, [f.text for _, group in groups for f in group])))
         numbers = findings.numbered(finding for _, group in groups for finding in group)
@@ -96,6 +104,15 @@ class _Work:
         if "**Sources**" in self._request.system and numbers:
             lines += ["**Sources**", *findings.source_lines(numbers)]
         return "\n".join(lines).strip()
+
+    def _steps(self) -> list[tuple[str, list[Finding]]]:
+        """For a question with a short answer: the evidence that leads towards it."""
+        if not self._is_question:
+            return []
+        now, seed = self._request.now, self._request.seed
+        path = inquiry.answer(self._task, self.documents, now=now, seed=seed).path
+        found = {e.sentence: findings.of(e.sentence, e.document) for e in path}
+        return [(self._task, list(found.values()))] if found else []
 
     def _findings(self, query: str, known: Sequence[str]) -> list[Finding]:
         """Facts about the query's thing; without a thing, or without facts, the sentences that suit the query.

@@ -1,0 +1,37 @@
+"""Text that can be written as UTF-8. JSON escapes can spell half of a character pair, which no file can hold."""
+
+import json
+from typing import Any
+
+_HALF = "\\ud"
+"""How every escape of half a pair begins (`\\ud83d`), in small letters."""
+
+
+def whole(text: str) -> str:
+    """The text with halves of character pairs joined where they meet, and replaced by U+FFFD where they do not."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_value(value: Any) -> Any:
+    """A JSON value with every string in it, keys too, as `whole` has it."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, list):
+        return [whole_value(item) for item in value]
+    if isinstance(value, dict):
+        return {whole(str(key)): whole_value(item) for key, item in value.items()}
+    return value
+
+
+def whole_json(body: bytes) -> bytes:
+    """A JSON document, mended where an escape in it spells half a pair; raises ValueError where it is no JSON."""
+    if _HALF.encode() not in body.lower():
+        return body
+    return json.dumps(whole_value(json.loads(body)), ensure_ascii=False).encode()
+
+
+def has_halves(text: str, value: Any) -> bool:
+    """Whether a JSON document, given as it is written and as it was read, has half a pair in one of its strings."""
+    return _HALF in text.lower() and whole_value(value) != value

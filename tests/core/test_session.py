@@ -1,0 +1,126 @@
+"""What a session does with tool calls and time; its model calls are tested with the transport."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from aiq.citations.registry import SourceRegistry
+from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
+from aiq.core.events import AnyEvent, EventLog, ToolCalled, ToolReturned
+from aiq.core.limits import Limits
+from aiq.core.samples import SampleKey
+from aiq.core.session import Session, current, current_or_none, nested_call
+from aiq.core.sources import Source
+from aiq.core.tools import ToolResult
+from aiq.core.users import ApprovingUser
+from aiq.tools.toolbox import FixedToolbox
+
+
+class Arguments(BaseModel):
+    query: str
+    seconds: float = 0.0
+
+
+class Lookup:
+    """Finds two pages about anything, after the time it is asked to take."""
+
+    name = "lookup"
+    description = "Look something up."
+    parameters: type[BaseModel] = Arguments
+    data_source: str | None = "web"
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        asked = Arguments.model_validate(arguments)
+        await asyncio.sleep(asked.seconds)
+        if asked.query == "nothing":
+            raise ToolError(ToolErrorKind.NOT_AVAILABLE, "there is nothing")
+        urls = [f"https://a.example/{asked.query}/{n}" for n in (1, 2)]
+        return ToolResult(content="found", sources=tuple(Source(url=url) for url in urls))
+
+
+def session(events: list[AnyEvent], **limits: Any) -> Session:
+    return Session(
+        key=SampleKey("s1", 1),
+        account="agent",
+        run_seed=7,
+        now=datetime(2026, 11, 1, tzinfo=UTC),
+        models=None,  # type: ignore[arg-type]  # no model is asked here
+        tools=FixedToolbox([Lookup()]),
+        web=None,  # type: ignore[arg-type]
+        user=ApprovingUser(),
+        limits=Limits(**limits),
+        events=EventLog(events.append),
+        sources=SourceRegistry(),
+    )
+
+
+def urls(found: Sequence[Source]) -> list[str]:
+    return [(source.url or "").removeprefix("https://a.example/") for source in found]
+
+
+async def test_sources_stand_in_the_order_of_calls_whichever_returns_first() -> None:
+    asked = session([])
+
+    async def call(turn: int, index: int, query: str, seconds: float) -> None:
+        with nested_call(turn, index, None):
+            await asked.call_tool("lookup", {"query": query, "seconds": seconds})
+
+    await asyncio.gather(call(1, 0, "c", 0), call(0, 1, "b", 0.01), call(0, 0, "a", 0.03))
+    assert urls(asked.sources.all()) == ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"]
+
+
+async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_source() -> None:
+    events: list[AnyEvent] = []
+    asked = session(events)
+    await asked.call_tool("lookup", {"query": "a"}, "id-1")
+    for name, arguments in (("lookup", {"query": "nothing"}), ("lookup", {"words": 1}), ("absent", {})):
+        with pytest.raises(ToolError):
+            await asked.call_tool(name, arguments)
+    returned = [event for event in events if isinstance(event, ToolReturned)]
+    assert [event.call_id for event in returned] == ["id-1", "call-0", "call-1", "call-2"]
+    assert [event.error for event in returned] == [
+        None,
+        ToolErrorKind.NOT_AVAILABLE,
+        ToolErrorKind.INVALID_ARGUMENTS,
+        ToolErrorKind.UNKNOWN_TOOL,
+    ]
+    assert urls(asked.sources.all()) == ["a/1", "a/2"]
+    assert {source.call_id for source in asked.sources.all()} == {"id-1"}
+
+
+async def test_arguments_with_half_a_character_can_be_logged() -> None:
+    events: list[AnyEvent] = []
+    await session(events).call_tool("lookup", {"query": "a\ud83d"})
+    assert isinstance(events[0], ToolCalled)
+    assert events[0].arguments == {"query": "a\ufffd"}
+    assert all(event.model_dump_json() for event in events)
+
+
+async def test_work_beyond_its_time_is_a_limit_and_other_timeouts_are_not() -> None:
+    with pytest.raises(LimitReached, match=r"limits\.sample_seconds=0\.01"):
+        await session([], sample_seconds=0.01).within_time(asyncio.sleep(5))
+
+    async def late() -> None:
+        raise TimeoutError("of something else")
+
+    with pytest.raises(TimeoutError, match="something else"):
+        await session([], sample_seconds=5).within_time(late())
+
+
+async def test_a_bound_session_is_found_by_the_tasks_started_from_there_only() -> None:
+    async def found() -> Session | None:
+        return current_or_none()
+
+    one, other = session([]), session([])
+    with one.bind():
+        task = asyncio.create_task(found())
+        with other.bind():
+            assert await asyncio.create_task(found()) is other
+        assert current() is one
+        assert await task is one
+    with pytest.raises(RuntimeError, match="no session is bound"):
+        current()
