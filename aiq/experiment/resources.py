@@ -70,7 +70,7 @@ def _is_offline(url: str | None) -> bool:
 
 def _load_libraries(web: str) -> None:
     """Import what the first attempt would otherwise wait for and be timed with (1 to 3 s), while the stack starts."""
-    libraries = ["openai"]
+    libraries = ["openai.resources.chat.completions.completions"]  # the client leaves it to its first call
     if "langgraph" in sys.modules:
         libraries += ["langchain_openai", "tiktoken"]
     if web != "corpus":

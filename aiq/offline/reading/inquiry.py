@@ -35,6 +35,10 @@ _COUNT = re.compile(r"^how many of\b.*?\b(?P<side>before|after|since) (?P<year>\
 _LARGEST = re.compile(r"\b(?:last|latest|youngest|largest|biggest|most|newest)\b", re.IGNORECASE)
 
 
+ENOUGH = 0.6
+"""Share of a group's members whose value must be known before one of them is named."""
+
+
 class Answer(Record):
     """`text` is the short answer, empty where there is none; `path` the evidence in order, `best` what carries it.
 
@@ -58,7 +62,7 @@ def is_question(task: str) -> bool:
 
 def answer(question: str, documents: Sequence[Document], *, now: datetime | None, seed: object) -> Answer:
     """What the documents answer, and what they still lack."""
-    parsed = questions.parse(question)
+    parsed, documents = questions.parse(question), _to_the_point(question, documents)
     if parsed.claim is not None:
         against = premises.contradiction(parsed.claim, documents, now=now, seed=seed)
         if against is not None:
@@ -84,7 +88,7 @@ def _correction(claimed: str, found: Evidence, *, still: bool) -> str:
 
 def queries(question: str, documents: Sequence[Document], *, now: datetime | None, seed: int) -> list[str]:
     """What to search for next; nothing when the question is answered."""
-    parsed = questions.parse(question)
+    parsed, documents = questions.parse(question), _to_the_point(question, documents)
     if comparison := comparisons.listed(question):
         found = comparisons.follow(comparison, documents, now=now, seed=seed)
         return _for_steps([state.open for state in found], parsed, now, seed)
@@ -95,6 +99,21 @@ def queries(question: str, documents: Sequence[Document], *, now: datetime | Non
     return _for_steps([tested.open if tested is not None else None, state.open], parsed, now, seed)
 
 
+def _to_the_point(question: str, documents: Sequence[Document]) -> list[Document]:
+    """Without sentences about prizes, unless the question is about one: what "went to" a winner is no place."""
+    if _PRIZES.search(question):
+        return list(documents)
+    return [
+        document.model_copy(
+            update={"text": "\n".join(s.text for s in document.sentences if not _PRIZES.search(s.text))}
+        )
+        for document in documents
+    ]
+
+
+_PRIZES = re.compile(r"\b(?:prize|jury|winner|won|wins)\b", re.IGNORECASE)
+
+
 def first_queries(question: str) -> list[str]:
     """What to search for before anything is known: the open steps, the question itself, and the things it names."""
     found = [*queries(question, (), now=None, seed=0), question.rstrip("?"), *questions.parse(question).names]
@@ -102,13 +121,11 @@ def first_queries(question: str) -> list[str]:
 
 
 def _for_steps(steps: Sequence[Step | None], question: ParsedQuestion, now: datetime | None, seed: int) -> list[str]:
-    """For each open step: its relation, its subject alone, and other wordings of it."""
-    found: list[str] = []
-    for step in steps:
-        if step is not None and step.subject:
-            wordings = wording.for_hop(step.subject, step.hop, question, now=now, seed=seed)
-            found += [_query(step.subject, step.hop), step.subject, *wordings[:2]]
-    return list(dict.fromkeys(found))
+    """The relation of each open step, then its subject alone, then other wordings."""
+    open_ = [step for step in steps if step is not None and step.subject]
+    others = [wording.for_hop(step.subject, step.hop, question, now=now, seed=seed)[:2] for step in open_]
+    plain = [_query(step.subject, step.hop) for step in open_]
+    return list(dict.fromkeys([*plain, *(step.subject for step in open_), *(query for two in others for query in two)]))
 
 
 def _query(subject: str, hop: Hop) -> str:
@@ -141,7 +158,7 @@ def _of_group(question: str, documents: Sequence[Document], now: datetime | None
     known = [(name, found[0]) for name in members if (found := facts.about(documents, name, relation, now))]
     valued = [(value, name, e) for name, e in known if (value := _number(e.answer)) is not None]
     path = tuple(e for _, _, e in valued)
-    if len(valued) < max(2, len(members)):
+    if len(valued) < max(2, ENOUGH * len(members)):
         return Answer(path=path, missing="all that would have to be compared")
     if count := _COUNT.search(question):
         year, before = int(count.group("year")), count.group("side").lower() == "before"
