@@ -1,6 +1,7 @@
 """Classes named in config as `package.module:Class`: how agents, datasets and judges are found."""
 
 import importlib
+import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -48,12 +49,13 @@ def describe(error: ValidationError, prefix: str = "") -> str:
         elif item["type"] == "missing":
             parts.append(f"{name}: must be set")
         else:
-            parts.append(f"{name}={_shown(item['input'])}: {item['msg']}" if name else str(item["msg"]))
+            message = item["msg"].removeprefix("Value error, ")
+            parts.append(f"{name}={_shown(item['input'])}: {message}" if name else message)
     more = error.error_count() - len(parts)
     return "; ".join(parts) + (f" (and {more} more)" if more > 0 else "")
 
 
 def _shown(value: object) -> str:
-    """The value as Python writes it, in 100 characters: a row may hold a whole report."""
-    text = repr(value)
+    """The value as Python writes it, in 100 characters (a row may hold a whole report) and without a password."""
+    text = re.sub(r"(?<=://)[^/@]+@", "...@", repr(value))
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -40,6 +40,10 @@ class Metric(Record):
     high: float | None = None
     higher_is_better: bool = True
 
+    def allows(self, value: float) -> bool:
+        """Whether the value lies within the declared bounds."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
     @classmethod
     def share(cls, name: str, *, estimator: Literal["mean", "ratio"] = "mean", worst: float | None = 0.0) -> "Metric":
         """A metric between 0 and 1."""

@@ -7,6 +7,7 @@ names); here they are carried as they came.
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
@@ -93,10 +94,24 @@ class RetrySettings(Settings):
     most_seconds: float = Field(default=60.0, ge=0)
 
 
+def _endpoint(value: object) -> object:
+    """An address of http or https without a name or password: it stands in the manifest."""
+    if isinstance(value, str):
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("write an address such as http://127.0.0.1:8000/v1")
+        if "@" in parts.netloc:
+            raise ValueError("an address must hold no name or password; name the key's variable in api_key_env")
+    return value
+
+
+Endpoint = Annotated[str, BeforeValidator(_endpoint)]
+
+
 class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint. `api_key_env` names the variable, never the key."""
 
-    base_url: str
+    base_url: Endpoint
     model: str
     api_key_env: str | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -119,7 +134,7 @@ class SearchSettings(Settings):
 
     provider: str
     options: Mapping[str, JsonValue] = Field(default_factory=dict)
-    base_url: str | None = None
+    base_url: Endpoint | None = None
     api_key_env: str | None = None
     corpus: str | None = None
     max_results: int = Field(default=3, ge=1, le=20)

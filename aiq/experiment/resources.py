@@ -10,11 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aiq.core import plugins
+from aiq.core.hosts import is_offline
 from aiq.core.models import Models
 from aiq.core.settings import RunSettings
 from aiq.core.tools import Toolbox, Web
-
-_OFFLINE_HOST = "offline.example"
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,7 @@ def is_offline_model(settings: RunSettings) -> bool:
 
 
 def _is_offline(url: str | None) -> bool:
-    host = urlsplit(url or "").hostname or ""
-    return host == _OFFLINE_HOST or host.endswith("." + _OFFLINE_HOST)
+    return is_offline(urlsplit(url or "").hostname or "")
 
 
 def _load_libraries(web: str) -> None:

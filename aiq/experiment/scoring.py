@@ -69,6 +69,8 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
         estimator = declared[name].estimator
         if (score.value if estimator == "ratio" else score.numerator) is not None:
             raise JudgeError(f"judge {planned.name} declared {name} as {estimator} and scored it otherwise")
+        if score.value is not None and not declared[name].allows(score.value):
+            raise JudgeError(f"judge {planned.name} gave {name}={score.value:g}, outside the bounds it declared")
     left_out = {n: Score(metric=n, not_applicable="not a metric of this sample") for n in declared if n not in found}
     return {**found, **left_out}
 

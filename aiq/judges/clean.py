@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from aiq.citations.body import cut, lists_of, trimmed
 from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
 from aiq.citations.parsing import ParsedReport, parse_report
@@ -19,8 +20,6 @@ _BRACKETED: Final = re.compile(
     f"[ \t]?[(（][ \t]?(?:(?:source|sources|see|via|来源)[:： ]*)?((?:{_PIN.pattern}[,，; ]*)+)[)）]", re.IGNORECASE
 )
 _SPACE_BEFORE: Final = re.compile("[ \t](?=\ue000)")
-_RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
-_TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
 
 
 class Cite(NamedTuple):
@@ -53,25 +52,9 @@ def pins(text: str) -> list[int]:
     return [int(number) for number in _PIN.findall(text)]
 
 
-def without_references(text: str) -> str:
-    """The report without its reference lists; marks in the text stay."""
-    return _without_lists(parse_report(text))[0]
-
-
-def split_references(text: str) -> tuple[str, str]:
-    """The report without its reference lists, and the lists."""
-    return _without_lists(parse_report(text))
-
-
 def without_citations(text: str) -> str:
     """The report without reference lists, citation marks and link targets; code stays as it is."""
     return read_prose(text).plain
-
-
-def _without_lists(parsed: ParsedReport) -> tuple[str, str]:
-    lists = "\n".join(parsed.text[found.entries[0].start : found.end].strip() for found in parsed.lists)
-    body = _edited(parsed.text, [(found.start, found.end, "") for found in parsed.lists])
-    return _trimmed(body) if lists else body.strip(), lists
 
 
 def read_prose(text: str) -> Prose:
@@ -86,9 +69,8 @@ def read_prose(text: str) -> Prose:
     for start, end, kept, cited in _places(parsed, listed):
         edits.append((start, end, f"{kept}\ue000{len(cites)}\ue001"))
         cites.append(cited)
-    pinned = _BRACKETED.sub(r"\1", _edited(parsed.text, edits))
-    _, lists = _without_lists(parsed)
-    return Prose(_trimmed(_SPACE_BEFORE.sub("", pinned)), tuple(cites), lists)
+    pinned = _BRACKETED.sub(r"\1", cut(parsed.text, edits))
+    return Prose(trimmed(_SPACE_BEFORE.sub("", pinned)), tuple(cites), lists_of(parsed))
 
 
 def _places(parsed: ParsedReport, listed: dict[int, str]) -> Iterator[tuple[int, int, str, tuple[Cite, ...]]]:
@@ -101,18 +83,3 @@ def _places(parsed: ParsedReport, listed: dict[int, str]) -> Iterator[tuple[int,
             yield use.start, use.end, "", (Cite(use.numbers[0], parsed.text[slice(*use.url)]),)
         else:
             yield use.start, use.end, "", tuple(Cite(number, listed.get(number)) for number in use.numbers)
-
-
-def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
-    pieces, at = [], 0
-    for start, end, kept in sorted(edits):
-        if start >= at:
-            pieces += [text[at:start], kept]
-            at = end
-    return "".join([*pieces, text[at:]])
-
-
-def _trimmed(text: str) -> str:
-    """Without blanks around it and without the rule that stood above the list."""
-    text = text.strip()
-    return text[:-_TAIL] + _RULE.sub("", text[-_TAIL:], count=1)

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
+from aiq.citations.body import split_references
 from aiq.core.errors import JudgeError, ToolError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
@@ -17,7 +18,6 @@ from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.judges.asking import ask, each_bounded
 from aiq.judges.base import not_applicable
-from aiq.judges.clean import split_references
 from aiq.judges.fact_answers import read_citations, read_verdicts
 from aiq.judges.fact_arithmetic import CitedPage, Counts, Judged, count
 from aiq.judges.fencing import PROMPTS, harmless

@@ -9,13 +9,13 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from aiq.citations.body import without_references
 from aiq.core.errors import DatasetError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.judges.asking import ask
-from aiq.judges.clean import without_references
 from aiq.judges.fencing import PROMPTS, harmless
 from aiq.judges.verdict import read_verdict
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aiq.core.reports import Score
+from aiq.core.reports import Metric, Score
 from aiq.core.samples import Question, Sample
 from aiq.core.seeds import derive
 from aiq.core.usage import Usage, UsageLedger
@@ -55,3 +55,17 @@ def test_a_sum_with_an_unpriced_call_has_no_cost() -> None:
     ledger.record("aiq.researcher", Usage(calls=1, cost_usd=None))
     assert ledger.total().cost_usd is None
     assert list(ledger.by_role()) == ["aiq.planner", "aiq.researcher"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "allowed"),
+    [
+        (Metric.share("m"), 1.0, True),
+        (Metric.share("m"), 1.5, False),
+        (Metric.count("m"), 40.0, True),
+        (Metric.count("m"), -1.0, False),
+        (Metric(name="m"), -1.0, True),
+    ],
+)
+def test_a_metric_knows_its_bounds(metric: Metric, value: float, allowed: bool) -> None:
+    assert metric.allows(value) is allowed

@@ -46,3 +46,11 @@ def test_values_out_of_range_and_unknown_keys_are_refused(change: dict[str, obje
 @pytest.mark.parametrize(("written", "ids"), [([58, 59], ("58", "59")), (58, ("58",)), ("x1", ("x1",)), (None, None)])
 def test_ids_are_text_however_yaml_read_them(written: object, ids: tuple[str, ...] | None) -> None:
     assert DatasetSettings.model_validate({"target": "a:C", "name": "d", "ids": written}).ids == ids
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:8000", "ftp://models.example/v1", "https://me:secret@models.example/v1", ""]
+)
+def test_an_endpoint_is_a_web_address_without_a_password(address: str) -> None:
+    with pytest.raises(ValidationError):
+        run(llm={"base_url": address, "model": "m"})

@@ -26,6 +26,7 @@ from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.ai_q.subagents import PLANNER, SearchBudget, SubagentStatus, file_data
 from aiq.agents.langchain_tools import SessionCalls, as_langchain
 from aiq.core.errors import AgentError
+from aiq.core.models import Models
 from aiq.core.prompts import Prompts
 from aiq.core.session import Session, current
 from aiq.core.tools import Tool
@@ -64,7 +65,7 @@ class DeepResearcher:
     def __init__(self, settings: DeepSettings) -> None:
         self._settings = settings
         self._prompts = Prompts(Path(__file__).parent / "prompts")
-        self._graphs: dict[tuple[Any, ...], tuple[Session, Graph]] = {}
+        self._graphs: dict[tuple[Any, ...], tuple[Models, Graph]] = {}
 
     async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
         """Plan, research in rounds, write. The last message is the report as written.
@@ -94,7 +95,7 @@ class DeepResearcher:
         """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
         key = (id(session.models), *(tool.name for tool in tools))
         if key not in self._graphs:
-            self._graphs[key] = (session, self._compile(session, tools))
+            self._graphs[key] = (session.models, self._compile(session, tools))  # kept, so that its id stays its own
         return self._graphs[key][1]
 
     def _compile(self, session: Session, tools: Sequence[Tool]) -> Graph:

@@ -3,8 +3,7 @@
 The table of cases is in specification section 3.2; the graph's edge is in `chat.py`.
 """
 
-import re
-
+from aiq.citations.body import without_references
 from aiq.core.base import Record
 
 PHRASES = ("i don't have enough information", "unable to find", "need more research")
@@ -13,11 +12,6 @@ PHRASES = ("i don't have enough information", "unable to find", "need more resea
 WINDOW = 800
 """Characters at the end of the answer, without its reference list, in which a phrase counts."""
 
-_REFERENCES = re.compile(
-    r"^\s*(?:#{1,6}\s*)?(?:\*\*|__)?\s*(?:references|sources|bibliography|参考文献|参考资料|来源)\s*[:：]?\s*"
-    r"(?:\*\*|__)?\s*[:：]?\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
 
 
@@ -37,9 +31,3 @@ def assess(answer: str | None) -> Assessment:
         if phrase in end:
             return Assessment(escalate=True, cause=f"phrase: {phrase}")
     return Assessment(escalate=False, cause="no phrase")
-
-
-def without_references(answer: str) -> str:
-    """The answer up to its last reference heading, where one stands; trailing blanks removed."""
-    headings = list(_REFERENCES.finditer(answer))
-    return (answer[: headings[-1].start()] if headings else answer).rstrip()

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.agents.ai_q.chat import should_escalate
-from aiq.agents.ai_q.escalation import PHRASES, WINDOW, assess, without_references
+from aiq.agents.ai_q.escalation import PHRASES, WINDOW, assess
 from aiq.agents.ai_q.states import ChatResearcherState, ShallowResult
+from aiq.citations.body import without_references
 
 REFERENCES = "\n\n## References\n" + "\n".join(f"[{n}] A title - https://pages.test/{n:040d}" for n in range(1, 20))
 
