@@ -139,7 +139,9 @@ def test_reader_does_not_depend_on_how_the_bytes_are_cut(texts: list[str], cuts:
 
 @given(st.binary(max_size=200))
 def test_reader_takes_any_bytes(data: bytes) -> None:
-    StreamReader().feed(data + b'\ndata: [1]\ndata: {"choices": null}\n')
+    reader = StreamReader()
+    reader.feed(data + b'\ndata: [1]\ndata: {"choices": null}\n')
+    assert reader.message["role"] == "assistant"
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,8 @@ def test_what_python_calls_private_is_never_public(ip: IPv4Address | IPv6Address
 
 @given(st.text())
 def test_any_text_is_refused_or_parsed(url: str) -> None:
-    blocked(url)
-    blocked(f"http://{url}/")
+    assert isinstance(blocked(url), bool)  # `blocked` looks whether the reason is typed and one line
+    assert blocked(f"file://{url}")
 
 
 def test_listed_hosts_are_exempt_with_the_port_they_are_listed_with() -> None:
