@@ -23,11 +23,19 @@ GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it)
 """
 
 
+def _port(text: str) -> int:
+    """A port from 0 (any free one) to 65535."""
+    port = int(text) if text.isdecimal() else -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port; choose 0 (any free one) to 65535")
+    return port
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from aiq.offline.world import command as world
 
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8808, help="port; 0 takes a free one (default: %(default)s)")
+    parser.add_argument("--port", type=_port, default=8808, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument(
         "--world", metavar="PATH", help="pages.jsonl or its folder (default: the world that comes with aiq)"
     )

@@ -51,3 +51,11 @@ def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("aiq.__main__.__file__", str(package / "__main__.py"))
     with pytest.raises(UserError, match="other-aiq installs a package named aiq"):
         check_package()
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "eighty"])
+def test_a_port_that_is_none_is_one_line(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["offline", f"--port={port}"])
+    assert ended.value.code == 2
+    assert f"{port} is no port" in capsys.readouterr().err
