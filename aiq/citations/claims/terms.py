@@ -1,0 +1,122 @@
+"""What a statement says, as terms to look for: words, names, numbers, dates."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from aiq.citations.claims.dates import Date, dates
+from aiq.citations.claims.lexicon import glue
+from aiq.citations.claims.names import Name, names
+from aiq.citations.claims.numbers import Number
+from aiq.citations.claims.rules import rules
+from aiq.citations.claims.source import SourceText
+from aiq.citations.claims.tokens import Tokens, tokenize
+from aiq.citations.markdown import masked
+
+_MOSTLY_CJK = 0.4
+_HARDLY_CJK = 0.05
+_IN_CJK_TEXT = 0.5  # what a pair of signs is worth if one of them is a function word
+_ELSEWHERE = 30  # places of a number beyond which it is common
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing to look for, its weight, and the source's tokens where it stands, in order.
+
+    `worth` is how well the best of these places bears it out (0 without any); `label` how the statement has it.
+    """
+
+    kind: Literal["word", "name", "number", "date"]
+    label: str
+    weight: float
+    places: tuple[int, ...]
+    worth: float
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement taken apart; read once, compared with any source."""
+
+    text: str
+    tokens: Tokens = field(repr=False)
+    names: tuple[Name, ...]
+    dates: tuple[Date, ...]
+
+    @classmethod
+    def read(cls, text: str) -> "Statement":
+        """Take a statement apart."""
+        tokens = tokenize(text)
+        without_units = masked(text, [(number.start, number.end) for number in tokens.numbers if number.dimension], "0")
+        return cls(text, tokens, names(without_units), dates(text))
+
+    @cached_property
+    def cjk_share(self) -> float:
+        """How much of it is Chinese, Japanese or Korean."""
+        return self.tokens.cjk / max(1, len(self.tokens))
+
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """The numbers that must be borne out: not those of a date, not small ones glued to words, each once."""
+        found: dict[tuple[float, str], Number] = {}
+        for number in self.tokens.numbers:
+            of_date = any(date.start <= number.start < date.end for date in self.dates)
+            before = self.text[max(0, number.start - 1) : number.start]
+            if not (of_date and not number.year) and not (before.isascii() and before.isalpha()):
+                found.setdefault((number.value, number.dimension), number)
+        return tuple(found.values())
+
+    @cached_property
+    def word_keys(self) -> frozenset[str]:
+        """The keys of its words that are no names."""
+        named = {key for name in self.names for key in name.keys}
+        return frozenset(word for word in self.tokens.words if word not in named)
+
+    def across(self, source: SourceText) -> bool:
+        """Whether statement and source are in different scripts, so that their words cannot be compared."""
+        one, other = self.cjk_share, source.cjk_share
+        return (one >= _MOSTLY_CJK and other < _HARDLY_CJK) or (one < _HARDLY_CJK and other >= _MOSTLY_CJK)
+
+    def terms(self, source: SourceText) -> list[Term]:
+        """What to look for in this source, with what was found."""
+        return [*self._words(source), *self._numbers(source), *self._dates(source)]
+
+    def _words(self, source: SourceText) -> list[Term]:
+        weights, across = rules().weights, self.across(source)
+        named = {name: whole for whole in self.names for name in whole.keys}
+        found = []
+        for word, places in self.tokens.words.items():
+            is_name = word in named
+            if across and not is_name and not word.startswith("=") and not word.isascii():
+                continue
+            if across and self.cjk_share < _HARDLY_CJK and not is_name and not word.startswith("="):
+                continue
+            where = tuple(source.words(word))
+            if not where and is_name:
+                where = tuple(source.abbreviated(named[word]) or source.expanded(named[word]))
+            weight = source.rarity(len(where)) * (weights.name if is_name else 1.0)
+            if word in glue():
+                weight *= weights.glue
+            elif not word.isascii() and any(sign in rules().words.cjk_function for sign in word):
+                weight *= _IN_CJK_TEXT
+            token = places[0]
+            label = self.text[self.tokens.starts[token] : self.tokens.ends[token]]
+            found.append(Term("name" if is_name else "word", label, weight, where, 1.0 if where else 0.0))
+        return found
+
+    def _numbers(self, source: SourceText) -> list[Term]:
+        found = []
+        for number in self.numbers:
+            places = source.numbers(number)
+            weight = source.rarity(len(places)) * rules().weights.number * (0.6 if number.year else 1.0)
+            worth = max((worth for _, worth in places), default=0.0)
+            found.append(Term("number", number.written, weight, tuple(at for at, _ in places), worth))
+        return found
+
+    def _dates(self, source: SourceText) -> list[Term]:
+        found = []
+        for date in self.dates:
+            same, part = source.dates(date)
+            weight = source.rarity(len(same)) * rules().weights.number
+            worth = 1.0 if same else 0.5 if part else 0.0
+            found.append(Term("date", self.text[date.start : date.end], weight, tuple(same or part), worth))
+        return found
