@@ -15,7 +15,7 @@ format: ## format the code and mend what lint can mend
 
 lock: ## compile the hashed locks anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/run.lock
-	uv pip compile pyproject.toml --extra test -c requirements/run.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/test.lock
+	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/test.lock
 
 world: ## generate the closed world and the mini datasets anew
 	.venv/bin/aiq offline world --out benchmarks

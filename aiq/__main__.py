@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -51,8 +51,16 @@ def _run(name: str, arguments: list[str]) -> int:
     module = _load(name)
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
     module.add_arguments(parser)
-    code: int = module.run(parser.parse_args(arguments))
+    code: int = module.run(_parsed(parser, arguments))
     return code
+
+
+def _parsed(parser: Parser, arguments: list[str]) -> Namespace:
+    """The arguments, options standing anywhere among settings; argparse can do that only without subcommands."""
+    try:
+        return parser.parse_intermixed_args(arguments)
+    except TypeError:
+        return parser.parse_args(arguments)
 
 
 def _load(name: str) -> ModuleType:

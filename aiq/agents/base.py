@@ -1,6 +1,6 @@
 """The contract of an agent: one method, and a settings class beside it."""
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from aiq.core.reports import Report
 from aiq.core.samples import Question
@@ -21,3 +21,11 @@ class Agent(Protocol):
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached; never returns an error as a report."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """What an agent offers beside `research` whose conversations can wait for a person and outlive the process."""
+
+    async def resume(self, thread_id: str, session: Session) -> Report | None:
+        """Ask `session.user` what the thread waits for and go on; None where it waits for nothing."""

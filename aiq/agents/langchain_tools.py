@@ -98,17 +98,22 @@ def messages_of(state: Any) -> Sequence[AnyMessage]:
 
 
 def readable_calls(reply: AIMessage) -> AIMessage:
-    """`reply` with unparsable tool calls turned into calls without arguments.
+    """`reply` with unparsable tool calls turned into calls without arguments, and every call with an id of its own.
 
     LangChain sets such calls aside, and a graph would take the reply for a final answer. Without arguments the
-    session refuses them with a message that the model can act on. Each is logged as a recovery.
+    session refuses them with a message that the model can act on. Each is logged as a recovery. Ids tell which call
+    of the reply is which: two calls with one id could not both be counted.
     """
-    if not reply.invalid_tool_calls:
-        return reply
     repaired = list(reply.tool_calls)
     for position_, broken in enumerate(reply.invalid_tool_calls):
         detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"
         current().events.emit(Recovery(what="malformed_tool_arguments", detail=detail))
         call_id = broken["id"] or f"malformed-{position_}"
         repaired.append(tool_call(name=broken["name"] or "unknown", args={}, id=call_id))
+    ids = [call["id"] for call in repaired]
+    for place, call in enumerate(repaired):
+        if not call["id"] or call["id"] in ids[:place]:
+            repaired[place] = tool_call(name=call["name"], args=call["args"], id=f"{call['id'] or 'call'}-{place}")
+    if repaired == reply.tool_calls and not reply.invalid_tool_calls:
+        return reply
     return reply.model_copy(update={"tool_calls": repaired, "invalid_tool_calls": []})

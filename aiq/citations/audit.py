@@ -2,11 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from aiq.citations.documents import looks_like_document
-from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
+from aiq.citations.documents import looks_like_document, parse_key
+from aiq.citations.findings import NO_SOURCES, EntryFinding, MarkFinding, ReportAudit, UrlFinding
+from aiq.citations.homographs import KnownHosts
 from aiq.citations.links import UrlUse, unescape
 from aiq.citations.marks import Mark
 from aiq.citations.matching import Match, SourceIndex
@@ -18,96 +20,153 @@ _DOI = re.compile(r"\b(?:doi\s*[:：]?\s*)?(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)\]
 _ARXIV = re.compile(r"\barxiv\s*[:：]\s*((?:[a-z.-]+/)?\d[\d.]{5,9}(?:v\d+)?)\b", re.IGNORECASE)
 
 
-def audit_report(report: ParsedReport, index: SourceIndex) -> ReportAudit:
-    """Find the outcome of every entry, mark and URL of a report."""
-    entries = _without_repeats([_entry(report.text, entry, index) for entry in report.entries])
-    marks = _MarkReader(report, entries, index)
-    found = tuple(marks.read(mark) for mark in report.marks)
-    missing = {n for mark in found for n, to in zip(mark.mark.numbers, mark.entries, strict=True) if to is None}
-    linked = {n for mark in found if mark.url and mark.url.match for n in mark.mark.numbers}
+def audit_report(report: ParsedReport, index: SourceIndex | None, others: SourceIndex | None = None) -> ReportAudit:
+    """Find the outcome of every entry, mark and URL of a report.
+
+    Without an index nothing is known of sources: what is safe and well formed has no outcome then.
+    `others` are sources that verify nothing, of which the audit says that the run met them.
+    """
+    reader = _Reader(report.text, index, others)
+    entries = _without_repeats([reader.entry(entry) for entry in report.entries])
+    numbers = _Numbers(report, entries)
+    marks = tuple(reader.mark(mark, numbers.entries_of(mark)) for mark in report.marks)
+    missing = {n for mark in marks for n, to in zip(mark.mark.numbers, mark.entries, strict=True) if to is None}
+    linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
     return ReportAudit(
         report=report,
         entries=tuple(entries),
-        marks=found,
-        body_urls=tuple(_url(report.text, use, index) for use in report.body_urls),
+        marks=marks,
+        body_urls=tuple(reader.url(use) for use in report.body_urls),
         dangling=tuple(sorted(missing - linked)),
+        unused=tuple(_unused(entries, marks)),
+        uncited_paragraphs=tuple(_uncited(report)),
+        with_sources=index is not None,
     )
 
 
-def _url(text: str, use: UrlUse, index: SourceIndex) -> UrlFinding:
-    """What a URL means; a cut-off one that only one source continues is no broken one."""
-    use, match = _resolved(text, use, index)
-    rule = broken_rule(_with_scheme(use.url))
-    if match is not None and rule in (None, "truncated_url"):
-        rule = broken_rule(match.source.url or "")
-    return UrlFinding(use, None if rule else match, rule)
+class _Reader:
+    """Says what the URLs and entries of one report mean."""
+
+    def __init__(self, text: str, index: SourceIndex | None, others: SourceIndex | None) -> None:
+        self._text = text
+        self._index = index
+        self._others = others
+        self._flags = index.flags if index else KnownHosts(()).flags
+
+    def url(self, use: UrlUse) -> UrlFinding:
+        """What a URL means; a cut-off one that only one source continues is no broken one."""
+        use, match = self._resolved(use)
+        address = _with_scheme(use.url)
+        flags = self._flags(address)
+        rule = broken_rule(address)
+        if match is not None and rule in (None, "truncated_url"):
+            rule = broken_rule(match.source.url or "")
+        if rule is not None:
+            return UrlFinding(use, "unsafe", rule, flags=flags)
+        if match is not None:
+            return UrlFinding(use, "valid", match=match, flags=flags)
+        if parse_url(address) is None:
+            return UrlFinding(use, "unverifiable", "unverifiable")
+        if self._index is None:
+            return UrlFinding(use, None, NO_SOURCES, flags=flags)
+        other = self._others.match_exactly(address) if self._others else None
+        return UrlFinding(use, "invalid", "url_not_in_registry", flags=flags, seen_as=_seen_as(other))
+
+    def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
+        """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one."""
+        if self._index is None:
+            return use, None
+        for end in sorted({*use.endings, use.url_end}, reverse=True):
+            url = use.url if end == use.url_end else unescape(self._text[use.url_start : end])
+            if match := self._index.match_exactly(_with_scheme(url)):
+                found = use if end == use.url_end else replace(use, end=end, url_end=end, url=url, endings=())
+                return found, match
+        return use, self._index.match_url(_with_scheme(use.url))
+
+    def mark(self, mark: Mark, entries: tuple[int | None, ...]) -> MarkFinding:
+        if mark.url is None:
+            return MarkFinding(mark, entries)
+        target = unescape(self._text[slice(*mark.url)])
+        return MarkFinding(mark, entries, self.url(UrlUse(mark.start, mark.end, *mark.url, target, "link")))
+
+    def entry(self, entry: Entry) -> EntryFinding:
+        """A source that one of its URLs means decides, then a document, then what is wrong with the first URL."""
+        urls = [self._entry_url(use) for use in entry.urls]
+        chosen = next((url for url in urls if url.outcome == "valid"), None)
+        named = self._text_without_urls(entry)
+        if chosen is None and (match := self._named(named, entry)):
+            return EntryFinding(entry, "valid", named, match=match, others=tuple(urls))
+        chosen = chosen or next((url for url in urls if url.kept), None) or next(iter(urls), None)
+        if chosen is None:
+            return self._nameless(entry, named)
+        others = tuple(url for url in urls if url is not chosen)
+        return EntryFinding(
+            entry, chosen.outcome, chosen.use.url, chosen.reason, chosen.match, chosen, others, seen_as=chosen.seen_as
+        )
+
+    def _nameless(self, entry: Entry, named: str) -> EntryFinding:
+        """An entry without a URL that means no source."""
+        address = identifier(entry.text)
+        if address is None and not looks_like_document(named):
+            return EntryFinding(entry, "unverifiable", named, "unverifiable")
+        if self._index is None:
+            return EntryFinding(entry, None, named, NO_SOURCES)
+        reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
+        other = None
+        if self._others is not None:
+            other = self._others.match_exactly(address) if address else self._others.match_document(named)
+        return EntryFinding(entry, "invalid", named, reason, seen_as=_seen_as(other))
+
+    def _entry_url(self, use: UrlUse) -> UrlFinding:
+        """A URL of a list must be of the web, whatever it is."""
+        found = self.url(use)
+        if found.outcome == "unverifiable" and scheme_of(_with_scheme(use.url)) not in ("http", "https"):
+            return replace(found, outcome="unsafe", reason="unsafe_scheme")
+        return found
+
+    def _text_without_urls(self, entry: Entry) -> str:
+        """The entry's text without its URLs, in one line: where a document's name may stand."""
+        parts, at = [], entry.place.body
+        for use in entry.urls:
+            parts.append(self._text[at : max(at, use.start)])
+            at = max(at, use.end)
+        return " ".join(" ".join([*parts, self._text[at : entry.place.end]]).split())
+
+    def _named(self, named: str, entry: Entry) -> Match | None:
+        """The source that an entry names without its URL: a document, or by DOI or arXiv number its address."""
+        if self._index is None:
+            return None
+        if match := self._index.match_document(named):
+            return match
+        address = identifier(entry.text)
+        return self._index.match_exactly(address) if address else None
 
 
-def _resolved(text: str, use: UrlUse, index: SourceIndex) -> tuple[UrlUse, Match | None]:
-    """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one."""
-    for end in use.endings:
-        url = unescape(text[use.url_start : end])
-        if match := index.match_exactly(_with_scheme(url)):
-            return replace(use, end=end, url_end=end, url=url, endings=()), match
-    return use, index.match_url(_with_scheme(use.url))
+def identifier(text: str) -> str | None:
+    """The address that resolves the DOI or arXiv number of an entry without a URL."""
+    if doi := _DOI.search(text):
+        return f"https://doi.org/{doi[1]}"
+    if paper := _ARXIV.search(text):
+        return f"https://arxiv.org/abs/{paper[1]}"
+    return None
+
+
+def _seen_as(match: Match | None) -> Literal["mentioned", "echoed"] | None:
+    kind = match.source.kind if match else None
+    return None if kind is None or kind == "retrieved" else kind
 
 
 def _with_scheme(url: str) -> str:
     return f"https://{url}" if url.lower().startswith("www.") else url
 
 
-def _entry(text: str, entry: Entry, index: SourceIndex) -> EntryFinding:
-    urls = [_url(text, use, index) for use in entry.urls]
-    chosen = next((url for url in urls if url.match), None)
-    if chosen:
-        others = tuple(url for url in urls if url is not chosen)
-        return EntryFinding(entry, "valid", chosen.use.url, match=chosen.match, chosen=chosen, others=others)
-    named = _text_without(text, entry)
-    if match := index.match_document(named) or _identifier(entry.text, index):
-        return EntryFinding(entry, "valid", named, match=match, others=tuple(urls))
-    if not urls:
-        if looks_like_document(named):
-            return EntryFinding(entry, "invalid", named, "citation_key_not_in_registry")
-        return EntryFinding(entry, "unverifiable", named, "unverifiable")
-    return _invalid(entry, urls[0])
-
-
-def _invalid(entry: Entry, url: UrlFinding) -> EntryFinding:
-    target = url.use.url
-    if url.rule is not None:
-        return EntryFinding(entry, "unsafe", target, url.rule, chosen=url)
-    if scheme_of(_with_scheme(target)) not in ("http", "https"):
-        return EntryFinding(entry, "unsafe", target, "unsafe_scheme", chosen=url)
-    if parse_url(_with_scheme(target)) is None:
-        return EntryFinding(entry, "unverifiable", target, "unverifiable", chosen=url)
-    return EntryFinding(entry, "invalid", target, "url_not_in_registry", chosen=url)
-
-
-def _text_without(text: str, entry: Entry) -> str:
-    """The entry's text without its URLs, in one line: where a document's name may stand."""
-    parts, at = [], entry.place.body
-    for use in entry.urls:
-        parts.append(text[at : max(at, use.start)])
-        at = max(at, use.end)
-    return " ".join(" ".join([*parts, text[at : entry.place.end]]).split())
-
-
-def _identifier(entry: str, index: SourceIndex) -> Match | None:
-    """A DOI or arXiv number without a URL means the address that resolves it."""
-    if doi := _DOI.search(entry):
-        return index.match_exactly(f"https://doi.org/{doi[1]}")
-    if paper := _ARXIV.search(entry):
-        return index.match_exactly(f"https://arxiv.org/abs/{paper[1]}")
-    return None
-
-
 def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
-    """Of valid entries that mean the same source (and the same page of a document) the first stays."""
+    """Of entries that mean the same source (and the same page of a document) the first stays."""
     first: dict[object, int] = {}
     result = []
     for position, finding in enumerate(entries):
-        if finding.match is not None:
-            kept = first.setdefault(_meaning(finding.match), position)
+        if finding.kept:
+            kept = first.setdefault(_meaning(finding), position)
             if kept != position:
                 reason = f"duplicate_of_citation_{entries[kept].entry.number}"
                 finding = replace(finding, outcome="duplicate", reason=reason, duplicate_of=kept)
@@ -115,35 +174,56 @@ def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
     return result
 
 
-def _meaning(match: Match) -> object:
-    return match.document or id(match.source)
+def _meaning(finding: EntryFinding) -> object:
+    if finding.match is not None:
+        return finding.match.document or id(finding.match.source)
+    address = _with_scheme(finding.chosen.use.url) if finding.chosen else identifier(finding.entry.text)
+    url = parse_url(address) if address else None
+    return url.key if url else parse_key(finding.target)
 
 
-class _MarkReader:
+class _Numbers:
     """Says which entry a mark's number means, where lists may repeat numbers."""
 
-    def __init__(self, report: ParsedReport, entries: Sequence[EntryFinding], index: SourceIndex) -> None:
-        self._report = report
-        self._index = index
-        self._numbered: dict[int, list[tuple[int, int]]] = {}  # number -> (where its list begins, entry), a list once
+    def __init__(self, report: ParsedReport, entries: Sequence[EntryFinding]) -> None:
+        self._known: dict[int, list[tuple[int, int]]] = {}  # number -> (where its list begins, entry), a list once
         for position, finding in enumerate(entries):
             begin = report.lists[finding.entry.section].start
-            known = self._numbered.setdefault(finding.entry.number, [])
+            known = self._known.setdefault(finding.entry.number, [])
             if not known or known[-1][0] != begin:
                 known.append((begin, position))
-            elif finding.match is not None and entries[known[-1][1]].match is None:
+            elif _points(finding) and not _points(entries[known[-1][1]]):
                 known[-1] = (begin, position)
 
-    def read(self, mark: Mark) -> MarkFinding:
-        url = None
-        if mark.url is not None:
-            target = unescape(self._report.text[slice(*mark.url)])
-            url = _url(self._report.text, UrlUse(mark.start, mark.end, *mark.url, target, "link"), self._index)
-        return MarkFinding(mark, tuple(self._entry_of(number, mark) for number in mark.numbers), url)
+    def entries_of(self, mark: Mark) -> tuple[int | None, ...]:
+        """The next list behind the mark that has a number, else the last one; in a list a valid entry first."""
+        return tuple(self._entry_of(number, mark) for number in mark.numbers)
 
     def _entry_of(self, number: int, mark: Mark) -> int | None:
-        """The next list behind the mark that has the number, else the last one; in a list a valid entry first."""
-        known = self._numbered.get(number)
+        known = self._known.get(number)
         if not known:
             return None
         return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1]
+
+
+def _points(finding: EntryFinding) -> bool:
+    """Whether a mark that means this entry stays."""
+    return finding.kept or finding.duplicate_of is not None
+
+
+def _unused(entries: Sequence[EntryFinding], marks: Sequence[MarkFinding]) -> Iterator[int]:
+    """The entries that no mark points to, by number or as a link to their source."""
+    cited = {position for mark in marks for position in mark.entries}
+    linked = {id(mark.url.match.source) for mark in marks if mark.url and mark.url.match}
+    for position, finding in enumerate(entries):
+        if position not in cited and not (finding.match and id(finding.match.source) in linked):
+            yield position
+
+
+def _uncited(report: ParsedReport) -> Iterator[tuple[int, int]]:
+    """The paragraphs in which nothing is cited."""
+    cites = sorted([*(mark.start for mark in report.marks), *(use.start for use in report.body_urls)])
+    for start, end in report.paragraphs:
+        first = bisect_left(cites, start)
+        if first == len(cites) or cites[first] >= end:
+            yield start, end

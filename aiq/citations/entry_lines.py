@@ -1,35 +1,59 @@
-"""What one line is to a reference list: its heading, an entry's first line, or more of an entry.
+"""What one line is to a reference list: an entry's first line, or more of an entry.
 
-Looks at single lines only; `aiq.citations.reference_list` puts them together.
+Looks at single lines only; `aiq.citations.reference_list` puts them together. Titles of lists are
+known by `aiq.citations.titles`.
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-from aiq.citations.rules import rules
+from aiq.citations.numerals import CIRCLED, RAISED, value
 
-Family = Literal["table", "bracket", "ordered", "bullet"]
+Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
 
-_LEAD = r"[ \t>]*"
-_OPEN = r"(?:\\?[\[【［〔(（]){1,2}|<sup>"
-_CLOSE = r"(?:\\?[\]】］〕)）]){1,2}|</sup>"
+_TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
+_LEAD = rf"[ \t>]*{_TAG}"
+_BULLET = r"[-*+•·–◦▪●○■‣∙]"
+_OPEN = r"(?:\\?[\[【［〔(（〈]){1,2}|<sup>|\^"
+_CLOSE = r"(?:\\?[\]】］〕)）〉]){1,2}|</sup>|\^"
+_STRONG = r"(?:\*{1,3}|__?|`)?"
+_NAME = r"(?:sources?|references?|refs?\.?|citations?|quelle|来源|來源|引用|文献|文獻|参考文献|资料|注|出典|출처)"
 FAMILIES: dict[Family, re.Pattern[str]] = {
     "table": re.compile(rf"{_LEAD}\|[ \t]*(?P<mark>(?:\\?\[)?\^?(?P<n>\d{{1,3}})(?:\\?\])?)[ \t]*\|"),
+    "titled": re.compile(
+        r"[ \t>]*#{2,6}[ \t]+"
+        r"(?P<mark>\*{0,2}(?:\\?[\[【(]\^?(?P<n>\d{1,3})\\?[\]】)][:：.]?|(?P<m>\d{1,3})[.)、:：])\*{0,2})(?=[ \t]*\S)"
+    ),
     "bracket": re.compile(
-        rf"{_LEAD}(?:[-*+•·–][ \t]+)?(?P<mark>(?:\*\*|__)?(?:{_OPEN})\^?(?:citation:)?[ ]?(?P<n>\d{{1,4}})[ ]?"
-        rf"(?:†[^\]】\n]{{0,40}})?(?:{_CLOSE})(?:\*\*|__)?[:：.]?(?:\*\*|__)?)"
+        rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>{_STRONG}(?:{_OPEN})\^?(?:{_NAME}?[ ]?[:：]?[ ]?)(?P<n>\d{{1,4}})[ ]?\^?"
+        rf"(?:†[^\]】\n]{{0,40}})?(?:{_CLOSE}){_STRONG}[:：.]?{_STRONG})",
+        re.IGNORECASE,
     ),
     "ordered": re.compile(
-        rf"{_LEAD}(?P<mark>(?:\*\*)?(?P<n>\d{{1,3}})(?:\\?[.)）．、]|[:：])(?:\*\*)?)(?:[ \t]+|(?=[^\s\d]))"
+        rf"{_LEAD}(?P<mark>{_STRONG}(?P<n>\d{{1,3}})"
+        rf"(?:{_STRONG}(?:\\?[.)）．、]|[:：，]){_STRONG}|(?:\*\*|__)(?=[ \t])))"
+        r"(?:[ \t]+|(?=[^\s\d]))"
     ),
-    "bullet": re.compile(rf"{_LEAD}(?P<mark>[-*+•·–])[ \t]+(?=\S)"),
+    "circled": re.compile(
+        rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>(?P<n>[{CIRCLED}]|[{RAISED}]{{1,3}})[.、:：]?)[ \t]*(?=\S)"
+    ),
+    "named": re.compile(
+        rf"{_LEAD}(?:{_BULLET}[ \t]+)?"
+        rf"(?P<mark>{_STRONG}{_NAME}[ ]?#?(?P<n>\d{{1,3}}){_STRONG}[ ]?[:：.、)-]{_STRONG})(?=[ \t]*\S)",
+        re.IGNORECASE,
+    ),
+    "bullet": re.compile(rf"[ \t>]*(?P<mark>{_BULLET}(?=[ \t])|<li\b[^<>]*>)[ \t]*(?=\S)", re.IGNORECASE),
+    "spaced": re.compile(r"[ \t>]*(?P<mark>(?P<n>\d{1,3})(?:[ \t]+[-–—|])?)[ \t]+(?=\S)"),
+    "row": re.compile(r"[ \t>]*(?P<mark>\|)[ \t]*(?=[^\s|:-])"),
+    "plain": re.compile(r"(?=(?P<mark>)\S)"),
 }
 """The forms of an entry's first line, in the order they are tried; `n` is the number."""
+UNNUMBERED: frozenset[Family] = frozenset({"bullet", "row", "plain"})
+"""The forms that count by position."""
 
 _TARGET = re.compile(
-    r"[a-z][a-z0-9+.-]+://|www\.|\b(?:java|vb)script:|\bdata:\w|\bdoi\b|arxiv"
+    r"[a-z]://|www\.|\b(?:java|vb)script:|\bdata:\w|\bdoi\b|arxiv"
     r"|\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|json)\b",
     re.IGNORECASE,
 )
@@ -38,16 +62,14 @@ _AFTERTHOUGHT = re.compile(
     r"|访问|訪問|检索|檢索|发布|發布|链接|連結|网址|網址|閲覧|アクセス|접속|abgerufen|consulté|consultado)",
     re.IGNORECASE,
 )
-_NUMBERING = re.compile(
-    r"(?:\d+(?:\.\d+)*|[ivxlc]+|第?[一二三四五六七八九十百]+[章节節]?|[a-z])\s*[.、)）:．]\s*|\d+\s+", re.IGNORECASE
-)
-_TAIL = re.compile(r"\s*(?:\([^()]*\)|(?:and|&|und|et|y|/|与|及|和|與)\s*[\w\s]{1,40}|cited|used|consulted)$")
+_URL_REST = re.compile(r"[ \t>]*(?!\d{4}[-/.]\d|[\w.+-]+://|www\.)[\w/%?&=#~+.-][^\s<>\"`]*[ \t]*$")
+_URL_MARKS = re.compile(r"[/=&%?_#]|-.*-|\.\w{2,5}\W?$|^[.-]")
 _RULE = re.compile(r"[ \t>]*(?:-[ \t]*){3,}$|[ \t>]*(?:\*[ \t]*){3,}$|[ \t>]*(?:_[ \t]*){3,}$")
 
 
 @dataclass(frozen=True, slots=True)
 class EntryStart:
-    """An entry's first line: its number (0 for a bullet), where that stands, and where its mark begins and ends."""
+    """An entry's first line: its number (0 where it has none), where that stands, and its mark's begin and end."""
 
     family: Family
     number: int
@@ -56,44 +78,25 @@ class EntryStart:
 
 
 def entry_start(text: str, start: int, end: int, family: Family | None = None) -> EntryStart | None:
-    """Read the line `start:end` of a text as the first of an entry, of this family or of any."""
+    """Read the line `start:end` of a text as the first of an entry, of this family or of any but `plain`."""
     for name in [family] if family else FAMILIES:
-        match = FAMILIES[name].match(text, start, end)
+        match = FAMILIES[name].match(text, start, end) if family or name != "plain" else None
         if match:
-            number = match["n"] if name != "bullet" else None
+            groups = match.groupdict()
+            group = next((group for group in ("n", "m") if groups.get(group)), None)
             return EntryStart(
                 family=name,
-                number=int(number) if number else 0,
-                number_span=match.span("n") if number else None,
+                number=value(match[group]) if group else 0,
+                number_span=match.span(group) if group else None,
                 mark=match.span("mark"),
             )
     return None
 
 
-def is_heading(line: str) -> bool:
-    """Whether a line says no more than `References`, in one of the table's languages, however marked up."""
-    return not _titles(line).isdisjoint(rules().headings)
-
-
-def is_weak_heading(line: str) -> bool:
-    """Whether a line says `Notes` or the like, under which references may stand."""
-    return not _titles(line).isdisjoint(rules().weak_headings)
-
-
-def _titles(line: str) -> set[str]:
-    """What a heading may mean: its words, without numbering, without what stands behind them."""
-    if len(line) > 100:
-        return set()
-    words = unicodedata.normalize("NFKC", line).lower().strip("#*_>=~:-—–[]|. \t")
-    while words and not words[0].isalnum():
-        words = words[1:]
-    titles = {words.strip(), _NUMBERING.sub("", words, count=1).strip("*_ ")}
-    return titles | {_TAIL.sub("", title).strip("*_: ") for title in titles}
-
-
-def has_target(text: str) -> bool:
-    """Whether something in the text can be looked up: a URL, a DOI, a file."""
-    return _TARGET.search(text) is not None
+def target_in(text: str, start: int = 0, end: int | None = None) -> int | None:
+    """Where in this stretch something begins that can be looked up: a URL, a DOI, a file."""
+    found = _TARGET.search(text, start, len(text) if end is None else end)
+    return found.start() if found else None
 
 
 def is_afterthought(line: str) -> bool:
@@ -103,8 +106,7 @@ def is_afterthought(line: str) -> bool:
 
 def is_url_rest(line: str) -> bool:
     """Whether a line looks like the rest of a URL that was wrapped: one word with a URL's punctuation."""
-    words = line.split()
-    return len(words) == 1 and any(c in "/-_.?=&%" for c in words[0][:-1])
+    return _URL_REST.match(line) is not None and _URL_MARKS.search(line.strip(" \t>")) is not None
 
 
 def is_label(line: str) -> bool:

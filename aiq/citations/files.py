@@ -1,22 +1,28 @@
-"""Reads a report and a file of sources from disk, for people who audit on their own."""
+"""Reads reports and sources from disk, for people who audit on their own, and writes what comes out."""
 
-import gzip
-import zlib
+import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from aiq.core.errors import UserError
-from aiq.core.sources import Source
+from aiq.core.files import Files
+from aiq.core.plugins import describe
+from aiq.core.rows import jsonl_rows
+from aiq.core.sources import Source, SourceKind
+
+RowT = TypeVar("RowT", bound=BaseModel)
+STDIN = "-"
 
 
 class SourceRow(BaseModel):
     """One row of a sources file; fields that only other readers know are ignored.
 
     `kind` says whether a tool returned it (`retrieved`), or whether it was only `mentioned` in a
-    text or `echoed` from a query or an error: these two verify nothing.
+    text or `echoed` from a query or an error.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -28,12 +34,12 @@ class SourceRow(BaseModel):
     published: str | None = None
     tool: str = ""
     call_id: str = ""
-    kind: Literal["retrieved", "mentioned", "echoed"] = "retrieved"
+    kind: SourceKind = "retrieved"
 
     @model_validator(mode="after")
     def _can_be_cited(self) -> Self:
-        if not (self.url or self.citation_key):
-            raise ValueError("needs a url or a citation_key")
+        if not ((self.url or "").strip() or (self.citation_key or "").strip()):
+            raise ValueError("a source needs a url or a citation_key")
         return self
 
     def source(self) -> Source:
@@ -46,51 +52,72 @@ class SourceRow(BaseModel):
             published=self.published,
             tool=self.tool,
             call_id=self.call_id,
+            kind=self.kind,
         )
 
 
-def read_report(path: Path) -> str:
-    """A report's text, line ends as they are. Raises UserError where there is none to read."""
+class ReportRow(BaseModel):
+    """One row of a Deep Research Bench file of reports (`raw_data`): a task's id and prompt, and the report."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    prompt: str = ""
+    article: str
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def read_report(name: str) -> str:
+    """A report's text, line ends as they are; of `-` from standard input. Raises UserError where there is none."""
     try:
-        return path.read_bytes().decode("utf-8")
+        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
-        raise UserError(f"{path}: cannot read the report ({error.strerror})") from None
+        raise UserError(f"{name}: cannot read the report ({error.strerror}); check the path") from None
+    shown = "standard input" if name == STDIN else name
+    try:
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: the report is not UTF-8 (byte {error.start})") from None
+        raise UserError(f"{shown}: the report is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    if "\x00" in text[:1000]:
+        raise UserError(f"{shown}: this is no text (it holds zero bytes); name a report in Markdown")
+    if not text.strip():
+        raise UserError(f"{shown}: the report is empty; there is nothing to audit")
+    return text
 
 
 def read_sources(path: Path) -> tuple[Source, ...]:
-    """The retrieved sources of a JSONL file, gzipped or not. Raises UserError that names the row."""
-    rows = (_row(path, number, line) for number, line in _lines(path))
-    return tuple(row.source() for row in rows if row.kind == "retrieved")
+    """The sources of a JSONL file, of every kind, gzipped or not. Raises UserError that names the row."""
+    return tuple(row.source() for row in _rows(SourceRow, path, "--sources"))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_reports(path: Path) -> tuple[ReportRow, ...]:
+    """The reports of a Deep Research Bench file, gzipped or not. Raises UserError that names the row."""
+    rows = tuple(_rows(ReportRow, path, "REPORT"))
+    if not rows:
+        raise UserError(f"{path} has no rows; a file of reports has rows with id, prompt and article")
+    return rows
+
+
+def _rows(model: type[RowT], path: Path, setting: str) -> Iterator[RowT]:
+    for row in jsonl_rows(Files().text(path, setting), str(path)):
+        try:
+            yield model.model_validate(row.values)
+        except ValidationError as error:
+            raise UserError(f"{row.where}: {describe(error)}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, line ends as they are; half a surrogate pair becomes `?`. Raises UserError where that cannot be."""
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
+        path.write_bytes(text.encode("utf-8", errors="replace"))
     except OSError as error:
-        raise UserError(f"{path}: cannot read the sources ({error.strerror or error})") from None
-    except (UnicodeDecodeError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: the sources are not UTF-8 lines of JSON ({error})") from None
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, line
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
 
 
-def _row(path: Path, number: int, line: str) -> SourceRow:
-    try:
-        return SourceRow.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise UserError(f"{path}, line {number}: {where + ': ' if where else ''}{message}") from None
-
-
-def write_report(path: Path, text: str) -> None:
-    """Write a report, line ends as they are. Raises UserError where that cannot be."""
-    try:
-        path.write_bytes(text.encode("utf-8", errors="surrogatepass"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot write the report ({error.strerror})") from None
+def as_json(value: Any) -> str:
+    """Plain data as readable JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

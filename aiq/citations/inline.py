@@ -1,22 +1,41 @@
-"""Finds inline code, maths, tags, links and images of one block: rules of markdown-it-py that leave spans.
+"""Finds inline code, maths, tags, links and images of one block, in time linear in its length.
 
-Offsets are those of the block's content; `aiq.citations.markdown` puts them into the text.
+Code, tags and autolinks are read by the rules of markdown-it-py; links and images with the stack of
+open brackets that CommonMark's appendix describes, because the library's own rule reads a run of
+`![` again from each of them. Offsets are those of the block's content; `aiq.citations.markdown` puts
+them into the text.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline, autolink, backtick, html_inline, image, link
+from markdown_it.rules_inline import StateInline, autolink, backtick, html_inline
 
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
-InlineRule = Callable[[StateInline, bool], bool]
 
+_SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
 _CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|script|style)\b", re.IGNORECASE)
-_LONGEST_MATHS = 400
+_LONGEST_FORMULA = 400
+_LONGEST_DISPLAY = 2000
+_DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
+_NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
+_PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
+_TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
+
+
+def _nested(depth: int) -> str:
+    """A destination whose parentheses pair up; CommonMark asks for three levels at least."""
+    inside = rf"|\({_nested(depth - 1)}\)" if depth else ""
+    return rf"(?:{_PLAIN}{inside})*+"
+
+
+_TARGET = re.compile(
+    rf"\(\s*+(?:<(?P<angle>(?:[^<>\n\\]++|\\.)*+)>|(?P<plain>{_nested(4)}))(?:{_TITLE})?\s*+\)", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,112 +50,126 @@ class Span:
 
 
 def inline_spans(content: str) -> list[Span]:
-    """The spans of one block's inline content, in its own offsets."""
-    if not any(mark in content for mark in "`$\\<["):
-        return []
-    spans: list[Span] = []
-    md = parser()
-    md.inline.parse(content, md, {"spans": spans, "length": len(content)}, [])
-    return _closed_over_code_tags(content, spans)
-
-
-def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
-    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags."""
-    result, until = [], -1
-    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-        if span.start < until:
-            continue
-        opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
-        if opened:
-            closing = content.lower().find(f"</{opened[1].lower()}", span.end)
-            until = content.find(">", closing) + 1 if closing >= 0 else 0
-            span = Span(span.start, until, "code") if until > span.end else span
-        result.append(span)
-    return result
+    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
+    scanner = _Scanner(content)
+    scanner.scan()
+    return _closed_over_code_tags(content, sorted(scanner.spans, key=lambda span: (span.start, -span.end)))
 
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser of blocks and of what stands in them; emphasis and entities concern nobody here."""
+    """The parser of blocks; what stands in them is read here, emphasis and entities concern nobody."""
     md = MarkdownIt("commonmark").enable("table")
     md.validateLink = lambda url: True  # type: ignore[method-assign]  # unsafe links are ours to find
     md.normalizeLink = lambda url: url  # type: ignore[method-assign]
     md.core.ruler.enableOnly(["normalize", "block"])
     md.disable("reference")  # `[1]: https://...` is an entry here, not a definition to swallow
-    md.inline.ruler.enableOnly(["text", "newline", "escape", "backticks", "link", "image", "autolink", "html_inline"])
-    md.inline.ruler2.enableOnly([])
-    md.inline.ruler.before("escape", "maths", _recorded("maths", _maths))
-    rules: list[tuple[str, SpanKind, InlineRule]] = [
-        ("backticks", "code", backtick),
-        ("autolink", "autolink", autolink),
-        ("html_inline", "tag", html_inline),
-        ("link", "link", link),
-        ("image", "image", image),
-    ]
-    for name, kind, rule in rules:
-        md.inline.ruler.at(name, _recorded(kind, rule))
     return md
 
 
-def _recorded(kind: SpanKind, rule: InlineRule) -> InlineRule:
-    """The rule, leaving a span in the environment where it succeeds; an image's label is parsed apart."""
+class _Scanner:
+    """Goes once through a block's content, from one special character to the next."""
 
-    def run(state: StateInline, silent: bool) -> bool:
-        start = state.pos
-        if not rule(state, silent):
-            return False
-        unclosed = kind == "code" and set(state.src[start : state.pos]) == {"`"}
-        if not silent and not unclosed and len(state.src) == state.env["length"]:
-            state.env["spans"].append(_span(state, kind, start))
-        return True
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.spans: list[Span] = []
+        self.open: list[tuple[int, int]] = []  # open brackets: where the construct begins, where its label does
+        self.spent = 0  # this many of them can be no links, because what they hold became one
 
-    return run
+    @cached_property
+    def _state(self) -> StateInline:
+        return StateInline(self.content, parser(), {}, [])
 
+    def scan(self) -> None:
+        rules: dict[str, Callable[[int], int]] = {
+            "`": self._code,
+            "<": self._angle,
+            "$": self._dollar,
+            "\\": self._backslash,
+            "[": lambda at: self._bracket(at, at + 1),
+            "![": lambda at: self._bracket(at, at + 2),
+            "]": self._close,
+        }
+        at = 0
+        while special := _SPECIAL.search(self.content, at):
+            at = rules[special[0]](special.start())
 
-def _span(state: StateInline, kind: SpanKind, start: int) -> Span:
-    end = state.pos
-    if kind not in ("link", "image"):
-        return Span(start, end, kind, target=(start + 1, end - 1))
-    bracket = start if kind == "link" else start + 1
-    close = state.md.helpers.parseLinkLabel(state, bracket, kind == "link")
-    state.pos = end
-    at = close + 2
-    while at < end and state.src[at] in " \t\n":
-        at += 1
-    target = state.md.helpers.parseLinkDestination(state.src, at, end)
-    inside = (at + 1, target.pos - 1) if state.src[at : at + 1] == "<" else (at, target.pos)
-    return Span(start, end, kind, (bracket + 1, close), inside if target.ok else (at, end - 1))
+    def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
+        """Where what the library's rule reads here ends; `at` if it reads nothing."""
+        self._state.pos = at
+        return self._state.pos if rule(self._state, True) else at
 
+    def _found(self, kind: SpanKind, start: int, end: int) -> int:
+        self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
+        return end
 
-def _maths(state: StateInline, silent: bool) -> bool:
-    r"""`$x$`, `$$x$$`, `\(x\)` and `\[x\]`; a dollar closes only behind a non-blank and before a non-digit."""
-    opening = state.src[state.pos : state.pos + 2]
-    if opening in (r"\(", r"\["):
-        end = _closing(state, {"(": r"\)", "[": r"\]"}[opening[1]])
-        if end and re.fullmatch(r"\^?[\d\s,;–-]*", state.src[state.pos + 2 : end - 2]):
-            return False  # `\[1\]` is an escaped citation
-    elif opening == "$$":
-        end = _closing(state, "$$")
-    elif opening[:1] == "$":
-        end = _closing_dollar(state)
-    else:
-        return False
-    if not end:
-        return False
-    state.pos = end
-    return True
+    def _code(self, at: int) -> int:
+        end = self._by_library(backtick, at)
+        unclosed = not self.content[at:end].strip("`")
+        return end if unclosed else self._found("code", at, end)
 
+    def _angle(self, at: int) -> int:
+        if (end := self._by_library(autolink, at)) > at:
+            return self._found("autolink", at, end)
+        if (end := self._by_library(html_inline, at)) > at:
+            return self._found("tag", at, end)
+        return at + 1
 
-def _closing(state: StateInline, mark: str) -> int:
-    found = state.src.find(mark, state.pos + 2, state.pos + 2 + _LONGEST_MATHS * 5)
-    return found + len(mark) if found >= 0 else 0
+    def _dollar(self, at: int) -> int:
+        r"""`$x$` and `$$x$$`; a dollar closes only behind a non-blank and before a non-digit."""
+        if self.content.startswith("$$", at):
+            return self._formula(at, "$$") or at + 2
+        if not self.content[at + 1 : at + 2].isspace():
+            closing = _DOLLAR.search(self.content, at + 2, at + _LONGEST_FORMULA)
+            if closing:
+                return self._found("maths", at, closing.end())
+        return at + 1
 
+    def _backslash(self, at: int) -> int:
+        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character stands for itself."""
+        closing = {"(": r"\)", "[": r"\]"}.get(self.content[at + 1 : at + 2])
+        if closing and not _NUMBERS_ONLY.match(self.content, at):
+            return self._formula(at, closing) or at + 2
+        return at + 2
 
-def _closing_dollar(state: StateInline) -> int:
-    src, start = state.src, state.pos + 1
-    if src[start : start + 1].isspace():
-        return 0
-    for at in range(start + 1, min(len(src), start + _LONGEST_MATHS)):
-        if src[at] == "$" and not src[at - 1].isspace() and src[at - 1] != "\\" and not src[at + 1 : at + 2].isdigit():
+    def _formula(self, at: int, closing: str) -> int:
+        found = self.content.find(closing, at + 2, at + _LONGEST_DISPLAY)
+        return self._found("maths", at, found + 2) if found >= 0 else 0
+
+    def _bracket(self, start: int, label: int) -> int:
+        self.open.append((start, label))
+        return label
+
+    def _close(self, at: int) -> int:
+        if not self.open:
             return at + 1
-    return 0
+        start, label = self.open.pop()
+        image = self.content[start] == "!"
+        spent = len(self.open) < self.spent
+        self.spent = min(self.spent, len(self.open))
+        target = _TARGET.match(self.content, at + 1) if image or not spent else None
+        if target is None:
+            return at + 1
+        group = "plain" if target["angle"] is None else "angle"
+        self.spans.append(Span(start, target.end(), "image" if image else "link", (label, at), target.span(group)))
+        if not image:
+            self.spent = len(self.open)  # a link holds no other link
+        return target.end()
+
+
+def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
+    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags."""
+    result, until, unclosed = [], -1, set()
+    for span in spans:
+        if span.start < until:
+            continue
+        opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
+        if opened and (name := opened[1].lower()) not in unclosed:
+            closing = re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(content, span.end)
+            if closing:
+                until = closing.end()
+                span = Span(span.start, until, "code")
+            else:
+                unclosed.add(name)
+        result.append(span)
+    return result

@@ -3,19 +3,27 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from aiq.citations.entry_lines import is_url_rest
 from aiq.citations.inline import Span, SpanKind
 from aiq.citations.markdown import Markdown, masked
 
+UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
 """Full-width punctuation, which ends a bare URL although it may stand in one."""
+_BRACKET = r"\](?!\()"  # in front of `(` it ends the label of a link that the parser could not read
 _BARE = re.compile(
     r"(?<![A-Za-z0-9])"
     r"(?:(?:(?:chrome|moz)-)?[a-z][a-z0-9+]{1,20}://|(?<![./@-])www\.(?=[\w-]+\.)|view-source:(?=\S)"
     r"|(?:java|vb|live)script:(?=\S)|data:(?=[\w.+-]+/[\w.+-]+[;,])|file:/)"
-    rf"[^\s\x00<>\"`{_STOPS}]+[^\s\x00<>\"`]{{0,300}}",
+    rf"(?:[^\s\x00<>\"`\]{_STOPS}]|{_BRACKET})+(?:[^\s\x00<>\"`\]]|{_BRACKET}){{0,300}}",
     re.IGNORECASE,
 )
+_NEXT_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)[ \t>]*((?!\w{1,20}://|www\.)[^\s\x00<>\"`]+)[ \t>]*$", re.MULTILINE)
+_MOST_LINES = 8
+_CUT_AT = "/-_?=&%#"
+"""A URL that ends in one of these at the end of a line may go on in the next."""
 _TRIMMED = ".,;:!?*~'\"…|"
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _DEFINITION = re.compile(r"^[ \t>]{0,6}\[[^\]\n]{1,200}\]:[ \t]*<?([^\s<>\x00]+)", re.MULTILINE)
@@ -24,6 +32,13 @@ _ATTRIBUTE = re.compile(
     r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
     re.IGNORECASE,
 )
+_FORMS: dict[SpanKind | None, UrlForm] = {
+    None: "bare_url",
+    "autolink": "autolink",
+    "link": "link",
+    "image": "image",
+    "tag": "attribute",
+}
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_STEPS = 12
 
@@ -47,12 +62,53 @@ class UrlUse:
     label: tuple[int, int] = (0, 0)
     endings: tuple[int, ...] = ()
 
+    @property
+    def form(self) -> UrlForm:
+        """How it is written, in the words of an audit."""
+        return _FORMS[self.kind]
+
+    def moved(self, by: int) -> "UrlUse":
+        """The same in a text that has so many characters before it."""
+        return replace(
+            self,
+            start=self.start + by,
+            end=self.end + by,
+            url_start=self.url_start + by,
+            url_end=self.url_end + by,
+            endings=tuple(end + by for end in self.endings),
+        )
+
 
 def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
     """The URLs of a reference entry, in order; a list that Markdown takes for code has them too."""
-    linked = [_linked(markdown.text, span) for span in markdown.spans_in(start, end) if _leads_somewhere(span)]
+    spans = [span for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(markdown.text, span)]
+    linked = [_linked(markdown.text, span) for span in spans]
     text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked], "\x00")
-    return sorted([*linked, *_bare(text, start)], key=_place)
+    return sorted([*linked, *_unwrapped(text, start)], key=_place)
+
+
+def _unwrapped(text: str, offset: int) -> Iterator[UrlUse]:
+    """The bare URLs of an entry, each with its rest from the next lines, where those look like more of it."""
+    at = 0
+    for use in _bare(text):
+        if use.start >= at:
+            use = _with_rest(text, use)
+            at = use.end
+            yield use.moved(offset)
+
+
+def _with_rest(text: str, use: UrlUse) -> UrlUse:
+    url, end = use.url, use.end
+    for _ in range(_MOST_LINES):
+        rest = _NEXT_LINE.match(text, end)
+        if rest is None or not (url[-1] in _CUT_AT or is_url_rest(rest[1])):
+            break
+        start, longest = rest.span(1)
+        last = _endings(text, start, longest)[-1]
+        if last <= start:
+            break
+        url, end = url + unescape(text[start:last]), last
+    return use if end == use.end else replace(use, end=end, url_end=end, url=url, endings=(use.end,))
 
 
 def body_urls(markdown: Markdown) -> list[UrlUse]:
@@ -62,20 +118,22 @@ def body_urls(markdown: Markdown) -> list[UrlUse]:
     (`[a]: url`) and attributes of raw HTML.
     """
     text = markdown.text
-    found = [_linked(text, span) for span in markdown.spans if _leads_somewhere(span)]
+    found = [_linked(text, span) for span in markdown.spans if _leads_away(text, span)]
     silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
     prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)], "\x00")
     defined = [_plain(match[1], match.start(1)) for match in _DEFINITION.finditer(prose)]
     prose = masked(prose, [(use.start, use.end) for use in defined], "\x00")
-    return sorted([*found, *defined, *_attributes(markdown), *_bare(prose, 0)], key=_place)
+    return sorted([*found, *defined, *_attributes(markdown), *_bare(prose)], key=_place)
 
 
 def _place(use: UrlUse) -> int:
     return use.start
 
 
-def _leads_somewhere(span: Span) -> bool:
-    return span.kind in ("link", "image", "autolink") and span.target[0] < span.target[1]
+def _leads_away(text: str, span: Span) -> bool:
+    """Whether a span has a destination outside of its text: `#part` has none."""
+    outside = span.target[0] < span.target[1] and text[span.target[0]] != "#"
+    return outside and span.kind in ("link", "image", "autolink")
 
 
 def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
@@ -83,7 +141,8 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
     for tag in markdown.tags:
         for match in _ATTRIBUTE.finditer(markdown.text, *tag):
             group = match.lastindex or 0
-            yield replace(_plain(match[group], match.start(group)), kind="tag")
+            if not match[group].startswith("#"):
+                yield replace(_plain(match[group], match.start(group)), kind="tag")
 
 
 def _plain(written: str, start: int) -> UrlUse:
@@ -96,20 +155,16 @@ def _linked(text: str, span: Span) -> UrlUse:
     return UrlUse(span.start, span.end, *span.target, url, span.kind, span.label)
 
 
-def _bare(text: str, offset: int) -> Iterator[UrlUse]:
+def _bare(text: str) -> Iterator[UrlUse]:
     at = 0
     while match := _BARE.search(text, at):
-        first, *others = reversed(_endings(text, match.start(), match.end()))
-        start, end = match.start() + offset, first + offset
-        url = unescape(text[match.start() : first])
-        yield UrlUse(start, end, start, end, url, None, endings=tuple(other + offset for other in reversed(others)))
-        at = first
+        start = match.start()
+        *others, at = _endings(text, start, match.end())
+        yield UrlUse(start, at, start, at, unescape(text[start:at]), None, endings=tuple(others))
 
 
 def _endings(text: str, start: int, longest: int) -> list[int]:
     """Where a bare URL may end, longest first; the last one is what a reader would take."""
-    label_end = text.find("](", start, longest)  # a link that the parser could not read
-    longest = label_end if label_end > start + 8 else longest
     stop = next((at for at in range(start, longest) if text[at] in _STOPS), longest)
     steps: list[int] = []
     for end in (longest, stop):

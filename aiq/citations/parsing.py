@@ -3,15 +3,22 @@
 Knows nothing of sources; what it finds has offsets in code points of the text as given.
 """
 
+import re
 import sys
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aiq.citations.links import UrlUse, body_urls, entry_urls
+from aiq.citations.list_entries import ListedEntry
+from aiq.citations.mark_finder import find_marks
 from aiq.citations.markdown import Markdown, read_markdown
-from aiq.citations.marks import Mark, find_marks
-from aiq.citations.reference_list import ListedEntry, ReferenceList, reference_lists
+from aiq.citations.marks import Mark
+from aiq.citations.numerals import is_circled
+from aiq.citations.reference_list import ReferenceList, reference_lists
+
+_BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
+_WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class ParsedReport:
-    """A report in parts. `marks` and `body_urls` stand outside the lists; both are in order."""
+    """A report in parts. `marks`, `body_urls` and `paragraphs` stand outside the lists; all are in order.
+
+    `paragraphs` are where a citation could stand: paragraphs, list items and the rows of a table
+    (as one), with words in them, each as `(start, end)` without its marker; no headings, no code.
+    """
 
     text: str
     markdown: Markdown
@@ -39,15 +50,26 @@ class ParsedReport:
     entries: tuple[Entry, ...]
     marks: tuple[Mark, ...]
     body_urls: tuple[UrlUse, ...]
+    paragraphs: tuple[tuple[int, int], ...]
 
 
 def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
+    rescued = _swallowed_from(markdown, lists)
+    if rescued is not None:
+        markdown = read_markdown(text, code_ends=rescued)
+        lists = reference_lists(markdown)
     entries = tuple(_entry(markdown, place, section) for section, found in enumerate(lists) for place in found.entries)
     body = _gaps([(found.start, found.end) for found in lists], len(text))
-    marks = find_marks(markdown, body, frozenset(entry.number for entry in entries))
+    listed = frozenset(entry.number for entry in entries)
+    prose = markdown.prose()
+    circled = frozenset(entry.number for entry in entries if _is_circled(text, entry))
+    marks = find_marks(markdown, prose, body, listed, circled)
+    if rescued is not None:  # what follows may be more of the code: `x = [7]` there is no dangling citation
+        sure = markdown.lines[rescued][0]
+        marks = tuple(mark for mark in marks if mark.start < sure or listed.issuperset(mark.numbers))
     linked = {mark.url for mark in marks}
     urls = [use for use in body_urls(markdown) if (use.url_start, use.url_end) not in linked]
     return ParsedReport(
@@ -57,13 +79,47 @@ def parse_report(text: str) -> ParsedReport:
         entries=entries,
         marks=marks,
         body_urls=tuple(use for use in urls if _holds(body, use.start)),
+        paragraphs=tuple(_paragraphs(markdown, prose, body)),
     )
+
+
+def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
+    """The line where code is taken to end in a fence that is never closed, if a reference list follows in it."""
+    if markdown.unclosed is None:
+        return None
+    start = markdown.unclosed[0]
+    swallowed = next((found.start for found in lists if found.start > start), None)
+    if swallowed is None:
+        return None
+    first, last = markdown.line_at(start) + 1, markdown.line_at(swallowed)
+    blank = (n for n in range(first, last) if not markdown.text[slice(*markdown.lines[n])].strip())
+    return next(blank, last)
 
 
 def _entry(markdown: Markdown, place: ListedEntry, section: int) -> Entry:
     urls = entry_urls(markdown, place.start, place.end)
     full = [use for use in urls if not use.url.lower().startswith("www.")]  # a title may name a site
     return Entry(place, section, markdown.text[place.body : place.end].strip(), tuple(full or urls))
+
+
+def _is_circled(text: str, entry: Entry) -> bool:
+    return entry.place.number_span is not None and is_circled(text[slice(*entry.place.number_span)])
+
+
+def _paragraphs(markdown: Markdown, prose: str, body: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The paragraphs with words, as far as they lie in the body, without lines that are a title in bold."""
+    for start, end in markdown.paragraphs:
+        at = max(bisect_right(body, (start, sys.maxsize)) - 1, 0)
+        while at < len(body) and body[at][0] < end:
+            first, last = max(start, body[at][0]), min(end, body[at][1])
+            while first < last and markdown.text[first].isspace():
+                first += 1
+            while first < last and markdown.text[last - 1].isspace():
+                last -= 1
+            words = first < last and _WORD.search(prose, first, last)
+            if words and not _BOLD_TITLE.fullmatch(markdown.text, first, last):
+                yield first, last
+            at += 1
 
 
 def _gaps(stretches: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:

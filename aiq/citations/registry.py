@@ -1,52 +1,95 @@
-"""The sources of one (sample, epoch), ordered by where their calls stand, not by arrival."""
+"""The sources of one (sample, epoch), ordered by where their calls stand, not by arrival, and kept apart by kind."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
 
 from aiq.citations.documents import parse_key
-from aiq.citations.urls import parse_url
-from aiq.core.sources import CallPath, Source
+from aiq.citations.mentions import addresses
+from aiq.citations.urls import read_url
+from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
 
+_STRENGTH: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
+_Seen = tuple[int, CallPath, str, Source]
+"""How strong, where, as what, and the source: the order in which what was seen of one thing counts."""
+
 
 class SourceRegistry:
-    """Remembers what tools declared as retrieved; implements the core's `Registry`.
+    """Remembers what tools declared as retrieved, and what else was seen; implements the core's `Registry`.
 
-    A URL in two spellings is one source, as is a document key with the same page. The first by
-    order gives its URL, title and call; the text is the longest that any call brought (a search
-    gives a snippet, a later fetch the page).
+    A URL in two spellings is one source, as is a document key with the same page. The first
+    retrieval by order gives its URL, title and call; the text is the longest that any call brought
+    (a search gives a snippet, a later fetch the page).
     """
 
     def __init__(self) -> None:
-        self._seen: dict[Identity, list[tuple[CallPath, str, Source]]] = {}
+        self._seen: dict[Identity, list[_Seen]] = {}
+        self._echoes: set[tuple[Identity, str]] = set()  # what a call was asked with: (identity, call id)
 
     def add(self, source: Source, order: CallPath) -> None:
         """Remember a source; one with neither URL nor citation key is nothing that can be cited."""
         key = identity(source)
         if key is not None:
-            self._seen.setdefault(key, []).append((order, source.url or source.citation_key or "", source))
+            named = source.url or source.citation_key or ""
+            self._seen.setdefault(key, []).append((_STRENGTH[source.kind], order, named, source))
+
+    def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
+        """Remember the URLs of a text. What a call was asked with and gives back is still an echo."""
+        for url in dict.fromkeys(addresses(text)):
+            source = Source(url=url, kind=kind, call_id=call_id, tool=tool)
+            asked = (identity(source) or (), call_id)
+            if kind == "echoed":
+                self._echoes.add(asked)
+            elif asked in self._echoes:
+                continue
+            self.add(source, order)
 
     def all(self) -> tuple[Source, ...]:
-        """Every source once, by order."""
-        groups = [sorted(group, key=lambda item: item[:2]) for group in self._seen.values()]
-        return tuple(_merged(group) for group in sorted(groups, key=lambda group: group[0][:2]))
+        """Every retrieved source once, by order: what verifies."""
+        retrieved = _STRENGTH["retrieved"]
+        return _merged([group for group in self._seen.values() if any(strength == retrieved for strength, *_ in group)])
+
+    def known(self) -> tuple[Source, ...]:
+        """Everything seen, of every kind, once: retrieved sources first, each kind by order."""
+        return _merged(self._seen.values())
 
 
 def identity(source: Source) -> Identity | None:
     """What makes two sources the same: the URL's key, or the document's name and page."""
     if source.url:
-        url = parse_url(source.url)
+        url = read_url(source.url)
         return ("url", url.key) if url else ("raw", source.url)
     if source.citation_key and source.citation_key.strip():
         return ("document", parse_key(source.citation_key))
     return None
 
 
-def _merged(group: list[tuple[CallPath, str, Source]]) -> Source:
-    sources = [source for _, _, source in group]
-    first = sources[0]
-    return first.model_copy(
-        update={
-            "title": next((s.title for s in sources if s.title), ""),
-            "text": max((s.text for s in sources), key=len),
-            "published": next((s.published for s in sources if s.published), None),
-        }
-    )
+def worth_keeping(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
+    """The retrieved sources, and of the others (there may be thousands) those whose URL the report names."""
+    named = {identity(Source(url=url)) for url in addresses(report)}
+    return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
+
+
+def _merged(groups: Iterable[Sequence[_Seen]]) -> tuple[Source, ...]:
+    """One source of each group, ordered by what counts first in it."""
+    ordered = [sorted(group, key=lambda seen: seen[:3]) for group in groups]
+    return tuple(_one(group) for group in sorted(ordered, key=lambda group: group[0][:3]))
+
+
+def _one(group: Sequence[_Seen]) -> Source:
+    """One source of all that was seen of it; a weaker kind adds nothing to a stronger one."""
+    sources = [source for strength, _, _, source in group if strength == group[0][0]]
+    text = max((source.text for source in sources), key=len)
+    update = {
+        "title": next((s.title for s in sources if s.title), ""),
+        "text": text,
+        "published": next((s.published for s in sources if s.published), None),
+        "digest": digest(text),
+    }
+    return sources[0].model_copy(update=update)
+
+
+def digest(text: str) -> str:
+    """The first 16 hex digits of the text's SHA-256; empty without text."""
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""

@@ -9,37 +9,74 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from urllib.parse import quote
 
-from aiq.citations.edits import Edit, disjoint, removal
+from aiq.citations.composition import moved
+from aiq.citations.edits import Edit, apply_edits, disjoint, removal
 from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
+from aiq.citations.marks import COMMA, DASH
+from aiq.citations.numerals import CIRCLED, RAISED, like
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.urls import parse_url
 
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
-_DASH = re.compile(r"[ ]?[-–—~～至][ ]?")
-_COMMA = re.compile(r"[ ]*[,，、;；][ ]*")
+_DASH = re.compile(DASH)
+_COMMA = re.compile(COMMA)
+_NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
+_SCAR = "\u2421"
+"""Stands for what was removed where the rest would join to what nobody wrote."""
+_LIKE_A_MARK = re.compile(r"[\[【［〔]\D{0,12}\d[\d\s,，、;；^–—~～至-]*(?:†[^\[\]【】\n]{0,80})?[\]】］〕]")
+_LONGEST_MARK = 120
 
 
 def new_numbers(audit: ReportAudit) -> dict[int, int]:
     """Position of an entry -> its number in the verified report; a repetition has the number of the first."""
-    valid = [p for p, finding in enumerate(audit.entries) if finding.outcome == "valid"]
-    valid.sort(key=lambda p: (audit.entries[p].entry.section, audit.entries[p].entry.number, p))
-    numbers = {position: number for number, position in enumerate(valid, 1)}
+    kept = [p for p, finding in enumerate(audit.entries) if finding.kept]
+    kept.sort(key=lambda p: (audit.entries[p].entry.section, audit.entries[p].entry.number, p))
+    numbers = {position: number for number, position in enumerate(kept, 1)}
     for position, finding in enumerate(audit.entries):
         if finding.duplicate_of is not None:
             numbers[position] = numbers[finding.duplicate_of]
     return numbers
 
 
-def repair(audit: ReportAudit) -> tuple[Edit, ...]:
-    """The edits that make the verified report, in order and apart from each other."""
+def repair(audit: ReportAudit, *, scars: bool = False) -> tuple[Edit, ...]:
+    """The edits that make the verified report, in order and apart from each other.
+
+    With `scars` a sign stays in the body for each stretch that is removed, and not only where the
+    rest would join to a mark.
+    """
     numbers = new_numbers(audit)
-    edits = [
+    body = [
         *_mark_edits(audit, numbers),
         *(edit for finding in audit.body_urls for edit in _body_url_edits(audit.report.text, finding)),
-        *_list_edits(audit, numbers),
     ]
-    return disjoint(edits)
+    if scars:
+        body = [_scar(edit) for edit in body]
+    return parted(audit.report.text, disjoint([*body, *_list_edits(audit, numbers)]))
+
+
+def parted(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The edits, with a sign for what was removed where `[1 [9]]` would become a mark that nobody wrote."""
+    result = apply_edits(text, edits)
+    places = moved([edit.end for edit in edits], edits)
+    parted: list[Edit] = []
+    at = -1
+    for edit, place in zip(edits, places, strict=True):
+        joins = not edit.replacement and place != at and _joins(result, place)
+        parted.append(_scar(edit) if joins else edit)
+        at = place
+    return tuple(parted)
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether a mark lies across this place."""
+    start = max(text.rfind(bracket, max(0, place - _LONGEST_MARK), place) for bracket in "[【［〔")
+    found = _LIKE_A_MARK.match(text, start) if start >= 0 else None
+    return found is not None and found.end() > place
+
+
+def _scar(edit: Edit) -> Edit:
+    return edit if edit.replacement else edit.model_copy(update={"replacement": _SCAR})
 
 
 def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
@@ -59,7 +96,7 @@ def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
 
 def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[int, ...]]:
     """What each mark shows in the verified report; empty if it goes. `[1][3]` becomes `[1]` where 3 repeats 1."""
-    of_source = {id(e.match.source): numbers[p] for p, e in enumerate(audit.entries) if p in numbers and e.match}
+    links = _Links(audit, numbers)
     result: list[tuple[int, ...]] = []
     beside: set[int] = set()  # numbers in the marks that stand right before this one
     last = 0
@@ -68,15 +105,35 @@ def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[i
         if audit.report.text[last : mark.start].strip(" ,，、"):
             beside = set()
         shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
-        if finding.url is not None and finding.url.match is not None:
-            own = of_source.get(id(finding.url.match.source))
-            shown = (own,) if own else shown if audit.entries else mark.numbers
+        if finding.url is not None and finding.url.kept:
+            shown = links.shown(finding, finding.url, shown)
         if shown != mark.numbers:
             shown = tuple(n for n in shown if n not in beside or n in mark.numbers)
         result.append(shown)
         beside.update(shown)
         last = mark.end
     return result
+
+
+class _Links:
+    """Numbers of marks that are links to sources of their own: `[7](url)`, whatever the list has as 7."""
+
+    def __init__(self, audit: ReportAudit, numbers: dict[int, int]) -> None:
+        self._entries = {
+            id(e.match.source): numbers[p] for p, e in enumerate(audit.entries) if p in numbers and e.match
+        }
+        self._listed = bool(audit.entries)
+        self._free = len(set(numbers.values()))
+        self._unlisted: dict[object, int] = {}
+
+    def shown(self, finding: MarkFinding, url: UrlFinding, shown: tuple[int, ...]) -> tuple[int, ...]:
+        """The number of the URL's source in the list, else that of the mark's entry, else one behind the list's."""
+        source: object = id(url.match.source) if url.match else url.use.url
+        if source in self._entries:
+            return (self._entries[source],)
+        if shown or not self._listed:
+            return shown or finding.mark.numbers
+        return (self._unlisted.setdefault(source, self._free + len(self._unlisted) + 1),)
 
 
 def _ends_of_removed_runs(text: str, marks: Sequence[MarkFinding], wanted: Sequence[tuple[int, ...]]) -> list[int]:
@@ -92,15 +149,15 @@ def _ends_of_removed_runs(text: str, marks: Sequence[MarkFinding], wanted: Seque
 
 def _reason(finding: MarkFinding, audit: ReportAudit) -> str:
     """Why a mark goes: what is wrong with the entry it points to, or that there is none."""
-    if finding.url is not None and finding.url.match is None:
-        return finding.url.rule or "url_not_in_registry"
+    if finding.url is not None and finding.url.reason is not None:
+        return finding.url.reason
     reasons = [audit.entries[p].reason for p in finding.entries if p is not None]
     return next((reason for reason in reasons if reason), "dangling")
 
 
 def _link_edits(finding: MarkFinding, audit: ReportAudit) -> Iterator[Edit]:
     """`[1](url)`: the URL becomes that of the source, of the entry where the report's own is none."""
-    if finding.url is None:
+    if finding.url is None or finding.url.outcome is None:
         return
     entries = [audit.entries[p] for p in finding.entries if p is not None]
     match = finding.url.match or next((entry.match for entry in entries if entry.match), None)
@@ -109,9 +166,10 @@ def _link_edits(finding: MarkFinding, audit: ReportAudit) -> Iterator[Edit]:
 
 
 def _items(items: str, numbers: Sequence[int]) -> str:
-    """The numbers in the style of the mark they replace: its separator, its dash, its carets."""
-    dash, comma = _DASH.search(items), _COMMA.search(items)
+    """The numbers in the style of the mark they replace: its numerals, its separator, its dash, its carets."""
+    dash, comma, numeral = _DASH.search(items), _COMMA.search(items), _NUMERAL.search(items)
     caret = "^" if "^" in items else ""
+    written = numeral[0] if numeral else ""
     runs: list[list[int]] = []
     for number in sorted(numbers) if dash else numbers:
         if dash and runs and number == runs[-1][-1] + 1:
@@ -121,16 +179,16 @@ def _items(items: str, numbers: Sequence[int]) -> str:
     parts = []
     for run in runs:
         if dash and len(run) > 2:
-            parts.append(f"{caret}{run[0]}{dash[0]}{caret}{run[-1]}")
+            parts.append(f"{caret}{like(written, run[0])}{dash[0]}{caret}{like(written, run[-1])}")
         else:
-            parts += [f"{caret}{number}" for number in run]
+            parts += [f"{caret}{like(written, number)}" for number in run]
     return (comma[0] if comma else ", ").join(parts)
 
 
 def _body_url_edits(text: str, finding: UrlFinding) -> Iterator[Edit]:
     use = finding.use
-    if finding.rule is not None:
-        yield from _unlink(text, use, finding.rule)
+    if finding.unsafe:
+        yield from _unlink(text, use, finding.reason or "")
     elif finding.match is not None and finding.match.level == "truncation" and finding.match.source.url:
         yield from _rewrite(text, use, finding.match.source.url)
 
@@ -172,23 +230,23 @@ def _list_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
     text = audit.report.text
     for section, group in groupby(enumerate(audit.entries), key=lambda item: item[1].entry.section):
         findings = list(group)
-        if any(finding.outcome == "valid" for _, finding in findings):
+        if any(finding.kept for _, finding in findings):
             yield from _entry_removals(text, [finding for _, finding in findings])
         else:
             yield _whole_list(audit, section, findings[0][1].reason or "")
         for position, finding in findings:
-            if finding.outcome == "valid":
+            if finding.kept:
                 yield from _kept_entry(text, finding, numbers[position])
 
 
 def _entry_removals(text: str, findings: Sequence[EntryFinding]) -> Iterator[Edit]:
-    """Remove entries with the gap to the next one; behind the last valid entry, with the gap before."""
-    last_valid = max(i for i, finding in enumerate(findings) if finding.outcome == "valid")
+    """Remove entries with the gap to the next one; behind the last that stays, with the gap before."""
+    last_kept = max(i for i, finding in enumerate(findings) if finding.kept)
     for i, finding in enumerate(findings):
-        if finding.outcome == "valid":
+        if finding.kept:
             continue
         start, end = finding.entry.place.start, finding.entry.place.end
-        if i < last_valid:
+        if i < last_kept:
             following = findings[i + 1].entry.place.start
             end = following if not text[end:following].strip(" \t>\r\n") else _line_end(text, end)
         else:
@@ -219,11 +277,11 @@ def _kept_entry(text: str, finding: EntryFinding, number: int) -> Iterator[Edit]
     place = finding.entry.place
     if place.number_span is not None and place.number != number:
         start, end = place.number_span
-        yield Edit(start=start, end=end, replacement=str(number), rule="renumbered")
+        yield Edit(start=start, end=end, replacement=like(text[start:end], number), rule="renumbered")
     if finding.chosen and finding.match and finding.match.source.url:
         yield from _rewrite(text, finding.chosen.use, finding.match.source.url)
     for other in finding.others:
         if other.match is not None and other.match.source.url:
             yield from _rewrite(text, other.use, other.match.source.url)
-        else:
-            yield from _unlink(text, other.use, other.rule or "url_not_in_registry")
+        elif not other.kept:
+            yield from _unlink(text, other.use, other.reason or "")

@@ -1,6 +1,7 @@
 """Reads `rules.toml`, the table of hosts, parameters, schemes and words that the other files go by."""
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,8 @@ class Rules(Record):
     soft_trackers: frozenset[str]
     code_hosts: frozenset[str]
     api_labels: frozenset[str]
+    doi_hosts: frozenset[str]
+    confusables: Mapping[str, str]
     headings: frozenset[str]
     weak_headings: frozenset[str]
     code_words: frozenset[str]
@@ -26,9 +29,3 @@ class Rules(Record):
 def rules() -> Rules:
     """The table, read once."""
     return Rules.model_validate(tomllib.loads((Path(__file__).with_name("rules.toml")).read_text(encoding="utf-8")))
-
-
-def under(host: str, names: frozenset[str]) -> bool:
-    """Whether a canonical host is one of these names or a sub-domain of one."""
-    labels = host.split(".")
-    return any(".".join(labels[i:]) in names for i in range(len(labels)))

@@ -1,92 +1,102 @@
 """Decides whether a URL is unsafe or unreliable, whoever returned it: the table of sanitising rules.
 
 The names of hosts and schemes stand in `rules.toml`. A rule sees the URL as a reader's browser
-would: entities, percent-encoding, case, control characters and full-width letters undone.
+would: entities, percent-encoding, case, control characters, backslashes and full-width letters undone.
 """
 
 import html
-import ipaddress
 import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from aiq.citations.rules import rules, under
-from aiq.citations.urls import canonical_host, without_ellipsis
+from aiq.citations.hosts import canonical_host, under
+from aiq.citations.rules import rules
+from aiq.citations.urls import without_ellipsis
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
-_NUMBER = re.compile(r"0x[0-9a-f]*|\d+", re.IGNORECASE)
-_GARBLED = re.compile(r"[\ufffd…]|%E2%80%A6|%EF%BF%BD|\[\.\.\.\]|/\.\.\.(?:/|$)", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?:(?:https?|ftp|wss?):[/\\]*|[/\\]{2,})([^/?#\\]*)", re.IGNORECASE)
+"""Behind these schemes browsers want no slash, and take any number; without a scheme they want two."""
+_PORT = re.compile(r":[0-9]*\Z")
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_INVISIBLE = re.compile(
+    "[\x00-\x20\x7f-\xa0\xad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff]+"
+)
+_LEADING_ZEROS = re.compile(r"(&#x?)0+(?=[0-9a-f])", re.IGNORECASE)
+_GARBLED = re.compile(r"[\ufffd…‥⋯]|%E2%80%A6|%EF%BF%BD|\[\.\.\.\]|/\.\.\.(?:[/?#]|\Z)", re.IGNORECASE)
+_HEAD = 2000
+"""Characters in which scheme and host must stand; what is longer is data."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def broken_rule(url: str) -> str | None:
     """The first sanitising rule that a URL breaks, by its name in the audit, or None where it is fine."""
     plain = plain_text(url)
-    return next((name for name, broken in SANITISING_RULES.items() if broken(plain)), None)
+    host = host_of(plain)
+    return next((name for name, broken in SANITISING_RULES.items() if broken(plain, host)), None)
 
 
 def plain_text(url: str) -> str:
-    """The URL with entities and percent-encoding of its first part undone, without control characters."""
-    head, tail = url[:200], url[200:]
+    """The URL without what cannot be seen, entities undone, and where it has no scheme percent-encoding too."""
+    if _is_plain(url):
+        return url
+    url = _LEADING_ZEROS.sub(r"\1", _INVISIBLE.sub("", url))
+    head, tail = url[:_HEAD], url[_HEAD:]
     for _ in range(3):  # encoded twice is a trick, encoded five times is nothing a browser would follow
         decoded = html.unescape(head)
-        if not _SCHEME.match(decoded):
+        if not scheme_of(decoded):
             decoded = unquote(decoded)
         if decoded == head:
             break
-        head = decoded
-    return "".join(c for c in head if c > " " and unicodedata.category(c) != "Cf") + tail
+        head = _INVISIBLE.sub("", decoded)
+    return head + tail
+
+
+def _is_plain(url: str) -> bool:
+    return url.startswith(("https://", "http://")) and "&" not in url and _INVISIBLE.search(url) is None
 
 
 def scheme_of(url: str) -> str:
     """The scheme in lower case, or an empty text."""
-    match = _SCHEME.match(url)
+    match = _SCHEME.match(url if url.isascii() else unicodedata.normalize("NFKC", url[:60]))
     return match[1].lower() if match else ""
 
 
-def _unsafe_scheme(url: str) -> bool:
+def host_of(url: str) -> str:
+    """The canonical host to which a browser would go, or an empty text."""
+    match = _AUTHORITY.match(url)
+    if match is None:
+        return ""
+    return canonical_host(_PORT.sub("", match[1].rpartition("@")[2]).rstrip(".")) or ""
+
+
+def _unsafe_scheme(url: str, host: str) -> bool:
     return scheme_of(url) in rules().unsafe_schemes
 
 
-def _shortened(url: str) -> bool:
-    return under(_host(url), rules().shorteners)
+def _shortened(url: str, host: str) -> bool:
+    return under(host, rules().shorteners)
 
 
-def _ip_address(url: str) -> bool:
+def _ip_address(url: str, host: str) -> bool:
     """Dotted, short, integer, octal and hex IPv4, any IPv6: a last label that is a number is never a name."""
-    host = _host(url)
-    try:
-        ipaddress.IPv6Address(host)
-    except ValueError:
-        return bool(_NUMBER.fullmatch(host.rpartition(".")[2]))
-    return True
+    return ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None
 
 
-def _private(url: str) -> bool:
-    host = _host(url)
+def _private(url: str, host: str) -> bool:
     return bool(host) and ("." not in host or under(host, rules().private_suffixes))
 
 
-def _truncated(url: str) -> bool:
+def _truncated(url: str, host: str) -> bool:
     return without_ellipsis(url) is not None or _GARBLED.search(url) is not None
 
 
-def _host(url: str) -> str:
-    if scheme_of(url) not in ("http", "https", "ftp", "ws", "wss"):
-        return ""
-    try:
-        return canonical_host(urlsplit(url.replace("\\", "/")).hostname or "") or ""
-    except ValueError:
-        return ""
-
-
-SANITISING_RULES: dict[str, Callable[[str], bool]] = {
+SANITISING_RULES: dict[str, Callable[[str, str], bool]] = {
     "unsafe_scheme": _unsafe_scheme,
     "shortened_url": _shortened,
     "ip_address_url": _ip_address,
     "private_host": _private,
     "truncated_url": _truncated,
 }
-"""Name in the audit -> whether a URL (after `plain_text`) breaks the rule; in the order they are asked."""
+"""Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""

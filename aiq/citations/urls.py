@@ -1,171 +1,153 @@
 """A URL as a value that can be compared: what two spellings of one address have in common.
 
-It knows the rules of equality (docs/citations.md) and of finding a URL's end in running text; it
-does not know sources. Nothing here raises: what cannot be parsed is None.
+It knows the rules of equality (docs/citations.md); it knows no sources. Nothing here raises: what
+cannot be parsed is None.
 """
 
-import ipaddress
 import re
 import unicodedata
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from urllib.parse import unquote, urlsplit
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote
 
-from aiq.citations.rules import rules, under
+from aiq.citations.hosts import Site, read_site, under
+from aiq.citations.rules import rules
+from aiq.citations.works import Segments, canonical_work
 
-Segments = tuple[str, ...]
 Query = tuple[tuple[str, str], ...]
+UrlKey = tuple[Site, Segments, Query, str]
 
-_AMPERSAND = re.compile(r"&(?:amp|#38|#x26);", re.IGNORECASE)
-_HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
-_ARXIV = re.compile(r"(?:abs|pdf|html|format)/((?:[a-z.-]+/)?\d[\d.]*(?:v\d+)?)(?:\.pdf)?", re.IGNORECASE)
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+_URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
+_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
+_LEFT_OUT = re.compile(r"[\t\r\n]+")
+"""What browsers take out of a URL, wherever it stands (WHATWG URL 4.4)."""
 _MAX_LENGTH = 8192
+_ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class ParsedUrl:
-    """One http or https address in canonical parts; `scheme` is kept but no part of `key`.
+class ParsedUrl(NamedTuple):
+    """One http or https address in canonical parts; its scheme is no part of them.
 
-    `host` is lower case, IDNA-encoded, without `www.` and trailing dot; IPv6 hosts stand in their
-    shortest form. `port` is None for the scheme's default. `segments` are percent-decoded, without
-    path parameters and trailing slashes. `query` is sorted, decoded and without trackers.
-    `route` is the fragment where it selects a page (`#/...`, `#!...`), otherwise empty.
+    The host of `site` is lower case, IDNA-encoded, without `www.` and trailing dot. `segments` are
+    percent-decoded, without path parameters and trailing slashes. `query` is sorted, decoded and
+    without trackers. `route` is the fragment where it selects a page (`#/...`, `#!...`), else empty.
+    `written` is path and query decoded but otherwise as given: what a cut-off URL begins.
     """
 
     raw: str
-    scheme: str
-    host: str
-    port: int | None
+    site: Site
     segments: Segments
     query: Query
     route: str
+    written: str
 
-    @cached_property
-    def site(self) -> tuple[str, int | None]:
-        """Host and port."""
-        return self.host, self.port
-
-    @cached_property
-    def key(self) -> tuple[tuple[str, int | None], Segments, Query, str]:
+    @property
+    def key(self) -> UrlKey:
         """What equal URLs have equal."""
         return self.site, self.segments, self.query, self.route
 
+    @property
+    def spelling(self) -> str:
+        """Host, path and query as written but decoded, without scheme and `www.`."""
+        host, port = self.site
+        return f"{host}{self.written}" if port is None else f"{host}:{port}{self.written}"
 
-@lru_cache(maxsize=8192)
-def parse_url(text: str) -> ParsedUrl | None:
+
+def read_url(text: str) -> ParsedUrl | None:
     """The URL in canonical parts, or None where it is not a well-formed http or https address."""
     raw = text.strip()
     if len(raw) > _MAX_LENGTH:
         return None
-    try:
-        parts = urlsplit(_AMPERSAND.sub("&", raw))
-        port = parts.port
-    except ValueError:
+    plain = raw if raw.isprintable() else _LEFT_OUT.sub("", raw)
+    match = _URL.fullmatch(_AMPERSAND.sub("&", plain) if "&" in plain else plain)
+    if match is None:
         return None
-    scheme = parts.scheme.lower()
-    if scheme not in _DEFAULT_PORTS:
+    scheme, authority, path, query, fragment = match.groups()
+    site = read_site(scheme.lower(), authority)
+    if site is None:
         return None
-    host = canonical_host(parts.hostname or "")
-    if host is None:
-        return None
-    segments = _segments(parts.path)
-    segments, host = _doi_and_arxiv(segments, host)
+    if "\\" in path:  # browsers take it for a slash: `https://e.com\@v.com/` leads to e.com
+        path = path.replace("\\", "/")
+    host, segments = canonical_work(site[0], _segments(path))
     return ParsedUrl(
-        raw=raw,
-        scheme=scheme,
-        host=host,
-        port=None if port == _DEFAULT_PORTS[scheme] else port,
-        segments=segments,
-        query=_query(parts.query, host, segments),
-        route=parts.fragment if parts.fragment.startswith(("/", "!")) else "",
+        raw,
+        site if host == site[0] else (host, site[1]),
+        segments,
+        _query(query, host, segments) if query else (),
+        fragment if fragment and fragment[0] in "/!" else "",
+        decoded(path if query is None else f"{path}?{query}"),
     )
 
 
-@lru_cache(maxsize=8192)
-def canonical_host(host: str) -> str | None:
-    """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None where malformed."""
-    host = host.strip("[]")
-    if ":" in host:
-        try:
-            return ipaddress.IPv6Address(host.split("%")[0]).compressed
-        except ValueError:
-            return None
-    host = unicodedata.normalize("NFKC", unquote(host)).lower().replace("。", ".").rstrip(".")
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode("ascii")
-        except UnicodeError:
-            return None
-    if len(host) > 253 or not _HOST.fullmatch(host):
-        return None
-    return host.removeprefix("www.") if host.count(".") > 1 else host
+parse_url = lru_cache(maxsize=16384)(read_url)
+"""`read_url` for URLs that are asked for again and again, as those of a report are."""
 
 
 def _segments(path: str) -> Segments:
     """Decoded segments; dot segments resolved, parameters of the last one and trailing slashes dropped."""
+    path = path.rstrip("/")
+    if ";" in path:
+        head, slash, last = path.rpartition("/")
+        path = head + slash + last.partition(";")[0]
+    segments = path.split("/")[1:]
+    if "%" in path or "/." in path or not path.isascii():
+        segments = _without_dots([decoded(segment) for segment in segments])
+    while segments and not segments[-1]:
+        segments.pop()
+    return tuple(segments)
+
+
+def _without_dots(segments: list[str]) -> list[str]:
     kept: list[str] = []
-    head, _, last = path.rpartition("/")
-    for segment in f"{head}/{last.partition(';')[0]}".split("/")[1:]:
+    for segment in segments:
         if segment == "..":
             kept[-1:] = []
         elif segment != ".":
-            kept.append(_decode(segment))
-    while kept and not kept[-1]:
-        kept.pop()
-    return tuple(kept)
+            kept.append(segment)
+    return kept
 
 
 def _query(query: str, host: str, segments: Segments) -> Query:
+    table = rules()
+    plain = "%" not in query and "+" not in query and query.isascii()
     pairs = []
     for part in query.split("&"):
         name, _, value = part.partition("=")
-        if part and not _is_tracker(_decode(name).lower(), host, segments):
-            pairs.append((_decode(name.replace("+", " ")), _decode(value.replace("+", " "))))
+        if not plain:
+            name, value = decoded(name.replace("+", " ")), decoded(value.replace("+", " "))
+        folded = name.lower()
+        if not part or folded in table.trackers or folded.startswith("utm_"):
+            continue
+        if folded in table.soft_trackers and not _selects_content(host, segments):
+            continue
+        pairs.append((name, value))
     return tuple(sorted(pairs))
 
 
-def _is_tracker(name: str, host: str, segments: Segments) -> bool:
+def _selects_content(host: str, segments: Segments) -> bool:
+    """Whether `ref` and `source` name what is shown, as on code hosts and APIs."""
     table = rules()
-    if name in table.soft_trackers:
-        selects = under(host, table.code_hosts) or not table.api_labels.isdisjoint((*host.split("."), *segments))
-        return not selects
-    return name in table.trackers or name.startswith("utm_")
+    return under(host, table.code_hosts) or not table.api_labels.isdisjoint((*host.split("."), *segments))
 
 
-def _decode(text: str) -> str:
+def decoded(text: str) -> str:
     """Percent-decoded; bytes that are no UTF-8 stay distinct from each other."""
     if "%" not in text and text.isascii():
         return text
     return unicodedata.normalize("NFC", unquote(text, errors="surrogateescape"))
 
 
-def _doi_and_arxiv(segments: Segments, host: str) -> tuple[Segments, str]:
-    """`dx.doi.org` is `doi.org` and DOIs ignore case; abstract, PDF and HTML of an arXiv paper are one source."""
-    if host in ("doi.org", "dx.doi.org"):
-        return tuple(segment.lower() for segment in segments), "doi.org"
-    if host in ("arxiv.org", "export.arxiv.org"):
-        paper = _ARXIV.fullmatch("/".join(segments))
-        return (("abs", *paper[1].split("/")) if paper else segments), "arxiv.org"
-    return segments, host
-
-
 def without_ellipsis(text: str) -> str | None:
-    """The URL before a mark that it was cut off (`...` or `…` at its end), or None where there is no mark."""
-    stub = text.rstrip(")]>*.…,;:!?")
+    """The URL before a mark that it was cut off (`...`, `…` at its end), or None where there is no mark."""
+    text = _ENCODED_ELLIPSIS.sub("…", text) if "%" in text else text
+    stub = text.rstrip("([<)]>*.…‥⋯,;:!?")
     tail = text[len(stub) :]
-    return stub if "..." in tail or "…" in tail else None
+    return stub if "..." in tail or not tail.isascii() else None
 
 
-def spelled(text: str) -> str | None:
-    """Host, path and query as written but decoded, without scheme and `www.`: what a cut-off URL begins."""
-    try:
-        parts = urlsplit(_AMPERSAND.sub("&", text.strip()))
-        port = parts.port
-    except ValueError:
-        return None
-    host = canonical_host(parts.hostname or "")
-    if host is None:
-        return None
-    site = host if port in (None, _DEFAULT_PORTS.get(parts.scheme.lower())) else f"{host}:{port}"
-    return site + _decode(parts.path) + (f"?{_decode(parts.query)}" if parts.query or text.endswith("?") else "")
+def spelled(stub: str) -> str | None:
+    """What every URL that was cut off here begins with; a percent-encoding cut in two is left out."""
+    url = parse_url(stub)
+    if url is None or "%" not in stub:
+        return url.spelling if url else None
+    return re.sub(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z", "", url.spelling)

@@ -1,55 +1,164 @@
-"""Check a report's citations against the sources of its run, and print what is kept and what is removed.
+"""Check a report's citations against the sources of its run: what is valid, what is removed, what is supported.
 
-SOURCES is a JSONL file (gzipped or not) with a row {"url" or "citation_key", "title", "text"} per
-source that a tool returned. Exit code 1 says that something would be removed.
+REPORT is a report in Markdown (`-`: standard input), a run folder (every answered sample's report as the
+agent wrote it, against the sources that it retrieved), or a Deep Research Bench file of reports
+(.jsonl or .jsonl.gz with rows {"id", "prompt", "article"}; safety and structure only).
+SOURCES is a JSONL file (gzipped or not) with a row {"url" or "citation_key", "title", "text", "kind"} per
+source; kind is `retrieved` (the default), `mentioned` or `echoed`.
+
+Exit code 1: an entry is not valid, a number has no entry, or a URL in the text is unsafe.
 """
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from aiq.core.audit import Audit
+from aiq.core.errors import UserError
 
-_HEADER = ("new", "old", "outcome", "level or reason", "cited", "source")
+if TYPE_CHECKING:
+    from aiq.citations.cases import AuditCase
+    from aiq.core.settings import CitationSettings
+
+_OUTPUTS = ("json", "repaired", "html")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("report", type=Path, metavar="REPORT.md", help="the report, Markdown")
-    parser.add_argument("--sources", type=Path, required=True, metavar="SOURCES.jsonl", help="what was retrieved")
+    parser.add_argument("report", metavar="REPORT", help="a report, a run folder, or a file of reports")
+    parser.add_argument("--sources", type=Path, metavar="FILE", help="what was retrieved; without it, structure only")
+    parser.add_argument("--sample", metavar="ID", help="only this sample of a run, or this row of a file of reports")
+    parser.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition, with --sample (1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole audit here")
     parser.add_argument("--repaired", type=Path, metavar="FILE", help="write the verified report here")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report here with its citations in colour")
+    parser.add_argument("--pages", choices=("ignore", "window", "exact"), help="how far pages of documents must agree")
+    parser.add_argument(
+        "--accept",
+        action="append",
+        choices=("mentioned", "echoed"),
+        default=[],
+        help="let sources of this kind verify too; may be repeated",
+    )
 
 
 def run(args: Namespace) -> int:
-    from aiq.citations.files import read_report, read_sources, write_report
-    from aiq.citations.verify import verify
+    _check_outputs(args)
+    cases, several = _cases(args)
+    return _audit_all(cases, args) if several else _audit_one(cases[0], args)
 
-    verified = verify(read_report(args.report), read_sources(args.sources))
-    print(table(verified.audit))
+
+def _audit_one(case: "AuditCase", args: Namespace) -> int:
+    from rich.console import Console
+
+    from aiq.citations.cases import audited
+    from aiq.citations.files import as_json, write_text
+    from aiq.citations.table import print_audit
+
+    audit = audited(case)
+    if args.json is not None:
+        write_text(args.json, as_json(audit.record.model_dump(mode="json")))
     if args.repaired is not None:
-        write_report(args.repaired, verified.text)
-    return 1 if verified.audit.removed_citations or verified.audit.dangling else 0
+        write_text(args.repaired, audit.verified.text)
+    if args.html is not None:
+        from aiq.site.audit_page import audit_page
+
+        write_text(args.html, audit_page(audit))
+    print_audit(audit.record, Console())
+    return 0 if audit.record.clean else 1
 
 
-def table(audit: Audit) -> str:
-    """The audit in aligned columns, and a line that counts."""
-    rows = [
-        *((str(v.number), str(v.original_number), "valid", v.level, v.target, v.source) for v in audit.valid_citations),
-        *(("-", str(r.number or "-"), "removed", r.reason, r.target, "-") for r in audit.removed_citations),
-        *(("-", str(number), "removed", "dangling", "-", "-") for number in audit.dangling),
-    ]
-    counts = [
-        f"{len(audit.valid_citations)} valid",
-        f"{len(audit.removed_citations)} removed",
-        f"{len(audit.dangling)} dangling",
-        f"{len(audit.unused)} never cited",
-    ]
-    return "\n".join([*(_aligned([_HEADER, *rows]) if rows else ["no citations"]), "", ", ".join(counts)])
+def _audit_all(cases: Sequence["AuditCase"], args: Namespace) -> int:
+    """Several reports: a line each, and all together."""
+    from rich.console import Console
+
+    from aiq.citations.cases import AuditLine, audited, lines_json
+    from aiq.citations.files import as_json, write_text
+    from aiq.citations.table import print_audits
+
+    for option in ("repaired", "html"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option} is for one report, and {args.report} has several; choose one with --sample ID")
+    lines = [AuditLine.of(audited(case)) for case in cases]
+    if args.json is not None:
+        write_text(args.json, as_json(lines_json(lines)))
+    print_audits(lines, Console())
+    return 0 if all(line.record.clean for line in lines) else 1
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines, columns padded to the width a terminal shows (CJK letters take two cells)."""
-    from rich.cells import cell_len, set_cell_size
+def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:
+    """What REPORT means, and whether these are the reports of a collection."""
+    from aiq.citations.cases import AuditCase
+    from aiq.citations.files import STDIN, read_report, read_sources
 
-    plain = [[" ".join(cell.split()) for cell in row] for row in rows]
-    widths = [max(cell_len(cell) for cell in column) for column in zip(*plain, strict=True)]
-    return ["  ".join(map(set_cell_size, row, widths)).rstrip() for row in plain]
+    path = Path(args.report)
+    if args.report != STDIN and path.is_dir():
+        return _chosen(_of_run(path, args), args)
+    if args.report != STDIN and path.name.endswith((".jsonl", ".jsonl.gz")):
+        return _chosen(_of_file(path, args), args)
+    if args.sample is not None:
+        raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
+    sources = read_sources(args.sources) if args.sources else None
+    return [AuditCase(read_report(args.report), sources, _settings(args), title=path.name)], False
+
+
+def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
+    from dataclasses import replace
+
+    from aiq.experiment.audits import cases_of_run
+    from aiq.experiment.folder import RunFolder
+
+    if args.sources is not None:
+        raise UserError(f"{path} is a run, which has its own sources; leave --sources out")
+    if not (path / "manifest.json").is_file():
+        raise UserError(f"{path} is no run folder (it holds no manifest.json); name one, results/EXPERIMENT/RUN_ID")
+    return [replace(case, settings=_settings(args, case.settings)) for case in cases_of_run(RunFolder(path))]
+
+
+def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
+    from aiq.citations.cases import AuditCase
+    from aiq.citations.files import read_reports, read_sources
+
+    if args.sources is not None and args.sample is None:
+        raise UserError(f"--sources are those of one report; choose it from {path} with --sample ID")
+    sources = read_sources(args.sources) if args.sources else None
+    settings = _settings(args)
+    return [AuditCase(row.article, sources, settings, row.id, title=row.prompt) for row in read_reports(path)]
+
+
+def _chosen(cases: list["AuditCase"], args: Namespace) -> tuple[list["AuditCase"], bool]:
+    """The one that --sample names, or all."""
+    if args.sample is None:
+        return cases, True
+    for case in cases:
+        if case.sample_id == args.sample and case.epoch in (None, args.epoch):
+            return [case], False
+    known = ", ".join(case.name for case in cases[:8]) + (", ..." if len(cases) > 8 else "")
+    epoch = f" with epoch {args.epoch}" if args.epoch != 1 else ""
+    raise UserError(f"{args.report} has no report of sample {args.sample}{epoch}; it has {known}")
+
+
+def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
+    """The settings of a run, or the defaults, with what the command line changes."""
+    from aiq.core.settings import CitationSettings
+
+    settings = given or CitationSettings()
+    accept = tuple(dict.fromkeys((*settings.accept, *args.accept)))
+    return settings.model_copy(update={"accept": accept, "pages": args.pages or settings.pages})
+
+
+def _check_outputs(args: Namespace) -> None:
+    """Raises UserError before any work where an output cannot be written or lies over another file of the command."""
+    taken = {Path(args.report).resolve(): "REPORT"}
+    if args.sources is not None:
+        taken[args.sources.resolve()] = "--sources"
+    for option in _OUTPUTS:
+        path: Path | None = getattr(args, option)
+        if path is None:
+            continue
+        other = taken.setdefault(path.resolve(), f"--{option}")
+        if other != f"--{option}":
+            raise UserError(f"--{option} {path} is the same file as {other}; choose another name")
+        if path.is_dir():
+            raise UserError(f"--{option} {path} is a folder; name a file")
+        if not path.parent.is_dir():
+            raise UserError(f"--{option} {path}: there is no folder {path.parent}; make it first")

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--world", metavar="PATH", help="pages.jsonl or its folder (default: the world that comes with aiq)"
     )
+    parser.add_argument(
+        "--pages", metavar="FILE", action="append", default=[], help="further pages, as offline.pages has them"
+    )
     parser.add_argument("--api-key", metavar="KEY", help="refuse model and search requests without this bearer token")
     parser.add_argument("--faults", metavar="JSON", default="{}", help="rates of planted faults: '{\"http_429\": 0.1}'")
     parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     from aiq.offline.__main__ import serve
-    from aiq.offline.launch import world_file
+    from aiq.offline.launch import extra_pages, world_file
 
     def greet(port: int) -> None:
         print(GREETING.format(host=args.host, port=port, key=args.api_key or "none"), flush=True)
@@ -64,7 +67,7 @@ def _serve(args: argparse.Namespace) -> int:
     options = argparse.Namespace(
         host=args.host,
         port=args.port,
-        pages=[world_file(args.world)],
+        pages=[world_file(args.world), *map(extra_pages, args.pages)],
         faults=_faults(args.faults),
         seed=args.seed,
         api_key=args.api_key,

@@ -1,6 +1,8 @@
 """How agents and judges reach a model: always by role, always through the run's one HTTP client."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import JsonValue
@@ -24,6 +26,20 @@ class Reply(Record):
     text: str
     model: str
     finish_reason: str | None = None
+
+
+retries_of_calls: ContextVar[int | None] = ContextVar("retries_of_calls", default=None)
+"""Sends after the first that a failed model call gets here, in place of the run's policy; read by the transport."""
+
+
+@contextmanager
+def retrying(times: int) -> Iterator[None]:
+    """Give the model calls made inside this many retries. The transport stays the only one that sends again."""
+    token = retries_of_calls.set(times)
+    try:
+        yield
+    finally:
+        retries_of_calls.reset(token)
 
 
 class Models(Protocol):

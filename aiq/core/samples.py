@@ -4,9 +4,24 @@ import hashlib
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from aiq.core.base import Record
+
+
+def source_ids(value: object) -> object:
+    """Ids of data sources: None for all, an empty list for none, or a list of ids.
+
+    Raises ValueError for anything else: a text or a set taken for a list would let through what nobody allowed.
+    """
+    if value is None:
+        return None
+    if isinstance(value, list | tuple) and all(isinstance(item, str) and item.strip() for item in value):
+        return [item.strip() for item in value]
+    raise ValueError("write null for all data sources, [] for none, or a list of ids such as [web]")
+
+
+DataSources = Annotated[tuple[str, ...] | None, BeforeValidator(source_ids)]
 
 
 class Turn(Record):
@@ -33,7 +48,7 @@ class Question(Record):
     text: str
     history: tuple[Turn, ...] = ()
     language: str | None = None
-    data_sources: tuple[str, ...] | None = None
+    data_sources: DataSources = None
     documents: tuple[Document, ...] = ()
     collection_name: str | None = None
     user_info: Mapping[str, JsonValue] | None = None
@@ -84,11 +99,13 @@ class Sample(Record):
 
     `answers`: accepted short answers. `reference`: the reference report. `tags`: the properties by
     which summaries are sliced (`fact_type`, `num_hops`, `language`, ...), values as the dataset
-    spells them.
+    spells them. `preferences`: what the person who asks would want, as the dataset states it; a
+    simulated user knows it and the agent does not.
     """
 
     id: str
     question: Question
+    preferences: str | None = None
     answers: tuple[str, ...] = ()
     reference: str | None = None
     rubric: Rubric | None = None
@@ -97,11 +114,13 @@ class Sample(Record):
 
     @property
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of the question: the same question, the same attempt.
+        """First 16 hex digits of the SHA-256 of question and preferences: the same of both, the same attempt.
 
         What only judges read (answers, rubric, reference, truth) is not part of it.
         """
-        canonical = f"{self.id}\n{self.question.model_dump_json()}"
+        canonical = f"{self.id}\n{self.question.model_dump_json()}" + (
+            f"\n{self.preferences}" if self.preferences else ""
+        )
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 

@@ -6,6 +6,7 @@ below find it with `current`. An agent opens no connection and reads neither env
 
 import asyncio
 import itertools
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ from aiq.core.models import Models
 from aiq.core.plugins import describe
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
-from aiq.core.sources import Registry
+from aiq.core.settings import CitationSettings
+from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Arguments, Toolbox, ToolResult, Web
 from aiq.core.usage import Usage, UsageLedger
@@ -46,6 +48,9 @@ class Session:
 
     `now` is the run's frozen clock. `attempt` counts attempts at this key from 1. The registry of a
     judge's session holds what the agent retrieved; `audit` what verification did to its report.
+    `draft` is a report as written: an agent keeps it (`keep_draft`) as soon as there is one, so that
+    it reaches the attempt's row whatever fails afterwards.
+    `collection_name`: the documents that the question may look into, where it names any.
     """
 
     key: SampleKey
@@ -59,11 +64,14 @@ class Session:
     limits: Limits
     events: EventLog
     sources: Registry
+    citations: CitationSettings = field(default_factory=CitationSettings)
     checkpointer: Any = None
+    collection_name: str | None = None
     attempt: int = 1
     spend: RunSpend = field(default_factory=RunSpend)
     usage: UsageLedger = field(default_factory=UsageLedger)
     audit: Audit | None = None
+    draft: str | None = None
     sends: dict[str, int] = field(default_factory=dict)  # request digest -> times sent; the transport's
     in_flight: int = 0  # model calls under way; the transport's
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
@@ -77,12 +85,17 @@ class Session:
         self.usage.record(role, usage)
         self.spend.total = self.spend.total + usage
 
+    def keep_draft(self, text: str) -> None:
+        """Remember a report as written; a blank one is none, and does not replace an earlier one."""
+        if text.strip():
+            self.draft = text
+
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""
         self.limits.check(self.usage, self.spend.total, self.in_flight)
 
     async def call_tool(self, name: str, arguments: Arguments, call_id: str | None = None) -> ToolResult:
-        """Run a tool by name, log it, and register what it retrieved.
+        """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
         `call_id` is the model's id of the call; without one the session numbers it. Raises
         ToolError, typed; the caller shows its text to the model.
@@ -90,14 +103,18 @@ class Session:
         call_id = call_id or f"call-{next(self._tool_calls)}"
         arguments = whole_value(dict(arguments))  # models cut characters in two
         self.events.emit(ToolCalled(call_id=call_id, tool=name, arguments=arguments))
+        self._note(json.dumps(arguments, ensure_ascii=False, default=str), "echoed", call_id, name)
         start = time.perf_counter()
         try:
             result = await self._run_tool(name, arguments, call_id)
         except ToolError as error:
+            self._note(str(error), "echoed", call_id, name)
             self._emit_returned(call_id, name, start, error=error)
             raise
         for rank, source in enumerate(result.sources):
             self.sources.add(source.model_copy(update={"call_id": call_id, "tool": name}), (*call_path.get(), rank))
+        shown = "\n".join([result.content, *(source.text for source in result.sources)])
+        self._note(shown, "mentioned" if result.sources else "echoed", call_id, name)
         self._emit_returned(call_id, name, start, result=result)
         return result
 
@@ -109,9 +126,15 @@ class Session:
             raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
         token = parent_call.set(call_id)
         try:
-            return await tool.run(parsed)
+            result = await tool.run(parsed)
         finally:
             parent_call.reset(token)
+        if tool.data_source is None or not result.content.strip():
+            return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
+        return result
+
+    def _note(self, text: str, kind: SourceKind, call_id: str, tool: str) -> None:
+        self.sources.note(text, kind, call_path.get(), call_id=call_id, tool=tool)
 
     def _emit_returned(
         self,

@@ -6,12 +6,22 @@ names); here they are carried as they came.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from aiq.core.limits import Limits
+from aiq.core.sources import SourceKind
 
 _NUMBERS = (int, float, int | None, float | None)
 
@@ -109,7 +119,10 @@ Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
 
 class LlmSettings(Settings):
-    """Group `llm`: an OpenAI-compatible endpoint. `api_key_env` names the variable, never the key."""
+    """Group `llm`: an OpenAI-compatible endpoint. `api_key_env` names the variable, never the key.
+
+    `fallbacks`: the role whose model serves a role that `roles` gives none, before `model` does.
+    """
 
     base_url: Endpoint
     model: str
@@ -121,15 +134,34 @@ class LlmSettings(Settings):
     requests_per_minute: float | None = Field(default=None, gt=0)
     retry: RetrySettings = RetrySettings()
     roles: Mapping[str, RoleSettings] = Field(default_factory=dict)
+    fallbacks: Mapping[str, str] = Field(
+        default={"aiq.planner": "aiq.orchestrator", "aiq.researcher": "aiq.orchestrator"}
+    )
     prices: Mapping[str, Price] = Field(default_factory=dict)
     extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    def role(self, role: str) -> RoleSettings:
+        """The settings of the longest name in `roles` that is the role or a part of it up to a dot.
+
+        Where the role itself names no model, `fallbacks` says whose it gets.
+        """
+        own, other = self.roles.get(role), self.fallbacks.get(role)
+        if other is not None and (own is None or own.model is None):
+            lent = self._named(other)
+            return lent if own is None else own.model_copy(update={"model": lent.model})
+        return self._named(role)
+
+    def _named(self, role: str) -> RoleSettings:
+        names = [name for name in self.roles if role == name or role.startswith(name + ".")]
+        return self.roles[max(names, key=len)] if names else RoleSettings()
 
 
 class SearchSettings(Settings):
     """Group `search`: who answers searches. `corpus` also serves `web=corpus`.
 
     `provider`: a file of `aiq/tools/providers`, or a class of your own as `package.module:Class`,
-    whose own settings are `options`.
+    whose own settings are `options`. `include_answer`: have the search API write an answer of its own
+    (Tavily); it names no source, so it is none.
     """
 
     provider: str
@@ -140,7 +172,42 @@ class SearchSettings(Settings):
     max_results: int = Field(default=3, ge=1, le=20)
     max_content_length: int | None = Field(default=4000, ge=1, description="characters of each result")
     depth: Literal["basic", "advanced"] = "basic"
+    include_answer: Literal["basic", "advanced"] | None = None
     timeout_seconds: float = Field(default=30.0, gt=0)
+
+
+class PapersSettings(Settings):
+    """Section `papers`: who answers searches for scholarly papers; without a `provider` there is no such tool.
+
+    `provider`: a file of `aiq/tools/paper_providers`, or a class of your own as `package.module:Class`.
+    """
+
+    provider: str | None = None
+    base_url: Endpoint | None = None
+    api_key_env: str | None = "SERPER_API_KEY"
+    max_results: int = Field(default=10, ge=1, le=20)
+    timeout_seconds: float = Field(default=30.0, gt=0)
+
+
+class KnowledgeSettings(Settings):
+    """Section `knowledge`: users' documents. The tool exists where a collection is named, here or by a question.
+
+    `dir`: the folder of all collections. `collection`: the one that questions look into which name
+    none. `documents`: files and folders that a run adds to `collection` before it starts.
+    """
+
+    dir: str = "knowledge"
+    collection: str | None = None
+    documents: tuple[str, ...] = ()
+    max_results: int = Field(default=5, ge=1, le=20)
+    max_content_length: int = Field(default=2000, ge=1, description="characters of each result")
+    summarizer: Literal["rules", "model"] = "rules"
+    summary_chars: int = Field(default=400, ge=40)
+
+    @field_validator("documents", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: object) -> object:
+        return () if value is None else (value,) if isinstance(value, str) else value
 
 
 class WebSettings(Settings):
@@ -161,9 +228,42 @@ class CassetteSettings(Settings):
 
 
 class CheckpointerSettings(Settings):
-    """Group `checkpointer`: where LangGraph agents keep conversation state."""
+    """Group `checkpointer`: where LangGraph agents keep conversations. `path`: of sqlite. `dsn_env`: of postgres.
 
-    kind: Literal["memory"] = "memory"
+    `dsn_env` names the environment variable that holds the connection string, which may hold a password.
+    """
+
+    kind: Literal["memory", "sqlite", "postgres"] = "memory"
+    path: str | None = None
+    dsn_env: str | None = None
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> Self:
+        needed = {"sqlite": "path", "postgres": "dsn_env"}.get(self.kind)
+        if needed is not None and not getattr(self, needed):
+            raise ValueError(f"kind={self.kind} needs {needed}")
+        return self
+
+
+class UserSettings(Settings):
+    """Section `user`: who answers an agent's questions and reviews its plans in a run.
+
+    `feedback`: what `kind=feedback` says of the plans, one remark each, before it approves.
+    """
+
+    kind: Literal["approve", "reject", "feedback", "simulated"] = "approve"
+    feedback: tuple[str, ...] = ()
+
+    @field_validator("feedback", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _has_something_to_say(self) -> Self:
+        if (self.kind == "feedback") != bool(self.feedback):
+            raise ValueError("kind=feedback and remarks in feedback go together: set both or neither")
+        return self
 
 
 class RunnerSettings(Settings):
@@ -179,13 +279,28 @@ class RunnerSettings(Settings):
 class OfflineSettings(Settings):
     """Section `offline`: the embedded stack, started when any endpoint's host is under `offline.example`.
 
-    `world`: the closed world's pages (`pages.jsonl`, or a folder that holds it). `faults`: rate by
-    fault name, drawn from (seed, attempt, request).
+    `world`: the closed world's pages (`pages.jsonl`, or a folder that holds it). `pages`: files of
+    further pages. `faults`: rate by fault name, drawn from (seed, attempt, request).
     """
 
     target: str = "aiq.offline.launch:OfflineStack"
     world: str | None = None
+    pages: tuple[str, ...] = ()
     faults: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+
+
+class CitationSettings(Settings):
+    """Section `citations`: how reports are verified.
+
+    `pages`: whether a document citation must be on a retrieved page (`exact`), at most
+    `page_window` pages beside one (`window`), or anywhere in the document (`ignore`). `accept`: the
+    kinds of source that verify. Without `verify` a report stays as the model wrote it.
+    """
+
+    verify: bool = True
+    pages: Literal["ignore", "window", "exact"] = "window"
+    page_window: int = Field(default=1, ge=0, description="pages before and behind a retrieved one")
+    accept: tuple[SourceKind, ...] = Field(default=("retrieved",), min_length=1)
 
 
 def _clock(value: object) -> object:
@@ -215,9 +330,13 @@ class RunSettings(Settings):
     llm: LlmSettings
     search: SearchSettings
     web: WebSettings
+    papers: PapersSettings = PapersSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
     judge: Mapping[str, Plugin] = Field(default_factory=dict)
     cassette: CassetteSettings = CassetteSettings()
     checkpointer: CheckpointerSettings = CheckpointerSettings()
+    user: UserSettings = UserSettings()
     runner: RunnerSettings = RunnerSettings()
     limits: Limits = Limits()
     offline: OfflineSettings = OfflineSettings()
+    citations: CitationSettings = CitationSettings()

@@ -1,6 +1,6 @@
 """What a tool really returned during a run, and the page a fetch brings."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from aiq.core.base import Record
 
@@ -8,10 +8,16 @@ CallPath = tuple[int, ...]
 """Where in a run a call stands: (turn, call within the turn), repeated for each nesting of agents."""
 
 
-class Source(Record):
-    """Something a tool returned as retrieved: a web page by `url`, or a document by `citation_key`.
+SourceKind = Literal["retrieved", "mentioned", "echoed"]
+"""A tool's result; a URL inside a result's text; a URL of the agent's own arguments or of an error."""
 
-    `text` is what the tool gave of it; `call_id` is the tool call that brought it first.
+
+class Source(Record):
+    """Something a tool returned: a web page by `url`, or a document by `citation_key`.
+
+    `text` is what the tool gave of it and `digest` the first 16 hex digits of its SHA-256 (empty
+    without text; the registry fills it in). `call_id` is the tool call that brought it first. What
+    is only `mentioned` or `echoed` has neither text nor title.
     """
 
     url: str | None = None
@@ -21,16 +27,28 @@ class Source(Record):
     published: str | None = None
     tool: str = ""
     call_id: str = ""
+    kind: SourceKind = "retrieved"
+    digest: str = ""
 
 
 class Registry(Protocol):
-    """All sources of one (sample, epoch), in the order of turns and calls, whatever the arrival."""
+    """All sources of one (sample, epoch), in the order of turns and calls, whatever the arrival.
+
+    Kinds are kept apart: what was seen in several counts as its strongest, `retrieved` before
+    `mentioned` before `echoed`.
+    """
 
     def add(self, source: Source, order: CallPath) -> None:
-        """Remember a source; the first of a URL or key, by `order`, keeps its title."""
+        """Remember a source; the first of a URL or key, by `order`, gives its URL and call."""
+
+    def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
+        """Remember the URLs that stand in a text; none of them was retrieved."""
 
     def all(self) -> tuple[Source, ...]:
-        """Every source once, by order."""
+        """Every retrieved source once, by order: what verifies."""
+
+    def known(self) -> tuple[Source, ...]:
+        """Everything seen, of every kind, once, by order."""
 
 
 class Page(Record):

@@ -1,5 +1,9 @@
-"""The person at the other end: answers an agent's questions and approves its plans."""
+"""The person at the other end: answers an agent's questions and reviews its plans.
 
+The run makes one for each attempt (`aiq.experiment.users`); in `aiq chat` it is whoever types.
+"""
+
+from collections.abc import Iterable
 from typing import Protocol
 
 
@@ -28,3 +32,13 @@ class RejectingUser(ApprovingUser):
 
     async def review(self, plan: str) -> str:
         return "reject"
+
+
+class FeedbackUser(ApprovingUser):
+    """Skips every question; says one remark of each plan as long as there are some, then approves."""
+
+    def __init__(self, remarks: Iterable[str]) -> None:
+        self._remarks = iter(remarks)
+
+    async def review(self, plan: str) -> str:
+        return next(self._remarks, "approve")

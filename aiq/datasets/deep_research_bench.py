@@ -10,13 +10,13 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from aiq.core.errors import DatasetError
+from aiq.core.files import Files, find
 from aiq.core.paths import resolve
 from aiq.core.plugins import describe
+from aiq.core.rows import Row, read_rows
 from aiq.core.samples import Criterion, Question, Rubric, Sample
 from aiq.datasets.base import SourceSettings
-from aiq.datasets.files import Files, find
 from aiq.datasets.hub import hub_rows
-from aiq.datasets.rows import Row, read_rows
 
 
 class BenchSettings(SourceSettings):
@@ -53,6 +53,7 @@ class DeepResearchBench:
             yield Sample(
                 id=key,
                 question=Question(text=_prompt(row), language=row.text("language") or None),
+                preferences=row.text("preferences") or None,
                 reference=articles.get(key) or row.text("expected_output") or None,
                 rubric=rubrics.get(key),
                 tags=tags,

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from aiq.core.errors import DatasetError
+from aiq.core.files import Files
 from aiq.core.paths import resolve
+from aiq.core.rows import Row, as_text, read_rows
 from aiq.core.samples import Question, Sample
 from aiq.datasets.base import SourceSettings
-from aiq.datasets.files import Files
 from aiq.datasets.hub import hub_rows
-from aiq.datasets.rows import Row, as_text, read_rows
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiq.core.errors import DatasetError
+from aiq.core.files import Files
+from aiq.core.rows import Row
 from aiq.datasets.base import SourceSettings
-from aiq.datasets.files import Files
-from aiq.datasets.rows import Row
 
 
 def hub_rows(files: Files, settings: SourceSettings) -> list[Row]:

@@ -1,12 +1,12 @@
 """From dataset settings to samples: reads, joins the truth, checks ids, selects."""
 
 from aiq.core.errors import DatasetError
+from aiq.core.files import Files
 from aiq.core.plugins import load as load_class
 from aiq.core.plugins import validate
 from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets.base import Dataset, DatasetSource
-from aiq.datasets.files import Files
 from aiq.datasets.select import select
 from aiq.datasets.truth import read_truth
 

@@ -1,20 +1,27 @@
-"""Your own questions: CSV, JSON or JSONL with `question`, and optionally `id`, `answers`, `reference`, `language`.
+"""Your own questions: CSV, JSON or JSONL with `question`, and optionally `id`, `answers`, `reference`, `language`,
+`data_sources`, `documents`, `collection_name`, `preferences` (what a simulated user would want).
 
-`answers` is a list, or in a CSV one cell with ` | ` between them. Rows without `id` are numbered from 1.
-Every other column becomes a tag.
+`answers`, `data_sources` and `documents` are lists, or in a CSV one cell with ` | ` between the items. A document is a
+file name, or in JSON an object with `file_name` and `summary`. No `data_sources` allows all, an empty list none. Rows
+without `id` are numbered from 1. Every other column becomes a tag.
 """
 
 from collections.abc import Iterator
 
-from aiq.core.errors import DatasetError
-from aiq.core.paths import resolve
-from aiq.core.samples import Question, Sample
-from aiq.datasets.base import SourceSettings
-from aiq.datasets.files import Files
-from aiq.datasets.hub import hub_rows
-from aiq.datasets.rows import Row, as_text, read_rows
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-_OWN = frozenset({"id", "question", "answers", "reference", "language"})
+from aiq.core.errors import DatasetError
+from aiq.core.files import Files
+from aiq.core.paths import resolve
+from aiq.core.plugins import describe
+from aiq.core.rows import Row, as_text, read_rows
+from aiq.core.samples import DataSources, Document, Question, Sample
+from aiq.datasets.base import SourceSettings
+from aiq.datasets.hub import hub_rows
+
+_OWN = frozenset(
+    "id question answers reference language data_sources documents collection_name preferences".split()  # noqa: SIM905
+)
 
 
 class Questions:
@@ -36,8 +43,15 @@ class Questions:
             tags = {name: row.text(name) for name in row.values if name and name not in _OWN and row.text(name)}
             yield Sample(
                 id=row.text("id") or str(number),
-                question=Question(text=row.required("question"), language=row.text("language") or None),
-                answers=_answers(row),
+                question=Question(
+                    text=row.required("question"),
+                    language=row.text("language") or None,
+                    data_sources=_data_sources(row),
+                    documents=_documents(row),
+                    collection_name=row.text("collection_name") or None,
+                ),
+                preferences=row.text("preferences") or None,
+                answers=_texts(row, "answers"),
                 reference=row.text("reference") or None,
                 tags=tags,
             )
@@ -50,7 +64,38 @@ class Questions:
         return read_rows(self._files, resolve(self._settings.path), "dataset.path", ("question",))
 
 
-def _answers(row: Row) -> tuple[str, ...]:
-    value = row.values.get("answers")
-    items = value if isinstance(value, list) else row.text("answers").split(" | ")
+def _items(row: Row, name: str) -> list[JsonValue]:
+    """A list as it stands, or the parts of a cell."""
+    value = row.values.get(name)
+    return value if isinstance(value, list) else list(row.text(name).split(" | "))
+
+
+def _data_sources(row: Row) -> DataSources:
+    """Ids, or None where the cell is empty; `[]` in a CSV is the empty list."""
+    value = row.values.get("data_sources")
+    if not row.text("data_sources"):
+        return None
+    if isinstance(value, str):
+        value = [] if value.strip() == "[]" else list(value.split(" | "))
+    try:
+        return TypeAdapter[DataSources](DataSources).validate_python(value)
+    except ValidationError as error:
+        raise DatasetError(f"{row.where}: {describe(error, 'data_sources')}") from None
+
+
+def _documents(row: Row) -> tuple[Document, ...]:
+    found = []
+    for item in _items(row, "documents"):
+        values = item if isinstance(item, dict) else {"file_name": as_text(item)}
+        if values.get("file_name") == "":
+            continue
+        try:
+            found.append(Document.model_validate(values))
+        except ValidationError as error:
+            raise DatasetError(f"{row.where}: documents: {describe(error)}") from None
+    return tuple(found)
+
+
+def _texts(row: Row, name: str) -> tuple[str, ...]:
+    items = _items(row, name)
     return tuple(dict.fromkeys(text for item in items if (text := as_text(item))))

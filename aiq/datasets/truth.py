@@ -6,11 +6,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from aiq.core.errors import DatasetError
+from aiq.core.files import Files, find
 from aiq.core.paths import resolve
 from aiq.core.plugins import describe
+from aiq.core.rows import read_rows
 from aiq.core.samples import Truth, TruthRow
-from aiq.datasets.files import Files, find
-from aiq.datasets.rows import read_rows
 
 
 def read_truth(files: Files, path: str | None, given: str | None) -> Mapping[str, Truth]:

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable
 
 from aiq.agents.base import Agent
+from aiq.citations.registry import worth_keeping
 from aiq.core.errors import AiqError, LimitReached, UserError
 from aiq.core.events import RunFinished, RunStarted
 from aiq.core.reports import Report
@@ -26,6 +27,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
     """
     started, start = utc_now(), time.perf_counter()
+    session.collection_name = sample.question.collection_name
 
     def ended(status: AttemptStatus, report: Report | None, error: BaseException | None) -> SampleRow:
         timing = Timing(started=started, seconds=round(time.perf_counter() - start, 4))
@@ -92,6 +94,7 @@ def _row(
     timing: Timing,
     error: BaseException | None,
 ) -> SampleRow:
+    raw = report.raw_text if report else session.draft
     return SampleRow(
         sample_id=sample.id,
         sample_hash=sample.hash,
@@ -101,11 +104,11 @@ def _row(
         question=sample.question.text,
         tags=sample.tags,
         report=writable(report.text) if report else None,
-        raw_report=writable(report.raw_text) if report else None,
+        raw_report=None if raw is None else writable(raw),
         route=report.route if report else None,
         outcome=report.outcome if report else None,
         extras=report.extras if report else {},
-        sources=session.sources.all(),
+        sources=worth_keeping(session.sources.known(), raw or ""),
         audit=session.audit,
         usage=session.usage.by_role(),
         timing=timing,

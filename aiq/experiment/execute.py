@@ -3,17 +3,19 @@
 import asyncio
 import sys
 import time
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aiq.core.errors import LimitReached, UserError
 from aiq.core.session import RunSpend
+from aiq.experiment.documents import check_data_sources, collections_of
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.interrupt import EXIT_CODE, stop_on_signal
 from aiq.experiment.journal import Journal
 from aiq.experiment.manifest import models_of, new_manifest, utc_now
+from aiq.experiment.pages import PageStore
 from aiq.experiment.plan import Plan
 from aiq.experiment.progress import Progress
 from aiq.experiment.records import Manifest, RunStatus, SampleRow, ScoreRow, Summary
@@ -66,7 +68,10 @@ async def execute(plan: Plan, folder: RunFolder, earlier: Manifest | None = None
         if earlier is not None:
             held.enter_context(folder.lock())
         run = _Run(plan, folder, earlier)
-        resources = await held.enter_async_context(open_resources(plan.settings)) if run.left else None
+        collections = collections_of(plan.dataset.samples)
+        resources = await held.enter_async_context(open_resources(plan.settings, collections)) if run.left else None
+        if resources is not None:
+            check_data_sources(plan.dataset.samples, resources.tools)
         if earlier is None:
             folder.create()
             held.enter_context(folder.lock())
@@ -101,8 +106,11 @@ class _Run:
 
     async def _work(self, resources: Resources) -> Ending:
         stop = asyncio.Event()
-        sessions = Sessions(self._plan.settings, resources, self._folder, RunSpend(self._tally.spent()))
-        with ExitStack() as opened:
+        async with AsyncExitStack() as opened:
+            pages = PageStore(resources.web, self._folder)
+            opened.push_async_callback(pages.close)
+            spend = RunSpend(self._tally.spent())
+            sessions = Sessions(self._plan.settings, resources, self._folder, spend, pages)
             samples: Journal[SampleRow] = _open_journal(self._folder.samples_path, opened)
             scores: Journal[ScoreRow] = _open_journal(self._folder.scores_path, opened)
             progress = opened.enter_context(Progress(self._plan, self._tally))
@@ -144,7 +152,7 @@ class _Run:
         return summary, changed
 
 
-def _open_journal(path: Path, opened: ExitStack) -> Journal[Any]:
+def _open_journal(path: Path, opened: AsyncExitStack) -> Journal[Any]:
     journal: Journal[Any] = Journal(path)
     opened.callback(journal.close)
     if journal.cut:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from aiq import __version__
+from aiq.experiment import users
 from aiq.experiment.config import config_of
 from aiq.experiment.plan import Plan, agent_digest, digest_of, model_of, prompts_digest
 from aiq.experiment.records import DatasetIdentity, Hashes, Manifest
@@ -47,6 +48,7 @@ def new_manifest(plan: Plan, run_id: str, *, offline: bool) -> Manifest:
 def hashes_of(plan: Plan, config: dict[str, JsonValue]) -> Hashes:
     prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
     prompts["agent"] = prompts_digest(plan.settings.agent.target)
+    prompts["user"] = users.prompt_hash(plan.settings.user)
     return Hashes(
         config=digest_of({key: value for key, value in config.items() if key not in _NOT_IN_THE_HASH}),
         agent=agent_digest(plan),

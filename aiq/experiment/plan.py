@@ -14,6 +14,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.settings import LlmSettings, Plugin, RunSettings
+from aiq.experiment.documents import with_documents
 from aiq.experiment.records import SweepPlace
 from aiq.judges.base import Judge
 
@@ -64,6 +65,7 @@ def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: Swe
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
     if not dataset.samples:
         raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")
+    dataset = dataset.model_copy(update={"samples": with_documents(dataset.samples, settings.knowledge)})
     for planned in judges:
         planned.judge.check(dataset.samples)
     return Plan(settings, overrides, agent, agent_settings, judges, dataset, sweep)
@@ -100,15 +102,8 @@ def _check_metrics(judges: tuple[JudgePlan, ...]) -> None:
 
 
 def model_of(llm: LlmSettings, role: str) -> str:
-    """The model that serves a role, as `RunModels.name` has it: of the longest entry of `llm.roles` that
-    is the role or a part of it up to a dot, else `llm.model`.
-    """
-    parts = role.split(".")
-    for length in range(len(parts), 0, -1):
-        special = llm.roles.get(".".join(parts[:length]))
-        if special is not None:
-            return special.model or llm.model
-    return llm.model
+    """The model that serves a role, as `RunModels.name` has it."""
+    return llm.role(role).model or llm.model
 
 
 def digest_of(value: Any) -> str:

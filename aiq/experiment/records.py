@@ -35,8 +35,10 @@ class Timing(Record):
 class SampleRow(Record):
     """One attempt at one (sample, epoch): a line of `samples*.jsonl`; the last line of a key wins.
 
-    `report` is verified, `raw_report` as the model wrote it; both None unless the attempt completed.
-    `usage` is by role and holds the agent's calls only.
+    `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote
+    it, also in an attempt that failed after it was written.
+    `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the
+    raw report names. `usage` is by role and holds the agent's calls only.
     """
 
     schema_version: Literal[1] = 1
@@ -61,6 +63,11 @@ class SampleRow(Record):
     @property
     def key(self) -> SampleKey:
         return SampleKey(self.sample_id, self.epoch)
+
+    @property
+    def retrieved(self) -> tuple[Source, ...]:
+        """What the attempt's tools returned."""
+        return tuple(source for source in self.sources if source.kind == "retrieved")
 
     @property
     def answered(self) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import importlib
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from aiq.core.hosts import is_offline
 from aiq.core.models import Models
 from aiq.core.settings import RunSettings
 from aiq.core.tools import Toolbox, Web
+from aiq.experiment.checkpointer import open_checkpointer
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,11 @@ class Resources:
 
 
 @asynccontextmanager
-async def open_resources(settings: RunSettings) -> AsyncIterator[Resources]:
+async def open_resources(settings: RunSettings, collections: Sequence[str] = ()) -> AsyncIterator[Resources]:
     """Start and open everything, and ask the model's endpoint whether it is there.
 
-    Raises RunAborted, one line, when the endpoint refuses connections or the key.
+    `collections`: the document collections that questions name. Raises RunAborted, one line, when the
+    endpoint refuses connections or the key.
     """
     from aiq.llm.http import open_client
     from aiq.llm.models import RunModels
@@ -48,7 +50,16 @@ async def open_resources(settings: RunSettings) -> AsyncIterator[Resources]:
         await models.check()
         web = build_web(settings.web, settings.search, client=client)
         await libraries
-        yield Resources(models, build_toolbox(settings.search, web, client), web, _checkpointer())
+        tools = build_toolbox(
+            settings.search,
+            web,
+            client,
+            papers=settings.papers,
+            knowledge=settings.knowledge,
+            collections=collections,
+        )
+        saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
+        yield Resources(models, tools, web, saver)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:
@@ -75,15 +86,3 @@ def _load_libraries(web: str) -> None:
         libraries.append("trafilatura")
     for library in libraries:
         importlib.import_module(library)
-
-
-def _checkpointer() -> Any:
-    """Conversation state in memory for LangGraph agents; None when the agent did not load LangGraph.
-
-    The import costs 0.7 s, which other agents need not pay.
-    """
-    if "langgraph" not in sys.modules:
-        return None
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    return InMemorySaver()

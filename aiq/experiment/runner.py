@@ -79,8 +79,9 @@ class Runner:
         if self._tally.finished(key, retry_failed=self._plan.settings.runner.retry_failed):
             return self._unscored.pop(key)
         earlier = self._tally.attempts.get(key)
-        with self._sessions.agent(key, earlier.number + 1 if earlier else 1) as session:
-            return await run_attempt(self._plan.agent, self._by_id[key.sample_id], session, self._keep_attempt)
+        sample = self._by_id[key.sample_id]
+        with self._sessions.agent(key, earlier.number + 1 if earlier else 1, sample) as session:
+            return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
         """Let each judge that has not scored this attempt do so, one after the other."""

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from aiq.core.events import AnyEvent, EventLog
 from aiq.core.limits import Limits
-from aiq.core.samples import SampleKey
+from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import RunSpend, Session
 from aiq.core.settings import RunSettings
+from aiq.core.tools import Web
 from aiq.core.users import ApprovingUser
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.journal import cut_torn_line, json_line
 from aiq.experiment.records import SampleRow
 from aiq.experiment.resources import Resources
+from aiq.experiment.users import make_user
 
 
 class EventFile:
@@ -34,21 +36,29 @@ class EventFile:
 
 
 class Sessions:
-    """Makes the sessions of one run; all share `spend`, which begins at what earlier starts have spent."""
+    """Makes the sessions of one run; all share `spend`, which begins at what earlier starts have spent.
 
-    def __init__(self, settings: RunSettings, resources: Resources, folder: RunFolder, spend: RunSpend) -> None:
+    Judges read the web through `pages`, which the run keeps.
+    """
+
+    def __init__(
+        self, settings: RunSettings, resources: Resources, folder: RunFolder, spend: RunSpend, pages: Web
+    ) -> None:
         self._settings = settings
         self._resources = resources
+        self._pages = pages
         self._folder = folder
         self._spend = spend
 
     @contextmanager
-    def agent(self, key: SampleKey, attempt: int) -> Iterator[Session]:
+    def agent(self, key: SampleKey, attempt: int, sample: Sample) -> Iterator[Session]:
         """A fresh session for an attempt; the events of an earlier attempt at the key, judges' too, make way."""
         self._folder.events_path(key, judge=True).unlink(missing_ok=True)
         events = EventFile(self._folder.events_path(key), "w")
         try:
-            yield self._session(key, "agent", attempt, self._settings.limits, events)
+            session = self._session(key, "agent", attempt, self._settings.limits, events)
+            session.user = make_user(self._settings.user, sample, session.models)
+            yield session
         finally:
             events.close()
 
@@ -80,11 +90,12 @@ class Sessions:
             now=self._settings.clock,
             models=self._resources.models,
             tools=self._resources.tools,
-            web=self._resources.web,
+            web=self._pages if account == "judge" else self._resources.web,
             user=ApprovingUser(),
             limits=limits,
             events=EventLog(events.write),
             sources=SourceRegistry(),
+            citations=self._settings.citations,
             checkpointer=self._resources.checkpointer,
             attempt=attempt,
             spend=self._spend,

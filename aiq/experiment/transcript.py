@@ -170,10 +170,10 @@ def _plain(value: Any, short: Shorten) -> str:
 def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
     if row.report is not None:
         yield Panel(Text(row.report), title="report", border_style="green")
-    if row.sources:
-        yield Text(f"\nsources ({len(row.sources)})", style="bold")
+    if row.retrieved:
+        yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
         cited = {citation.source: citation for citation in row.audit.valid_citations} if row.audit else {}
-        for source in row.sources:
+        for source in row.retrieved:
             target = source.url or source.citation_key or ""
             mark = f"[{cited[target].number}] {cited[target].level}" if target in cited else "not cited"
             yield Padding(Text(f"{mark}  {source.title}  {target}"), (0, 0, 0, 4))

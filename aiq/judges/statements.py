@@ -6,18 +6,12 @@ The forms of citation are those of `aiq.citations.parsing`: `[n]` with a referen
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
-from aiq.citations.parsing import parse_report
+from aiq.citations.claims import statements as claims
+from aiq.citations.claims.records import CitedStatement
+from aiq.citations.links import UrlUse
+from aiq.citations.parsing import ParsedReport, parse_report
 from aiq.core.base import Record
-from aiq.judges.clean import pins, read_prose, unpinned
-
-_SENTENCE_END: Final = re.compile(
-    '(?:(?<=[.!?])|(?<=[.!?]["”)]))(?P<pins>(?:\ue000\\d+\ue001)*)\\s+(?=["“‘(*]*[A-Z\\d\u00c0-\u024f])'
-    "|(?<=[。！？；])(?P<cjk_pins>(?:\ue000\\d+\ue001)*)\\s*"
-)
-_LEAD: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)+")
-_DECORATION: Final = re.compile(r"[*_`]{1,3}")
 
 
 class Citation(Record):
@@ -48,57 +42,30 @@ def _is_web(url: str) -> bool:
 
 def cited_statements(report: str) -> list[Citation]:
     """Every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
-    prose = read_prose(report)
-    found: list[Citation] = []
-    for sentence in sentences(prose.pinned):
-        statement = _plain(sentence)
-        for cite in (cite for pin in pins(sentence) for cite in prose.cites[pin]):
-            if statement and cite.url is not None and _is_web(cite.url):
-                found.append(Citation(statement=statement, reference=cite.number, url=canonical(cite.url)))
+    parsed = parse_report(report)
+    found = [
+        Citation(statement=statement.text, reference=number, url=canonical(url))
+        for statement in claims.cited_statements(parsed)
+        for number, url in _cited(parsed, statement)
+        if _is_web(url)
+    ]
     return list(dict.fromkeys(found))
 
 
-def sentences(pinned: str) -> Iterator[str]:
-    """Sentences of prose in order; lines end sentences, pins behind a full stop belong to its sentence.
-
-    A table's cell with a pin is a statement of its own: "row's name, column's heading: cell".
-    """
-    heads: list[str] = []
-    for line in pinned.splitlines():
-        if not line.lstrip().startswith("|"):
-            heads = []
-            yield from _in_line(line)
-        elif not heads:
-            heads = _row(line)
+def _cited(parsed: ParsedReport, statement: CitedStatement) -> Iterator[tuple[int | None, str]]:
+    """What a statement cites, in order: (number, URL); a number means the first entry that has it, and its first URL."""
+    listed: dict[int, str] = {}
+    for entry in reversed(parsed.entries):
+        if entry.urls:
+            listed[entry.number] = entry.urls[0].url
+    uses = [parsed.marks[number] for number in statement.marks]
+    for use in sorted([*uses, *(parsed.body_urls[n] for n in statement.body_urls)], key=lambda use: use.start):
+        if isinstance(use, UrlUse):
+            yield None, use.url
+        elif use.url is not None:
+            yield use.numbers[0], parsed.text[slice(*use.url)]
         else:
-            yield from _in_row(heads, _row(line))
-
-
-def _in_line(line: str) -> Iterator[str]:
-    start = 0
-    for end in _SENTENCE_END.finditer(line):
-        cut = end.end("pins") if end["pins"] is not None else end.end("cjk_pins")
-        if line[start:cut].strip():
-            yield line[start:cut].strip()
-        start = end.end()
-    if line[start:].strip():
-        yield line[start:].strip()
-
-
-def _row(line: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-
-
-def _in_row(heads: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    for number, cell in enumerate(cells):
-        if pins(cell):
-            head = unpinned(heads[number]) if number < len(heads) else ""
-            yield f"{unpinned(cells[0])}, {head}: {cell}" if number and head else cell
-
-
-def _plain(sentence: str) -> str:
-    """A sentence without pins, list and heading marks and emphasis."""
-    return " ".join(_DECORATION.sub("", _LEAD.sub("", unpinned(sentence))).split())
+            yield from ((number, listed[number]) for number in use.numbers if number in listed)
 
 
 def by_url(citations: Iterable[Citation]) -> dict[str, list[str]]:

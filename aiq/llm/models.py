@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from aiq.core.errors import RunAborted
 from aiq.core.models import Message, Reply
-from aiq.core.settings import LlmSettings, RoleSettings
+from aiq.core.settings import LlmSettings
 from aiq.llm import wording
 from aiq.llm.calls import ROLE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response
@@ -36,7 +36,7 @@ class RunModels:
         self._chats: dict[str, BaseChatModel] = {}
 
     def name(self, role: str) -> str:
-        return self._role(role).model or self._settings.model
+        return self._settings.role(role).model or self._settings.model
 
     def chat(self, role: str) -> "BaseChatModel":
         if role not in self._chats:
@@ -118,21 +118,16 @@ class RunModels:
             **self._options(role),
         )
 
-    def _role(self, role: str) -> RoleSettings:
-        """The settings of the longest name in `llm.roles` that is the role or a part of it up to a dot."""
-        names = [name for name in self._settings.roles if role == name or role.startswith(name + ".")]
-        return self._settings.roles[max(names, key=len)] if names else RoleSettings()
-
     def _options(self, role: str) -> dict[str, Any]:
         """Temperature and token limit, where config names them; the endpoint's defaults otherwise."""
-        own, common = self._role(role), self._settings
+        own, common = self._settings.role(role), self._settings
         temperature = common.temperature if own.temperature is None else own.temperature
         max_tokens = own.max_tokens or common.max_tokens
         given = {"temperature": temperature, "max_tokens": max_tokens}
         return {name: value for name, value in given.items() if value is not None}
 
     def _extra_body(self, role: str) -> dict[str, JsonValue]:
-        return {**self._settings.extra_body, **self._role(role).extra_body}
+        return {**self._settings.extra_body, **self._settings.role(role).extra_body}
 
 
 class _NoSyncCalls(BaseTransport):

@@ -47,12 +47,13 @@ class RetryPolicy:
         """Sends of one request, the first included."""
         return self.settings.attempts
 
-    def wait(self, failures: int, asked: float | None, *seed: object) -> float | None:
+    def wait(self, failures: int, asked: float | None, *seed: object, attempts: int | None = None) -> float | None:
         """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
 
         `asked` is what the endpoint asked for: never waited less, and not spread by chance.
+        `attempts` takes the place of the policy's own.
         """
-        if failures >= self.settings.attempts or (asked is not None and asked > LONGEST_WAIT):
+        if failures >= (attempts or self.attempts) or (asked is not None and asked > LONGEST_WAIT):
             return None
         doubled = self.settings.first_seconds * 2.0 ** min(failures - 1, 30)
         spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31

@@ -9,6 +9,7 @@ from typing import Any
 
 from aiq.core.errors import AiqError, ModelError, RunAborted
 from aiq.core.events import Recovery
+from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
@@ -34,7 +35,8 @@ class SessionTransport(AsyncBaseTransport):
     """Sends model calls for the session that `aiq.core.session.current` finds.
 
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408,
-    409, 429, 5xx) is sent again as `llm.retry` says, and ends in ModelError; any other refusal is a
+    409, 429, 5xx) is sent again as `llm.retry` says (or as often as its caller does, see
+    `aiq.core.models.retrying`), and ends in ModelError; any other refusal is a
     ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
     in money for a model without a price is RunAborted. Raises
     LimitReached before the send that would pass a limit, and RuntimeError for a call without role
@@ -79,7 +81,9 @@ class SessionTransport(AsyncBaseTransport):
         if hopeless:
             raise RunAborted(f"{call.url} {hopeless}")
         seed = (session.seed(), call.digest)
-        wait = self._policy.wait(failures, failure.asked, *seed) if failure.retry else None
+        retries = retries_of_calls.get()
+        attempts = None if retries is None else retries + 1
+        wait = self._policy.wait(failures, failure.asked, *seed, attempts=attempts) if failure.retry else None
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             raise ModelError(f"{call.role}: {call.url} failed{tries}: {failure.message}", status=failure.status)

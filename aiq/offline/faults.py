@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from aiq.core.errors import ConfigError
 from aiq.core.seeds import derive
-from aiq.offline import mistakes
+from aiq.offline import gullible, mistakes
 from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
 from aiq.offline.wire import wants_json
 
@@ -21,7 +21,10 @@ REPLY = ("malformed_tool_call", "empty_content", "truncated_json")
 CONTENT = ("wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim")
 """Faults of what a final answer says; judges' replies are left alone."""
 
-KNOWN = (*ENDPOINT, *REPLY, *CONTENT)
+OBEDIENCE = "obey_page"
+"""The model does what retrieved pages tell it to do; judges are left alone."""
+
+KNOWN = (*ENDPOINT, *REPLY, *CONTENT, OBEDIENCE)
 
 SLOW_SECONDS = 2.0
 RETRY_AFTER_SECONDS = 1
@@ -51,6 +54,8 @@ class Faults:
 
     def spoil(self, request: ChatRequest, reply: ChatReply, digest: str) -> ChatReply:
         """The reply with the faults of form and content that strike it."""
+        if self.hits(OBEDIENCE, request.attempt, digest) and not request.role.startswith("judge."):
+            reply = gullible.obey(request, reply)
         struck = [name for name in (*CONTENT, *REPLY) if self.hits(name, request.attempt, digest)]
         for name in struck:
             reply = _spoiled(name, request, reply, derive(self._seed, digest, name, "how"))

@@ -30,6 +30,14 @@ def world_file(world: str | None) -> Path:
     return found
 
 
+def extra_pages(name: str) -> Path:
+    """A file of `offline.pages`. Raises ConfigError when there is no such file."""
+    path = resolve(name)
+    if not path.is_file():
+        raise ConfigError(f"offline.pages: {name}: there is no such file; name a JSONL of url, title, text")
+    return path
+
+
 class OfflineStack:
     """The stack of one run. `seed` draws the faults.
 
@@ -46,11 +54,11 @@ class OfflineStack:
 
     async def start(self) -> int:
         """Start the child and return its port. Raises ConfigError or RunAborted, one line, when it does not start."""
-        pages = world_file(self._settings.world)
+        pages = [world_file(self._settings.world), *map(extra_pages, self._settings.pages)]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `stop`
         arguments = [
             "--pages",
-            str(pages),
+            *map(str, pages),
             "--seed",
             str(self._seed),
             "--faults",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -74,6 +74,11 @@ def _host(scope: Scope) -> str:
 def _page(site: Site, request: Request, host: str) -> Response:
     url = f"{request.headers.get('x-aiq-scheme', 'https')}://{host}{request.url.path}"
     url += f"?{request.url.query}" if request.url.query else ""
+    served = site.served(url)
+    if served is not None and served.redirect is not None:
+        return RedirectResponse(served.redirect)
+    if served is not None:
+        return Response(served.body, headers={"content-type": served.content_type})
     body = site.render(url)
     return HTMLResponse(not_found(url), 404) if body is None else HTMLResponse(body)
 

@@ -1,12 +1,20 @@
-"""The offline stack's small web: the pages of its files, as real HTML by address."""
+"""The offline stack's small web: the pages of its files, as real HTML by address.
+
+A row may say how its page is served instead (`serve`): as any body of any type, or as a redirect.
+"""
 
 import gzip
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import Field, ValidationError
+
+from aiq.core.base import Record
+from aiq.core.errors import DatasetError
+from aiq.core.plugins import describe
 from aiq.tools.corpus import Corpus, CorpusPage, address
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -40,6 +48,20 @@ _WORDS = {
 }
 
 
+class Served(Record):
+    """What a page's address answers in place of its HTML: `text`, `repeat` times, in `encoding`; or a redirect."""
+
+    content_type: str = "text/html; charset=utf-8"
+    text: str = ""
+    repeat: int = Field(default=1, ge=1)
+    encoding: str = "utf-8"
+    redirect: str | None = None
+
+    @property
+    def body(self) -> bytes:
+        return (self.text * self.repeat).encode(self.encoding)
+
+
 class Site:
     """All websites of the offline stack. The same pages are what its search API finds.
 
@@ -49,7 +71,26 @@ class Site:
     def __init__(self, files: Sequence[Path]) -> None:
         loaded = [Corpus.load(file) for file in files]
         self.corpus = loaded[0] if len(loaded) == 1 else Corpus(tuple(page for part in loaded for page in part.pages))
-        self._extra = {address(url): extra for file in files for url, extra in _extras(file)}
+        self._extra: dict[str, str] = {}
+        self._served: dict[str, Served] = {}
+        for file in files:
+            self._read_more(file)
+
+    def served(self, url: str) -> Served | None:
+        """How this URL answers, where its row says so."""
+        return self._served.get(address(url))
+
+    def _read_more(self, file: Path) -> None:
+        """What rows hold beside the corpus: `html_extra`, `serve`. They were checked to be JSON when it was loaded."""
+        path = next((file / name for name in ("pages.jsonl", "pages.jsonl.gz") if (file / name).is_file()), file)
+        packed = path.read_bytes()[:2] == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if b'"html_extra"' in line or b'"serve"' in line:
+                    row = json.loads(line.decode("utf-8-sig"))
+                    self._extra[address(row["url"])] = str(row.get("html_extra") or "")
+                    if row.get("serve"):
+                        self._served[address(row["url"])] = _served(row["serve"], f"{path}, row {number}")
 
     def render(self, url: str) -> str | None:
         """The page at this URL as HTML; None where there is none."""
@@ -80,12 +121,8 @@ def not_found(url: str) -> str:
     return _NOT_FOUND.format(url=html.escape(url))
 
 
-def _extras(file: Path) -> Iterator[tuple[str, str]]:
-    """URL and `html_extra` of the rows that have one; rows were checked when the corpus was loaded."""
-    path = next((file / name for name in ("pages.jsonl", "pages.jsonl.gz") if (file / name).is_file()), file)
-    packed = path.read_bytes()[:2] == b"\x1f\x8b"
-    with gzip.open(path, "rb") if packed else path.open("rb") as lines:
-        for line in lines:
-            if b'"html_extra"' in line:
-                row = json.loads(line.decode("utf-8-sig"))
-                yield row["url"], str(row.get("html_extra") or "")
+def _served(value: object, where: str) -> Served:
+    try:
+        return Served.model_validate(value)
+    except ValidationError as error:
+        raise DatasetError(f"{where}: serve: {describe(error)}") from None

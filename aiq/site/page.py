@@ -9,11 +9,9 @@ from aiq.core.samples import SampleKey
 from aiq.experiment.folder import RunFolder, write_whole
 from aiq.experiment.order import natural
 from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
-from aiq.site.markdown import is_web_link
+from aiq.site.environment import TEMPLATES, environment, style
 from aiq.site.view import AttemptView, read_attempts
 from aiq.stats.estimates import Estimate
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
@@ -29,8 +27,8 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
             summary=summary,
             attempts=attempts,
             offline_note=OFFLINE_NOTE,
-            style=(_TEMPLATES / "style.css").read_text(encoding="utf-8"),
-            script=(_TEMPLATES / "filter.js").read_text(encoding="utf-8"),
+            style=style("style.css"),
+            script=(TEMPLATES / "filter.js").read_text(encoding="utf-8"),
         )
     )
     write_whole(folder.page_path, page)
@@ -57,17 +55,6 @@ def _json(value: Any) -> str:
 
 
 def _environment() -> Any:
-    import jinja2
-    from markupsafe import Markup
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "interval": interval, "dollars": dollars, "bar": bar, "json": _json}
-    environment.filters["trusted"] = Markup  # our own style and script, and Markdown that `render` has made safe
-    environment.tests["web_link"] = is_web_link
-    return environment
+    found = environment()
+    found.filters |= {"number": number, "interval": interval, "dollars": dollars, "bar": bar, "json": _json}
+    return found

@@ -68,7 +68,7 @@ def _attempt(row: SampleRow) -> AttemptView:
     for citation in row.audit.valid_citations if row.audit else ():
         cited.setdefault(citation.source, []).append((citation.number, citation.level))
     sources = []
-    for source in row.sources:
+    for source in row.retrieved:
         target = source.url or source.citation_key or ""
         sources.append(SourceView(source.title or target, target, source.tool, tuple(cited.get(target, ()))))
     light = row.model_copy(update={"sources": (), "raw_report": None})

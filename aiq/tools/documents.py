@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 SEPARATOR = "\n\n---\n\n"
 """Between the blocks of one tool result."""
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published|answer)\b)", re.IGNORECASE)
 _UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
 
 
@@ -17,10 +17,10 @@ def document(url: str, title: str, text: str, published: str | None = None) -> s
     Title and text are somebody else's: tags of the block inside them are escaped, so that a page
     can neither end its block nor forge another. `url` should have gone through `safe_url`.
     """
-    lines = [f'<Document href="{url}">', "<title>", _harmless(" ".join(title.split())), "</title>"]
+    lines = [f'<Document href="{url}">', "<title>", harmless(" ".join(title.split())), "</title>"]
     if published:
-        lines.append(f"<published>{_harmless(published)}</published>")
-    return "\n".join([*lines, _harmless(text.strip()), "</Document>"])
+        lines.append(f"<published>{harmless(published)}</published>")
+    return "\n".join([*lines, harmless(text.strip()), "</Document>"])
 
 
 def safe_url(url: str) -> str:
@@ -39,5 +39,6 @@ def iso_date(value: str | None) -> str | None:
     return text[:40] or None
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
+    """The text with the tags of tool results escaped, so that it can forge none."""
     return _TAG.sub("&lt;", text)

@@ -94,6 +94,8 @@ def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
     for library in ("trafilatura", "htmldate"):
         logging.getLogger(library).addHandler(_SILENT)
     if html.count("<") > MOST_TAGS:
+        if "<html" not in html[:2048].lower():  # the extractor takes a fragment of this size for no page
+            html = f"<html><body>{html}</body></html>"
         title = re.search(r"<title[^>]*>([^<]*)", html, re.IGNORECASE)
         return unescape(title.group(1)).strip() if title else "", trafilatura.html2txt(html).strip(), None
     eager = deepcopy(DEFAULT_CONFIG)

@@ -20,7 +20,7 @@ class FetchArguments(BaseModel):
 class FetchPage:
     """`fetch_page`: a `<Document>` block with the page's text, cut to `max_chars` characters.
 
-    Page and, after a redirect, the address that was asked for are both sources.
+    Page and, after a redirect, the address that was asked for are both sources; a page without text is none.
     """
 
     name = "fetch_page"
@@ -43,9 +43,10 @@ class FetchPage:
         if len(page.text) > len(text):
             shown += f"\n[cut: the first {len(text)} of {len(page.text)} characters]"
         published = iso_date(page.published)
+        addresses = dict.fromkeys((page.final_url, url))
         return ToolResult(
             content=document(safe_url(page.final_url), page.title, shown, published),
-            sources=tuple(self._source(address, page, text) for address in dict.fromkeys((page.final_url, url))),
+            sources=tuple(self._source(address, page, text) for address in addresses if text.strip()),
         )
 
     def _source(self, url: str, page: Page, text: str) -> Source:

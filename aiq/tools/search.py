@@ -9,7 +9,7 @@ from aiq.core.settings import SearchSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
-from aiq.tools.documents import SEPARATOR, document, iso_date, safe_url
+from aiq.tools.documents import SEPARATOR, document, harmless, iso_date, safe_url
 
 MAX_QUERY = 400
 """Characters; a longer query is cut to 397 and `...` (aiq-details 3.9; search APIs refuse more)."""
@@ -26,6 +26,13 @@ class SearchHit(Record):
     published: str | None = None
 
 
+class Found(Record):
+    """What a provider found, best first. `answer`: its own words on the query, which name no source."""
+
+    hits: tuple[SearchHit, ...] = ()
+    answer: str | None = None
+
+
 class SearchProvider(Protocol):
     """Who answers searches: a class `Provider` in `aiq/tools/providers/<name>.py`, made once per run.
 
@@ -34,8 +41,8 @@ class SearchProvider(Protocol):
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None: ...
 
-    async def search(self, query: str, max_results: int) -> list[SearchHit]:
-        """At most `max_results` hits, best first, [] when nothing is found. Raises ToolError, typed."""
+    async def search(self, query: str, max_results: int) -> Found:
+        """At most `max_results` hits, none when nothing is found. Raises ToolError, typed."""
 
 
 class SearchArguments(BaseModel):
@@ -47,7 +54,7 @@ class SearchArguments(BaseModel):
 
 
 class WebSearch:
-    """`web_search_tool`: results as `<Document>` blocks, each of them a source."""
+    """`web_search_tool`: results as `<Document>` blocks, each of them a source; an `<Answer>` before them is none."""
 
     name = "web_search_tool"
     description = (
@@ -64,9 +71,11 @@ class WebSearch:
 
     async def run(self, arguments: BaseModel) -> ToolResult:
         query = SearchArguments.model_validate(arguments).query
-        hits = await self._provider.search(shortened(query), self._max_results)
-        sources = tuple(self._source(hit) for hit in hits[: self._max_results])
-        blocks = [document(s.url or "", s.title, s.text, s.published) for s in sources]
+        found = await self._provider.search(shortened(query), self._max_results)
+        sources = tuple(self._source(hit) for hit in found.hits[: self._max_results])
+        said = (found.answer or "").strip()
+        blocks = [f"<Answer>\n{harmless(said)}\n</Answer>"] if said else []
+        blocks += [document(s.url or "", s.title, s.text, s.published) for s in sources]
         return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=sources)
 
     def _source(self, hit: SearchHit) -> Source:

@@ -143,3 +143,12 @@ async def test_unparsable_calls_become_calls_that_the_session_refuses(session: S
     assert [(call["name"], call["args"], call["id"]) for call in reply.tool_calls] == [("pages", {}, "c9")]
     assert reply.invalid_tool_calls == []
     assert [event.what for event in events if isinstance(event, Recovery)] == ["malformed_tool_arguments"]
+
+
+@pytest.mark.parametrize("given", [("a", "a"), ("", ""), (None, None)])
+def test_every_call_of_a_reply_has_an_id_of_its_own(given: tuple[str | None, str | None]) -> None:
+    calls = [{"name": "pages", "args": {"page": str(n)}, "id": name} for n, name in enumerate(given)]
+    reply = readable_calls(AIMessage("", tool_calls=calls))
+    assert len({call["id"] for call in reply.tool_calls}) == 2
+    assert all(call["id"] for call in reply.tool_calls)
+    assert [call["args"] for call in reply.tool_calls] == [{"page": "0"}, {"page": "1"}]

@@ -1,61 +1,187 @@
-"""`aiq audit REPORT.md --sources SOURCES.jsonl`, as typed."""
+"""`aiq audit`, as typed: reports, runs and files of reports in; table, JSON, verified report and page out."""
 
 import gzip
+import io
+import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
+from aiq.citations.edits import Edit, apply_edits
+from aiq.core.sources import Source
+from aiq.experiment.folder import RunFolder
+from aiq.experiment.journal import Journal
+from aiq.experiment.records import DatasetIdentity, Hashes, Manifest, SampleRow, Timing
 
-REPORT = """One [1], two [2]. 三[3]。[9]
+REPORT = """The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9] See [it](https://v.com/z).
+
+Nothing is cited here.
 
 ## References
 
 [1] One - http://v.com/1
 [2] Bad - https://bit.ly/x
 [3] 三 - https://nope.com/三
+[4] a.pdf, p.1
 """
-SOURCES = '{"url": "https://v.com/1", "title": "One", "text": "t"}\n\n{"citation_key": "a.pdf, p.1"}\n'
+PAGE = (
+    "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after two years of work. "
+    "The Vell Tower is 330 metres tall. Every year about six million people visit it, most of them in summer. "
+    "Its architect, Ilan Corvey, also built the railway bridge over the river Tess. The tower is painted anew every "
+    "seven years, which takes sixty tons of paint."
+)
+SOURCES = (
+    f'{{"url": "https://v.com/1", "title": "One", "text": "{PAGE}"}}\n\n'
+    '{"citation_key": "a.pdf, p.1"}\n{"url": "https://nope.com/三", "kind": "echoed"}\n'
+)
+VERIFIED = """The Vell Tower is 330 metres tall [1], two. 三。[1] See [it](https://v.com/z).
+
+Nothing is cited here.
+
+## References
+
+[1] One - https://v.com/1
+[2] a.pdf, p.1
+"""
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
+def files(tmp_path: Path) -> tuple[str, str]:
     report, sources = tmp_path / "report.md", tmp_path / "sources.jsonl"
     report.write_text(REPORT, encoding="utf-8")
     sources.write_text(SOURCES, encoding="utf-8")
-    return report, sources
+    return str(report), str(sources)
 
 
-def test_prints_an_aligned_table_and_exits_1(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def audit(*arguments: str | Path) -> int:
+    return main(["audit", *map(str, arguments)])
+
+
+def audit_json(tmp_path: Path, *arguments: str | Path) -> Any:
+    path = tmp_path / "audit.json"
+    audit(*arguments, "--json", path)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_prints_an_aligned_table_and_exits_1(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     report, sources = files
-    assert main(["audit", str(report), "--sources", str(sources)]) == 1
+    assert audit(report, "--sources", sources) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:4] for line in lines[1:5]] == [
-        ["1", "1", "valid", "exact"],
-        ["-", "2", "removed", "shortened_url"],
-        ["-", "3", "removed", "url_not_in_registry"],
-        ["-", "9", "removed", "dangling"],
+    assert [" ".join(line.split()) for line in lines[:8]] == [
+        "old new outcome support cited",
+        "1 1 valid, exact supported http://v.com/1",
+        "-> https://v.com/1",
+        "2 - shortened_url - https://bit.ly/x",
+        "3 - url_not_in_registry (echoed) - https://nope.com/三",
+        "4 2 valid, document - a.pdf, p.1",
+        "9 - dangling - -",
+        "",
     ]
-    assert {line.index(word) for line, word in zip(lines[:4], ["cited", "http", "http", "http"], strict=True)} == {
+    assert {line.index(word) for line, word in zip(lines[:4], ["cited", "http:", "->", "https"], strict=True)} == {
         lines[0].index("cited")
     }
-    assert lines[-1] == "1 valid, 2 removed, 1 dangling, 0 never cited"
+    assert lines[8:] == [
+        "4 entries: 2 valid, 1 invalid, 1 unsafe",
+        "5 citations in the text, 1 number dangling, 1 entry never cited, 1 paragraph without citation",
+        "1 claim checked: 1 supported",
+        "citations.valid_rate 0.500, citations.exact_rate 0.500, citations.supported_rate 1.000",
+    ]
 
 
-def test_writes_the_verified_report_which_then_passes(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_writes_the_verified_report_which_then_passes(files: tuple[str, str], tmp_path: Path) -> None:
     report, sources = files
     repaired = tmp_path / "repaired.md"
-    assert main(["audit", str(report), "--sources", str(sources), "--repaired", str(repaired)]) == 1
-    assert repaired.read_text(encoding="utf-8") == "One [1], two. 三。\n\n## References\n\n[1] One - https://v.com/1\n"
-    assert main(["audit", str(repaired), "--sources", str(sources)]) == 0
+    assert audit(report, "--sources", sources, "--repaired", repaired) == 1
+    assert repaired.read_text(encoding="utf-8") == VERIFIED
+    assert audit(repaired, "--sources", sources) == 0
 
 
-def test_sources_may_be_gzipped(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_json_has_what_is_promised(files: tuple[str, str], tmp_path: Path) -> None:
+    report, sources = files
+    found = audit_json(tmp_path, report, "--sources", sources)
+    cited = [(REPORT[row["start"] : row["end"]], row["form"], row["entry"]) for row in found["citations"]]
+    assert cited == [
+        ("[1]", "number", 1),
+        ("[2]", "number", 2),
+        ("[3]", "number", 3),
+        ("[1, 9]", "group", 1),
+        ("[1, 9]", "group", None),
+        ("[it](https://v.com/z)", "link", None),
+    ]
+    names = ("number", "url", "citation_key", "outcome", "level", "source", "reason", "support")
+    assert [tuple(entry[name] for name in names) for entry in found["entries"]] == [
+        (1, "http://v.com/1", None, "valid", "exact", "https://v.com/1", None, "supported"),
+        (2, "https://bit.ly/x", None, "unsafe", None, None, "shortened_url", None),
+        (3, "https://nope.com/三", None, "invalid", None, None, "url_not_in_registry", None),
+        (4, None, "a.pdf, p.1", "valid", "document", "a.pdf, p.1", None, None),
+    ]
+    assert apply_edits(REPORT, [Edit(**edit) for edit in found["edits"]]) == VERIFIED
+    assert [(row["number"], row["reason"]) for row in found["removed_citations"]] == [
+        (2, "shortened_url"),
+        (3, "url_not_in_registry"),
+    ]
+    assert [(row["number"], row["original_number"]) for row in found["valid_citations"]] == [(1, 1), (2, 4)]
+    assert found["metrics"] == {
+        "citations.valid_rate": 0.5,
+        "citations.exact_rate": 0.5,
+        "citations.supported_rate": 1.0,
+        "citations.kept": 2,
+        "citations.removed": 2,
+    }
+    assert (found["dangling"], found["unused"]) == ([9], [4])
+    assert [REPORT[start:end] for start, end in found["uncited_paragraphs"]] == ["Nothing is cited here."]
+    claim = found["claims"][0]
+    assert (claim["entry"], claim["verdict"], claim["passage"]["text"]) == (
+        1,
+        "supported",
+        PAGE[claim["passage"]["start"] : claim["passage"]["end"]],
+    )
+
+
+def test_without_sources_entries_that_are_fine_have_no_outcome(files: tuple[str, str], tmp_path: Path) -> None:
+    found = audit_json(tmp_path, files[0])
+    assert [(entry["outcome"], entry["reason"]) for entry in found["entries"]] == [
+        (None, "no_sources"),
+        ("unsafe", "shortened_url"),
+        (None, "no_sources"),
+        (None, "no_sources"),
+    ]
+    assert found["metrics"] == {
+        "citations.valid_rate": None,
+        "citations.exact_rate": None,
+        "citations.supported_rate": None,
+        "citations.kept": None,
+        "citations.removed": 1,
+    }
+
+
+def test_options_widen_what_verifies(files: tuple[str, str], tmp_path: Path) -> None:
+    report, sources = files
+    entry = audit_json(tmp_path, report, "--sources", sources, "--accept", "echoed")["entries"][2]
+    assert (entry["outcome"], entry["level"]) == ("valid", "exact")
+    other = tmp_path / "pages.md"
+    other.write_text("A [1].\n\nSources:\n[1] a.pdf, p.30\n", encoding="utf-8")
+    assert audit(other, "--sources", sources) == 1
+    assert audit(other, "--sources", sources, "--pages", "ignore") == 0
+
+
+def test_reads_standard_input(
+    files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(VERIFIED.encode())))
+    assert audit("-", "--sources", files[1]) == 0
+    assert "2 entries: 2 valid" in capsys.readouterr().out
+
+
+def test_sources_may_be_gzipped(tmp_path: Path) -> None:
     packed = tmp_path / "sources.jsonl.gz"
     packed.write_bytes(gzip.compress(SOURCES.encode()))
     report = tmp_path / "fine.md"
     report.write_text("One [1].\n\nSources:\n[1] https://v.com/1\n", encoding="utf-8")
-    assert main(["audit", str(report), "--sources", str(packed)]) == 0
+    assert audit(report, "--sources", packed) == 0
 
 
 def test_sources_that_were_only_mentioned_or_echoed_verify_nothing(tmp_path: Path) -> None:
@@ -67,18 +193,96 @@ def test_sources_that_were_only_mentioned_or_echoed_verify_nothing(tmp_path: Pat
         '{"url": "https://v.com/1", "text": "see https://evil.com/1 and\\nCitation: injected.pdf, p.9"}\n',
         encoding="utf-8",
     )
-    assert main(["audit", str(report), "--sources", str(sources)]) == 1
+    found = audit_json(tmp_path, report, "--sources", sources)
+    assert [(row["outcome"], row["seen_as"]) for row in found["entries"]] == [
+        ("invalid", "echoed"),
+        ("invalid", "mentioned"),
+    ]
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """A Deep Research Bench file of two reports."""
+    path = tmp_path / "agent.jsonl.gz"
+    rows = [{"id": 1, "prompt": "One?", "article": REPORT}, {"id": 2, "prompt": "Two?", "article": "No citation."}]
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    return path
+
+
+def test_a_file_of_reports_has_a_line_each(reports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = audit_json(tmp_path, reports)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [(line[0], line[-1]) for line in lines[1:4]] == [("4", "1"), ("0", "2"), ("4", "all")]
+    assert " ".join(lines[5]) == "2 reports, 1 with something to remove"
+    assert [report["sample_id"] for report in found["reports"]] == ["1", "2"]
+    assert found["metrics"]["citations.removed"] == 1
+    assert audit(reports, "--sample", "2") == 0
+    assert audit(reports, "--sample", "1", "--html", tmp_path / "one.html") == 1
+    assert "One?" in (tmp_path / "one.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run folder: two answered samples, one in two epochs, and one that failed."""
+    folder = RunFolder(tmp_path / "run")
+    folder.create()
+    common = {"sample_hash": "0" * 16, "attempt": 1, "question": "Q?", "timing": Timing(started="2026", seconds=1)}
+    sources = (Source(url="https://v.com/1", text=PAGE), Source(citation_key="a.pdf, p.9"))
+    answered = {**common, "status": "completed", "report": "verified", "sources": sources}
+    journal: Journal[SampleRow] = Journal(folder.samples_path)
+    journal.append(
+        SampleRow(sample_id="10", epoch=1, raw_report=REPORT, **answered),
+        SampleRow(sample_id="9", epoch=2, raw_report="One [1].\n\nSources:\n[1] a.pdf, p.1\n", **answered),
+        SampleRow(sample_id="9", epoch=1, raw_report="superseded [7]", **answered),
+        SampleRow(sample_id="9", epoch=1, raw_report="Fine.", **answered),
+        SampleRow(sample_id="11", epoch=1, status="failed", **common),
+    )
+    journal.close()
+    folder.write_manifest(
+        Manifest(
+            run_id="r",
+            experiment="e",
+            status="finished",
+            started="2026",
+            config={"citations": {"pages": "ignore"}},
+            overrides=(),
+            hashes=Hashes(config="c", agent="a", judges={}, prompts={}),
+            models={},
+            dataset=DatasetIdentity(name="d", fingerprint="f", size=3, samples=3),
+            clock="2026",
+            offline=True,
+            versions={},
+            git_revision=None,
+        )
+    )
+    return folder.path
+
+
+def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = audit_json(tmp_path, run)
+    assert [(row["sample_id"], row["epoch"], len(row["valid_citations"])) for row in found["reports"]] == [
+        ("9", 1, 0),
+        ("9", 2, 1),
+        ("10", 1, 2),
+    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines[1:5]] == ["9", "9.2", "10", "all"]
+    assert audit(run, "--sample", "9", "--epoch", "2") == 0
+    assert audit(run, "--sample", "9", "--epoch", "2", "--pages", "exact") == 1
 
 
 @pytest.mark.parametrize(
     ("report", "sources", "said"),
     [
-        (None, SOURCES, "report.md"),
+        (None, SOURCES, "report.md: cannot read"),
         (b"\xff\xfe", SOURCES, "not UTF-8"),
+        (b"zero \x00 byte", SOURCES, "no text"),
+        (b" \n", SOURCES, "empty"),
         (b"ok", None, "sources.jsonl"),
-        (b"ok", '{"title": "x"}', "line 1"),
-        (b"ok", '{"url": "https://v.com"}\nnot json', "line 2"),
+        (b"ok", '{"title": "x"}', "line 1: a source needs a url or a citation_key"),
+        (b"ok", '{"url": "https://v.com"}\nnot json', "line 2: not valid JSON"),
         (b"ok", '{"url": "https://v.com", "kind": "guessed"}', "kind"),
+        (b"ok", '{"url": 7}', "line 1: url"),
         (b"ok", "[1]", "line 1"),
     ],
 )
@@ -89,7 +293,47 @@ def test_bad_input_is_one_line_and_exit_2(
         (tmp_path / "report.md").write_bytes(report)
     if sources is not None:
         (tmp_path / "sources.jsonl").write_text(sources, encoding="utf-8")
-    assert main(["audit", str(tmp_path / "report.md"), "--sources", str(tmp_path / "sources.jsonl")]) == 2
+    assert audit(tmp_path / "report.md", "--sources", tmp_path / "sources.jsonl") == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{tmp}"], "no run folder"),
+        (["{report}", "--sample", "1"], "a single report"),
+        (["{report}", "--json", "{tmp}/x", "--html", "{tmp}/x"], "--html {tmp}/x is the same file as --json"),
+        (["{report}", "--repaired", "{report}"], "is the same file as REPORT"),
+        (["{report}", "--html", "{tmp}/none/x.html"], "there is no folder"),
+        (["{report}", "--json", "{tmp}"], "is a folder"),
+        (["{reports}", "--html", "{tmp}/x.html"], "choose one with --sample"),
+        (["{reports}", "--sources", "{sources}"], "choose it from"),
+        (["{reports}", "--sample", "7"], "no report of sample 7; it has 1, 2"),
+        (["{run}", "--sources", "{sources}"], "its own sources"),
+        (["{run}", "--sample", "9", "--epoch", "3"], "no report of sample 9 with epoch 3"),
+    ],
+)
+def test_what_does_not_fit_together_is_said_before_any_work(
+    arguments: list[str],
+    said: str,
+    files: tuple[str, str],
+    reports: Path,
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = {"tmp": tmp_path, "report": files[0], "sources": files[1], "reports": reports, "run": run}
+    assert audit(*(argument.format(**names) for argument in arguments)) == 2
+    printed = capsys.readouterr()
+    assert said.format(**names) in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
+
+
+def test_a_row_without_a_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "agent.jsonl"
+    path.write_text('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', encoding="utf-8")
+    assert audit(path) == 2
+    assert "agent.jsonl, line 2: article" in capsys.readouterr().err

@@ -24,6 +24,16 @@ FOUND = [
     (LONG, "http://www.e.com/ne…", "truncation", 0),
     (LONG, "https://e.com/...", "truncation", 0),
     (SHARED, "https://e.com/doc?sour...", "truncation", 0),
+    (("https://e.com/a",), "https://e.com/a...", "truncation", 0),
+    (("https://e.com/a",), "https://e.com/a/...", "truncation", 0),
+    (("https://e.com/café-und-mehr",), "https://e.com/caf%C3…", "truncation", 0),  # an encoding cut in two
+    (("https://e.com/top-10-list",), "https://e.com/top-10…", "truncation", 0),  # 10 stays 10
+    (("https://e.com/年报2024年全文",), "https://e.com/年报2024年…", "truncation", 0),
+    (("https://e.com/d?id=123&b=2",), "https://e.com/d?id=123…", "truncation", 0),
+    (LONG, "https://e.com/news/2026/a-lo[...]", "truncation", 0),
+    (LONG, "https://e.com/news/2026/a-lo%E2%80%A6", "truncation", 0),
+    # level 1 first: a source may end like that
+    (("https://e.com/wait...", "https://e.com/wait-a-bit"), "https://e.com/wait...", "exact", 0),
     # level 2, at a boundary
     (LONG, "https://e.com/news", "truncation", 0),
     (LONG, "https://e.com/news/2026/", "truncation", 0),
@@ -36,6 +46,7 @@ FOUND = [
     (("https://e.com/a/b", "https://e.com/a/b/c"), "https://e.com/a/b/c/d", "child_path", 1),  # D15: nearest parent
     (("https://github.com/o/r",), "https://github.com/o/r/blob/main/FAKE.md", "child_path", 0),  # V3: by its level
     (("https://e.com/a/b?x=1", "https://e.com/a/b"), "https://e.com/a/b/c", "child_path", 1),
+    (("https://e.com/a/b",), "https://e.com/" + "/".join("ab" * 60), "child_path", 0),
     # level 5
     (DOC, "https://e.com/doc?id=123", "query_subset", 0),
     (DOC, "https://e.com/doc?mode=view", "query_subset", 0),
@@ -68,6 +79,9 @@ NOT_FOUND = [
     (("https://e.com/d?a=1&b=2", "https://e.com/d?a=1&b=3"), "https://e.com/d?a=1"),  # ambiguous
     (("https://e.com/a/b?x=1", "https://e.com/a/b?x=2"), "https://e.com/a/b/c"),  # ambiguous parent
     (("https://e.com/?id=1&id=2",), "https://e.com/?id=2&id=2"),
+    (("https://e.com/a", "https://e.com/a/b"), "https://e.com/a…"),  # which of the two was cut off?
+    (("https://e.com/p?a=1&b=2#/one",), "https://e.com/p?a=1#/two"),  # another page of the application
+    (("https://e.com//docs",), "https://e.com//docs/fake"),  # an empty segment does not count
     (("https://e.com/article",), "https://e.com/art"),  # no segment boundary, no mark
     (("https://e.com/a",), "https://e.com:8080/a"),
     (("https://e.com/a",), "http://[::1"),
@@ -90,6 +104,25 @@ def test_not_found(urls: tuple[str, ...], cited: str) -> None:
     assert _index(urls).match_url(cited) is None
 
 
+@pytest.mark.parametrize(
+    ("cited", "marked"),
+    [("https://e.com/news/2026/a-long-…", True), ("https://e.com/news/2026", False), (LONG[0], False)],
+)
+def test_a_marked_truncation_is_told_from_the_others(cited: str, marked: bool) -> None:
+    match = _index(LONG).match_url(cited)
+    assert match is not None
+    assert match.marked is marked
+
+
+def test_parameters_that_many_sources_share_pick_out_none() -> None:
+    """The bound that keeps a look-up's cost apart from the number of sources."""
+    index = _index(tuple(f"https://e.com/d?{'a' if n % 2 else 'b'}=1&c=1&id={n}" for n in range(400)))
+    assert index.match_url("https://e.com/d?c=1&a=1") is None
+    match = index.match_url("https://e.com/d?c=1&id=7")
+    assert match is not None
+    assert match.source.url == "https://e.com/d?a=1&c=1&id=7"
+
+
 def test_an_earlier_level_wins() -> None:
     index = _index(("https://e.com/a/b", "https://e.com/a/b/c", "https://e.com/a/b?x=1"))
     match = index.match_url("https://e.com/a/b")
@@ -102,7 +135,8 @@ def test_an_earlier_level_wins() -> None:
     [
         ("Annual Report - report.pdf, p.15", "report.pdf, p.15"),
         ("report.pdf, p.15", "report.pdf, p.15"),
-        ("report.pdf, p.16", "report.pdf, p.2"),  # lenient: the document was retrieved, another page was not
+        ("report.pdf, p.16", "report.pdf, p.15"),  # a page beside it
+        ("report.pdf, p.9", None),
         ("REPORT.pdf", "report.pdf, p.2"),
         ("report.pdf, pp. 14-16", "report.pdf, p.15"),
         ("a.md", "a.md"),

@@ -1,13 +1,14 @@
 """The 100 real reports and the 8 reference reports: all are read, and their own URLs as sources lose nothing."""
 
 import gzip
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from aiq.citations.parsing import parse_report
+from aiq.citations.parsing import ParsedReport, parse_report
 from aiq.citations.verify import verify
 from aiq.core.sources import Source
 
@@ -32,9 +33,11 @@ def test_all_entries_and_marks_are_read(real: list[str]) -> None:
         assert numbers == list(range(1, len(numbers) + 1))
         assert all(len(entry.urls) == 1 for entry in report.entries)
         assert not text[report.lists[0].end :].strip()
+        assert {number for mark in report.marks for number in mark.numbers} == set(numbers)
         found.update(mark.form for mark in report.marks)
+        found.update(text[found.start :].split("\n", 1)[0] for found in report.lists)
         found["entries"] += len(numbers)
-    assert found == {"bracket": 3555, "entries": 1735}
+    assert found == {"number": 3555, "entries": 1735, "参考文献：": 87, "References": 13}
 
 
 def test_the_reference_reports_too(shared_data: Path) -> None:
@@ -43,9 +46,35 @@ def test_the_reference_reports_too(shared_data: Path) -> None:
         report = parse_report(text)
         found.update(mark.form for mark in report.marks)
         found["entries"] += len(report.entries)
+        found["lists"] += len(report.lists)
         assert [entry.number for entry in report.entries] == list(range(1, len(report.entries) + 1))
-    assert found["entries"] == 601
-    assert found["plain"] > 1500
+    assert found == {"entries": 601, "lists": 8, "bare_number": 1578, "group": 4, "number": 1}
+
+
+def test_the_parts_of_a_report_make_the_whole(shared_data: Path, real: list[str]) -> None:
+    for text in [*real, *_reports(shared_data, "reference_science.jsonl.gz")]:
+        report = parse_report(text)
+        parts = sorted([(found.start, found.end) for found in report.lists] + list(report.paragraphs))
+        assert all(end <= start for (_, end), (start, _) in itertools.pairwise(parts))
+        between = [text[end:start] for (_, end), (start, _) in itertools.pairwise([(0, 0), *parts, (len(text), 0)])]
+        whole = (
+            piece
+            for gap, part in itertools.zip_longest(between, parts)
+            for piece in (gap, text[slice(*part or (0, 0))])
+        )
+        assert "".join(whole) == text
+        for mark in report.marks:
+            inside = any(start <= mark.start and mark.end <= end for start, end in report.paragraphs)
+            assert inside or _may_cite(report, mark.start)
+        for found in report.lists:
+            for entry, following in itertools.pairwise(found.entries):
+                assert not text[entry.end : following.start].strip()
+
+
+def _may_cite(report: ParsedReport, offset: int) -> bool:
+    """Headings, bold lines, the head of a table and the end of a fence are no paragraphs, but cite."""
+    line = report.text[slice(*report.markdown.lines[report.markdown.line_at(offset)])].strip()
+    return line.startswith(("#", "**", "|", "```"))
 
 
 def test_with_all_its_urls_a_report_stays_as_it_is(real: list[str]) -> None:

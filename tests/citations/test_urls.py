@@ -2,7 +2,8 @@
 
 import pytest
 
-from aiq.citations.urls import canonical_host, parse_url, spelled, without_ellipsis
+from aiq.citations.hosts import canonical_host
+from aiq.citations.urls import parse_url, spelled, without_ellipsis
 
 SAME = [
     ("HTTPS://Example.COM/path", "https://example.com/path"),
@@ -31,6 +32,16 @@ SAME = [
     ("https://arxiv.org/pdf/1706.03762.pdf", "http://export.arxiv.org/abs/1706.03762"),
     ("https://arxiv.org/html/1706.03762v5", "https://arxiv.org/abs/1706.03762v5"),
     ("  https://e.com/a  ", "https://e.com/a"),
+    ("https://e.com/%2e%2E/a/%2e", "https://e.com/a"),
+    ("https://e.com\\a\\b", "https://e.com/a/b"),
+    ("https://e.com/a\tb\nc", "https://e.com/abc"),
+    ("https://e.com/a;v=1/", "https://e.com/a"),
+    ("https://e.com/?a=1&#038;b=2&amp;amp;c=3", "https://e.com/?a=1&b=2&c=3"),
+    ("https://e.com/?id=2&id=1", "https://e.com/?id=1&id=2"),
+    ("https://e.com/?&&a=1&", "https://e.com/?a=1"),
+    ("https://e.com/?q=a+b", "https://e.com/?q=a%20b"),
+    ("https://e.com/a#:~:text=x", "https://e.com/a"),
+    ("https://user:pw@e.com:443/a?#", "https://e.com/a"),
     ("https://e.com/cafe\u0301", "https://e.com/caf\u00e9"),
 ]
 
@@ -50,6 +61,12 @@ DIFFERENT = [
     ("https://e.com/api/x?source=a", "https://e.com/api/x"),
     ("https://arxiv.org/abs/1706.03762v1", "https://arxiv.org/abs/1706.03762v2"),
     ("https://sub.e.com/a", "https://e.com/a"),
+    ("https://e.com/a+b", "https://e.com/a b"),
+    ("https://e.com/a%252Fb", "https://e.com/a%2Fb"),
+    ("https://e.com/a;v=1/b", "https://e.com/a/b"),
+    ("https://e.com//a", "https://e.com/a"),
+    ("https://e.com\\@v.com/a", "https://v.com/a"),  # a browser goes to e.com
+    ("https://huggingface.co/d?source=x", "https://huggingface.co/d"),
     ("https://www.com/", "https://com/"),
 ]
 
@@ -111,6 +128,10 @@ def test_full_width_and_encoded_hosts_are_what_a_browser_makes_of_them() -> None
         ("https://e.com/lo...", "https://e.com/lo"),
         ("https://e.com/lo…", "https://e.com/lo"),
         ("https://e.com/lo...)", "https://e.com/lo"),  # S4
+        ("https://e.com/lo[...]", "https://e.com/lo"),
+        ("https://e.com/lo(…).", "https://e.com/lo"),
+        ("https://e.com/lo⋯", "https://e.com/lo"),
+        ("https://e.com/lo%e2%80%a6", "https://e.com/lo"),
         ("https://e.com/compare/v1...v2", None),
         ("https://e.com/a.", None),
     ],
@@ -119,5 +140,18 @@ def test_marks_of_truncation(text: str, stub: str | None) -> None:
     assert without_ellipsis(text) == stub
 
 
-def test_spelling_keeps_the_order_of_the_query() -> None:
-    assert spelled("HTTPS://WWW.E.com:443/A%20b?z=1&a=2#f") == "e.com/A b?z=1&a=2"
+@pytest.mark.parametrize(
+    ("stub", "beginning"),
+    [
+        ("HTTPS://WWW.E.com:443/A%20b?z=1&a=2#f", "e.com/A b?z=1&a=2"),
+        ("http://e.com:8080/a", "e.com:8080/a"),
+        ("https://e.com/caf%C3", "e.com/caf"),
+        ("https://e.com/caf%C", "e.com/caf"),
+        ("https://e.com/caf%", "e.com/caf"),
+        ("https://e.com/caf%C3%A9", "e.com/café"),
+        ("no url", None),
+    ],
+)
+def test_what_a_cut_off_url_begins(stub: str, beginning: str | None) -> None:
+    """The order of the query stays, for it was cut as it was written; an encoding cut in two is left out."""
+    assert spelled(stub) == beginning

@@ -1,8 +1,13 @@
 """Verification of whole reports: every reason, and the defects V, D and S that show only there, by name."""
 
+import time
+from typing import Literal
+
 import pytest
 
-from aiq.citations.verify import Verified, verify
+from aiq.citations.edits import apply_edits
+from aiq.citations.verify import Verified, verify, verify_against
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 
 SOURCES = (
@@ -185,7 +190,7 @@ def test_d7_groups_are_checked_and_renumbered() -> None:
     _check("A [1-4].", entries, "A [1-3]." + kept)
     _check("A [^2, ^3].", entries, "A [^2]." + kept)
     _check("A【2†L1】【4†L2-L4】.", entries, "A【3†L2-L4】." + kept)
-    _check("A<sup>2</sup><sup>3, 4</sup>.", entries, "A<sup>2, 3</sup>." + kept)
+    _check("Aha<sup>2</sup><sup>3, 4</sup>.", entries, "Aha<sup>2, 3</sup>." + kept)
 
 
 def test_d8_link_citations_stay_links() -> None:
@@ -317,11 +322,7 @@ def test_unused_entries_are_named_and_kept() -> None:
 def test_edits_say_all_that_changed() -> None:
     text = "A [2] and [9].\n\n## References\n[1] https://nope.com\n[2] http://v.com/1\n"
     verified = verify(text, SOURCES)
-    rebuilt, at = "", 0
-    for edit in verified.edits:
-        rebuilt += text[at : edit.start] + edit.replacement
-        at = edit.end
-    assert rebuilt + text[at:] == verified.text
+    assert apply_edits(text, verified.edits) == verified.text
     assert [edit.rule for edit in verified.edits] == [
         "renumbered",
         "dangling",
@@ -329,3 +330,114 @@ def test_edits_say_all_that_changed() -> None:
         "renumbered",
         "rewritten_url",
     ]
+
+
+HOSTILE = "\n\n## References\n\n[1] https://nope.com\n[3] Two - http://v.com/2\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("A [3] B [9].", "A [1] B."),
+        ("A [3] (https://bit.ly/x[9]) B [1](https://bit.ly/[3]).", "A [1] B."),
+    ],
+)
+def test_an_account_of_several_passes_is_in_the_words_of_the_report_as_given(body: str, left: str) -> None:
+    """What a removal brings forth goes too; edits, numbers and targets stay those of the text as given."""
+    verified = verify(body + HOSTILE, SOURCES)
+    assert verified.text == f"{left}\n\n## References\n\n[1] Two - https://v.com/2/\n"
+    assert apply_edits(body + HOSTILE, verified.edits) == verified.text
+    assert [(v.number, v.original_number, v.target, v.level) for v in verified.audit.valid_citations] == [
+        (1, 3, "http://v.com/2", "exact")
+    ]
+    assert verify(verified.text, SOURCES).edits == ()
+
+
+@pytest.mark.parametrize("mark", ["[1 [9]]", "[3[8]]", "[[9]3]", "[3 [1][9]]", "【3 [9]†L2】", "[1 [9 [1 [9]]]]"])
+def test_what_is_left_never_joins_to_a_mark_that_nobody_wrote(mark: str) -> None:
+    text = f"A [3] {mark} B.{HOSTILE}"
+    verified = verify(text, SOURCES)
+    assert [found.mark.numbers for found in verify(verified.text, SOURCES).found.marks] == [(1,)]
+    assert apply_edits(text, verified.edits) == verified.text
+    assert verify(verified.text, SOURCES).edits == ()
+
+
+def test_an_entry_that_a_removal_brings_forth_has_a_number_in_the_end() -> None:
+    text = "A [1].\n\n## References\n\n[1] https://nope.com\n\nSources: [1] Two - https://v.com/2/\n"
+    verified = verify(text, SOURCES)
+    assert apply_edits(text, verified.edits) == verified.text
+    again = verify(verified.text, SOURCES)
+    assert (again.edits, again.audit.removed_citations) == ((), ())
+    assert [v.number for v in verified.audit.valid_citations] == [v.number for v in again.audit.valid_citations]
+
+
+@pytest.mark.parametrize("depth", [3, 30, 3000])
+def test_however_deep_marks_are_nested_the_passes_end(depth: int) -> None:
+    text = f"So {'[9 ' * depth}{']' * depth} it is [3].{HOSTILE}"
+    started = time.perf_counter()
+    verified = verify(text, SOURCES)
+    assert time.perf_counter() - started < 10
+    assert apply_edits(text, verified.edits) == verified.text
+    assert verify(verified.text, SOURCES).edits == ()
+    assert verified.audit.dangling == (9,)
+
+
+def test_kinds_that_are_not_accepted_verify_nothing_and_are_named() -> None:
+    sources = (
+        Source(url="https://v.com/1", kind="mentioned"),
+        Source(url="https://v.com/1", kind="echoed"),
+        Source(url="https://v.com/2", kind="echoed"),
+        Source(citation_key="report.pdf, p.15", kind="mentioned"),
+    )
+    text = "A [1][2][3][4].\n\n## References\n[1] https://v.com/1\n[2] https://v.com/2\n[3] https://v.com/3\n"
+    text += "[4] report.pdf, p.15\n"
+    removed = verify(text, sources).audit.removed_citations
+    assert [(r.reason, r.seen_as) for r in removed] == [
+        ("url_not_in_registry", "mentioned"),
+        ("url_not_in_registry", "echoed"),
+        ("url_not_in_registry", None),
+        ("citation_key_not_in_registry", "mentioned"),
+    ]
+    settings = CitationSettings(accept=("retrieved", "mentioned"))
+    assert [v.target for v in verify(text, sources, settings).audit.valid_citations] == [
+        "https://v.com/1",
+        "report.pdf, p.15",
+    ]
+
+
+@pytest.mark.parametrize(("pages", "valid"), [("ignore", 3), ("window", 2), ("exact", 1)])
+def test_pages_agree_as_the_settings_say(pages: Literal["ignore", "window", "exact"], valid: int) -> None:
+    text = "A [1][2][3].\n\n## References\n[1] report.pdf, p.15\n[2] report.pdf, p.16\n[3] report.pdf, p.90\n"
+    audit = verify(text, SOURCES, CitationSettings(pages=pages)).audit
+    assert len(audit.valid_citations) == valid
+    assert {removed.reason for removed in audit.removed_citations} <= {"citation_key_not_in_registry"}
+
+
+def test_without_sources_safety_and_structure_alone_are_checked() -> None:
+    text = (
+        "A [1][2], B [3][4][9], C [5](https://nope.com/5).\n\n## References\n\n[1] https://v.com/1\n"
+        "[2] https://bit.ly/x\n[3] a.pdf, p.3\n[4] http://www.v.com/1#x\n[5] A book\n"
+    )
+    verified = verify_against(text, None)
+    assert verified.text == (
+        "A [1], B [2][1], C [3](https://nope.com/5).\n\n## References\n\n[1] https://v.com/1\n[2] a.pdf, p.3\n"
+    )
+    assert _reasons(verified) == [(2, "shortened_url"), (4, "duplicate_of_citation_1"), (5, "unverifiable")]
+    assert verified.audit.valid_citations == ()
+    assert verified.audit.dangling == (9,)
+    assert verify_against(verified.text, None).edits == ()
+
+
+def test_a_link_with_a_number_that_no_list_has_stays_behind_the_lists_numbers() -> None:
+    _check(
+        "A [7](https://v.com/3) B [2] C [7](https://v.com/3) D [1](https://v.com/1).",
+        "[1] https://nope.com\n[2] https://v.com/2/",
+        "A [2](https://v.com/3) B [1] C [2](https://v.com/3) D [3](https://v.com/1).\n\n## References\n\n"
+        "[1] https://v.com/2/\n",
+    )
+
+
+def test_a_look_alike_host_is_flagged() -> None:
+    sources = (Source(url="https://apple.com/x"),)
+    removed = verify("A [1].\n\n## References\n[1] https://\u0430pple.com/x\n", sources).audit.removed_citations
+    assert [(r.reason, r.flags) for r in removed] == [("url_not_in_registry", ("homograph_host",))]

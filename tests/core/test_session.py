@@ -37,9 +37,12 @@ class Lookup:
         asked = Arguments.model_validate(arguments)
         await asyncio.sleep(asked.seconds)
         if asked.query == "nothing":
-            raise ToolError(ToolErrorKind.NOT_AVAILABLE, "there is nothing")
+            raise ToolError(ToolErrorKind.NOT_AVAILABLE, "there is nothing at https://a.example/gone")
+        if asked.query == "empty":
+            return ToolResult(content="none; see https://a.example/help")
         urls = [f"https://a.example/{asked.query}/{n}" for n in (1, 2)]
-        return ToolResult(content="found", sources=tuple(Source(url=url) for url in urls))
+        text = "It links to https://b.example/linked."
+        return ToolResult(content="found", sources=tuple(Source(url=url, text=text) for url in urls))
 
 
 def session(events: list[AnyEvent], **limits: Any) -> Session:
@@ -90,6 +93,25 @@ async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_sourc
     ]
     assert urls(asked.sources.all()) == ["a/1", "a/2"]
     assert {source.call_id for source in asked.sources.all()} == {"id-1"}
+
+
+async def test_urls_that_were_only_seen_are_kept_apart() -> None:
+    asked = session([])
+    await asked.call_tool("lookup", {"query": "https://c.example/asked"}, "id-1")
+    await asked.call_tool("lookup", {"query": "empty"})
+    with pytest.raises(ToolError):
+        await asked.call_tool("lookup", {"query": "nothing"})
+    kinds = {source.url: (source.kind, source.call_id) for source in asked.sources.known()}
+    assert kinds == {
+        "https://a.example/https://c.example/asked/1": ("retrieved", "id-1"),
+        "https://a.example/https://c.example/asked/2": ("retrieved", "id-1"),
+        "https://b.example/linked": ("mentioned", "id-1"),
+        "https://c.example/asked": ("echoed", "id-1"),
+        "https://a.example/help": ("echoed", "call-0"),
+        "https://a.example/gone": ("echoed", "call-1"),
+    }
+    assert {source.kind for source in asked.sources.all()} == {"retrieved"}
+    assert all(source.digest for source in asked.sources.all())
 
 
 async def test_arguments_with_half_a_character_can_be_logged() -> None:

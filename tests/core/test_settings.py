@@ -43,6 +43,23 @@ def test_values_out_of_range_and_unknown_keys_are_refused(change: dict[str, obje
         run(**change)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pages": "near"},
+        {"page_window": -1},
+        {"page_window": True},
+        {"accept": []},
+        {"accept": ["guessed"]},
+        {"verfy": True},
+    ],
+)
+def test_citation_settings_are_checked(change: dict[str, object]) -> None:
+    assert run().citations.accept == ("retrieved",)
+    with pytest.raises(ValidationError):
+        run(citations=change)
+
+
 @pytest.mark.parametrize(("written", "ids"), [([58, 59], ("58", "59")), (58, ("58",)), ("x1", ("x1",)), (None, None)])
 def test_ids_are_text_however_yaml_read_them(written: object, ids: tuple[str, ...] | None) -> None:
     assert DatasetSettings.model_validate({"target": "a:C", "name": "d", "ids": written}).ids == ids

@@ -92,6 +92,32 @@ def test_own_questions_in_their_simplest_form(tmp_path: Path) -> None:
         loaded(OWN, path=str(lines))
 
 
+@pytest.mark.parametrize(
+    ("cell", "sources"),
+    [
+        ("null", None),
+        ("[]", ()),
+        ('["web"]', ("web",)),
+        ('""', None),
+        ('"web | papers"', ("web", "papers")),
+        ('"[]"', ()),
+    ],
+)
+def test_data_sources_of_a_row(tmp_path: Path, cell: str, sources: tuple[str, ...] | None) -> None:
+    rows = tmp_path / "own.jsonl"
+    rows.write_text(f'{{"question": "Who?", "data_sources": {cell}}}\n')
+    (sample,) = loaded(OWN, path=str(rows)).samples
+    assert sample.question.data_sources == sources
+
+
+@pytest.mark.parametrize("cell", ["3", "true", '{"web": 1}', "[1]", '[""]'])
+def test_data_sources_that_are_no_list_of_ids_name_the_row(tmp_path: Path, cell: str) -> None:
+    rows = tmp_path / "own.jsonl"
+    rows.write_text(f'{{"question": "Who?", "data_sources": {cell}}}\n')
+    with pytest.raises(DatasetError, match=r"own\.jsonl, line 1: data_sources=.*: write null for all data sources"):
+        loaded(OWN, path=str(rows))
+
+
 def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no module 'aiq\.datasets\.nothing'"):
         loaded("aiq.datasets.nothing:X", path="x")

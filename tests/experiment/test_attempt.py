@@ -1,9 +1,21 @@
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
+from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
-from aiq.experiment.attempt import as_row_error, boundary_error, classify
+from aiq.core.events import EventLog
+from aiq.core.limits import Limits
+from aiq.core.reports import Report
+from aiq.core.samples import Question, Sample, SampleKey
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+from aiq.core.sources import Source
+from aiq.core.users import ApprovingUser
+from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
+from aiq.experiment.records import SampleRow
+from aiq.tools.toolbox import FixedToolbox
 
 
 def wrapped(error: BaseException) -> Exception:
@@ -58,3 +70,41 @@ async def test_what_an_agent_makes_of_being_cancelled_is_no_failure(swallowed: B
     await asyncio.sleep(0)
     task.cancel()
     assert await task == ("cancelled", True)
+
+
+class Names:
+    """An agent that retrieves one page which mentions a thousand, and cites it and one of them."""
+
+    Settings = Settings
+
+    async def research(self, question: Question, session: Session) -> Report:
+        links = " ".join(f"https://b.example/{n}" for n in range(1000))
+        session.sources.add(Source(url="https://a.example/page", text=links), (0, 0, 0))
+        session.sources.note(links, "mentioned", (0, 0), call_id="c1", tool="search")
+        raw = "It is [1][2].\n\n## Sources\n\n[1] https://a.example/page\n[2] https://b.example/7\n"
+        return Report(text="It is.", raw_text=raw, route="own")
+
+
+async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -> None:
+    session = Session(
+        key=SampleKey("s1", 1),
+        account="agent",
+        run_seed=7,
+        now=datetime(2026, 11, 1, tzinfo=UTC),
+        models=None,  # type: ignore[arg-type]  # no model is asked here
+        tools=FixedToolbox([]),
+        web=None,  # type: ignore[arg-type]
+        user=ApprovingUser(),
+        limits=Limits(),
+        events=EventLog(lambda event: None),
+        sources=SourceRegistry(),
+    )
+    written: list[SampleRow] = []
+    row = await run_attempt(Names(), Sample(id="s1", question=Question(text="q")), session, written.append)
+    assert written == [row]
+    assert [(source.url, source.kind) for source in row.sources] == [
+        ("https://a.example/page", "retrieved"),
+        ("https://b.example/7", "mentioned"),
+    ]
+    assert [source.url for source in row.retrieved] == ["https://a.example/page"]
+    assert len(session.sources.known()) == 1001

@@ -16,7 +16,7 @@ from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
 from aiq.core.session import RunSpend, Session
 from aiq.core.settings import LlmSettings
-from aiq.core.sources import CallPath, Source
+from aiq.core.sources import CallPath, Source, SourceKind
 from aiq.core.users import ApprovingUser
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
@@ -117,7 +117,13 @@ class NoSources:
     def add(self, source: Source, order: CallPath) -> None:
         raise AssertionError("nothing is retrieved here")
 
+    def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
+        raise AssertionError("nothing is called here")
+
     def all(self) -> tuple[Source, ...]:
+        return ()
+
+    def known(self) -> tuple[Source, ...]:
         return ()
 
 

@@ -12,6 +12,7 @@ from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
 from aiq.core.limits import Limits
 from aiq.core.models import Message
 from aiq.core.settings import LlmSettings
+from aiq.experiment.plan import model_of
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
 
@@ -193,3 +194,21 @@ async def test_preflight_of_an_unreachable_endpoint_is_quick(bench: Any, answers
     async with bench([answers.OK], base_url="http://127.0.0.1:9/v1", retry={"attempts": 9}) as b:
         with pytest.raises(RunAborted, match=r"^llm\.base_url=http://127\.0\.0\.1:9/v1: cannot be reached: [^\n]*$"):
             await asyncio.wait_for(b.models.check(), 2)
+
+
+@pytest.mark.parametrize(
+    ("roles", "models"),
+    [
+        pytest.param({}, ["m", "m", "m"], id="none-set"),
+        pytest.param({"aiq.orchestrator": {"model": "o"}}, ["o", "o", "o"], id="planner-and-researcher-fall-back"),
+        pytest.param({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"model": "p"}}, ["o", "p", "o"], id="own"),
+        pytest.param({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"temperature": 0}}, ["o"] * 3, id="unset"),
+        pytest.param({"aiq": {"model": "a"}}, ["a", "a", "a"], id="prefix"),
+    ],
+)
+def test_planner_and_researcher_fall_back_to_the_orchestrators_model(roles: dict[str, Any], models: list[str]) -> None:
+    settings = LlmSettings.model_validate({"base_url": "http://x/v1", "model": "m", "roles": roles})
+    asked = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")
+    assert [settings.role(role).model or settings.model for role in asked] == models
+    assert [model_of(settings, role) for role in asked] == models
+    assert settings.role("aiq.shallow_researcher").model == (roles.get("aiq") or {}).get("model")

@@ -59,3 +59,12 @@ def test_asked_wait_is_never_shortened() -> None:
 def test_unreadable_usage_is_unreported(reported: object) -> None:
     usage = PriceList({"m": Price(input=1, output=1)}).usage("m", reported)
     assert (usage.calls, usage.unreported_calls, usage.cost_usd) == (1, 1, 0.0)
+
+
+def test_a_calls_own_number_of_attempts_takes_the_place_of_the_policys() -> None:
+    policy = RetryPolicy(RetrySettings(attempts=2, first_seconds=1, most_seconds=60))
+    assert policy.wait(2, None, "seed") is None
+    assert policy.wait(10, None, "seed", attempts=11) is not None
+    assert policy.wait(11, None, "seed", attempts=11) is None
+    assert policy.wait(1, None, "seed", attempts=1) is None
+    assert policy.wait(3, 30.0, "seed", attempts=11) == 30.0

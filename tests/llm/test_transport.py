@@ -9,7 +9,7 @@ from openai import AsyncOpenAI
 from aiq.core.errors import LimitReached, ModelError, RunAborted
 from aiq.core.events import Recovery
 from aiq.core.limits import Limits
-from aiq.core.models import Message
+from aiq.core.models import Message, retrying
 from aiq.llm.http import open_client
 
 HELLO = [Message(role="user", content="hello")]
@@ -299,3 +299,26 @@ async def test_half_a_character_of_a_reply_can_be_written(bench: Any, answers: A
         [_ async for _ in b.models.chat("aiq.planner").astream("Hi")]
         assert b.calls[0].reply["content"] == "\U0001f600\ufffd"
         b.calls[0].model_dump_json()
+
+
+async def test_a_callers_retries_take_the_place_of_the_policys_and_are_not_multiplied(bench: Any, answers: Any) -> None:
+    async with bench([answers.error(503)] * 40, retry={"attempts": 3, "first_seconds": 0.0}) as b:
+        with retrying(10), pytest.raises(ModelError, match="failed after 11 attempts"):
+            await b.models.chat("aiq.planner").ainvoke("Hi")
+        assert len(b.endpoint.got) == 11
+        assert b.session.usage.total().calls == 11
+        with pytest.raises(ModelError, match="failed after 3 attempts"):
+            await b.models.chat("aiq.planner").ainvoke("Hi")
+    async with bench([answers.error(503)] * 3 + [answers.OK], retry={"attempts": 1, "first_seconds": 0.0}) as b:
+        with retrying(10):
+            await b.models.chat("aiq.planner").ainvoke("Hi")
+        assert len(b.endpoint.got) == 4
+    async with bench([answers.error(429, "later", **{"retry-after": "0.3"}), answers.OK]) as b:
+        start = asyncio.get_running_loop().time()
+        with retrying(10):
+            await b.models.chat("aiq.planner").ainvoke("Hi")
+        assert asyncio.get_running_loop().time() - start >= 0.3
+    async with bench([answers.error(400)] * 2) as b:
+        with retrying(10), pytest.raises(ModelError, match="HTTP 400"):
+            await b.models.chat("aiq.planner").ainvoke("Hi")
+        assert len(b.endpoint.got) == 1

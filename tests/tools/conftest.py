@@ -7,6 +7,8 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 import uvicorn
@@ -15,8 +17,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from aiq.citations.registry import SourceRegistry
+from aiq.core.events import EventLog
+from aiq.core.limits import Limits
+from aiq.core.samples import SampleKey
+from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, RetrySettings
+from aiq.core.tools import Tool
+from aiq.core.users import ApprovingUser
 from aiq.llm.http import AsyncClient, open_client
+from aiq.tools.toolbox import FixedToolbox
 
 ARTICLE = """<!doctype html><html><head><title>Velmora Institute</title>
 <meta property="article:modified_time" content="2026-03-14"></head><body>
@@ -126,3 +136,27 @@ async def run_client() -> AsyncIterator[AsyncClient]:
     settings = LlmSettings(base_url="http://127.0.0.1:1/v1", model="m", retry=RetrySettings(attempts=1))
     async with open_client(settings, offline_port=None) as client:
         yield client
+
+
+@pytest.fixture
+def a_session() -> Callable[..., Session]:
+    """`a_session(tool, ...)`: a session that lends these tools and has neither models nor a web."""
+
+    def make(*tools: Tool, collection_name: str | None = None) -> Session:
+        nothing: Any = None
+        return Session(
+            key=SampleKey("s1", 1),
+            account="agent",
+            run_seed=0,
+            now=datetime(2026, 11, 1, 9, tzinfo=UTC),
+            models=nothing,
+            tools=FixedToolbox(tools),
+            web=nothing,
+            user=ApprovingUser(),
+            limits=Limits(),
+            events=EventLog(lambda event: None),
+            sources=SourceRegistry(),
+            collection_name=collection_name,
+        )
+
+    return make

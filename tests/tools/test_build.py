@@ -9,7 +9,7 @@ from aiq.core.settings import SearchSettings, WebSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.build import build_provider, build_toolbox, build_web
 from aiq.tools.live import LiveWeb
-from aiq.tools.search import SearchHit
+from aiq.tools.search import Found, SearchHit
 from aiq.tools.think import Think, ThinkArguments
 from aiq.tools.toolbox import FixedToolbox
 from aiq.tools.web import CorpusWeb, OfflineWeb
@@ -21,8 +21,8 @@ class Provider:
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         self.word = settings.options["word"]
 
-    async def search(self, query: str, max_results: int) -> list[SearchHit]:
-        return [SearchHit(url="https://a.example/", title="T", text=f"{self.word} {query}")]
+    async def search(self, query: str, max_results: int) -> Found:
+        return Found(hits=(SearchHit(url="https://a.example/", title="T", text=f"{self.word} {query}"),))
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_each_web_by_its_kind(corpus: str, run_client: AsyncClient) -> None:
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     settings = SearchSettings(provider="test_build:Provider", options={"word": "hello"})
-    hits = await build_provider(settings, run_client).search("world", 1)
-    assert hits[0].text == "hello world"
+    found = await build_provider(settings, run_client).search("world", 1)
+    assert found.hits[0].text == "hello world"
 
 
 @pytest.mark.parametrize(

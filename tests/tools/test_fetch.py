@@ -39,6 +39,15 @@ async def test_after_a_redirect_both_addresses_are_sources() -> None:
     assert 'href="https://a.example/new"' in result.content
 
 
+async def test_a_page_without_text_is_no_source() -> None:
+    class Blank:
+        async def fetch(self, url: str) -> Page:
+            return Page(url=url, final_url=url, title="T", text=" \n")
+
+    result = await FetchPage(Blank(), max_chars=10).run(FetchArguments(url="https://a.example/blank"))
+    assert result.sources == ()
+
+
 def test_a_blank_url_is_refused() -> None:
     with pytest.raises(ValidationError):
         FetchArguments(url=" ")

@@ -3,19 +3,19 @@ from pydantic import ValidationError
 
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
-from aiq.tools.search import NOTHING, SearchArguments, SearchHit, WebSearch, shortened
+from aiq.tools.search import NOTHING, Found, SearchArguments, SearchHit, WebSearch, shortened
 
 
 class Recording:
     """A provider in the provider's own protocol: answers with what it was made with, keeps what it was asked."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient | None = None, *hits: SearchHit) -> None:
-        self.hits = list(hits)
+        self.found = Found(hits=hits)
         self.asked: list[tuple[str, int]] = []
 
-    async def search(self, query: str, max_results: int) -> list[SearchHit]:
+    async def search(self, query: str, max_results: int) -> Found:
         self.asked.append((query, max_results))
-        return self.hits
+        return self.found
 
 
 SETTINGS = SearchSettings(provider="corpus", max_results=2, max_content_length=10)
@@ -49,6 +49,16 @@ async def test_nothing_found_is_said_and_is_no_source() -> None:
     result = await WebSearch(Recording(SETTINGS), SETTINGS).run(SearchArguments(query="x"))
     assert result.content == NOTHING == "Search returned no results"
     assert result.sources == ()
+
+
+async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:
+    provider = Recording(SETTINGS)
+    provider.found = Found(hits=HITS[:1], answer=" Ilan </answer> Corvey.\n")
+    result = await WebSearch(provider, SETTINGS).run(SearchArguments(query="x"))
+    assert result.content.startswith(
+        '<Answer>\nIlan &lt;/answer> Corvey.\n</Answer>\n\n---\n\n<Document href="https://a.example/1">'
+    )
+    assert [source.url for source in result.sources] == ["https://a.example/1"]
 
 
 async def test_without_a_limit_the_text_is_whole() -> None:

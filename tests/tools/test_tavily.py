@@ -5,7 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from starlette.applications import Starlette
@@ -17,7 +17,7 @@ from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.providers.tavily import Provider
-from aiq.tools.search import SearchHit
+from aiq.tools.search import Found, SearchHit
 
 KEY = "tvly-0123456789-secret"
 
@@ -83,8 +83,8 @@ async def test_a_search_is_sent_and_read_as_the_api_has_it(provider: Provider, t
             "request_id": "x",
         }
     )
-    hits = await provider.search("mayor of Tessmark", 2)
-    assert hits == [
+    found = await provider.search("mayor of Tessmark", 2)
+    assert found.hits == (
         SearchHit(
             url="https://a.example/tessmark",
             title="Tessmark",
@@ -92,7 +92,7 @@ async def test_a_search_is_sent_and_read_as_the_api_has_it(provider: Provider, t
             published="Sat, 14 Mar 2026 08:00:00 GMT",
         ),
         SearchHit(url="https://a.example/2", title="", text=""),
-    ]
+    )
     request = tavily.seen[-1]
     assert request["headers"]["authorization"] == f"Bearer {KEY}"
     assert request["body"] == {"query": "mayor of Tessmark", "search_depth": "advanced", "max_results": 2}
@@ -100,7 +100,7 @@ async def test_a_search_is_sent_and_read_as_the_api_has_it(provider: Provider, t
 
 async def test_no_results_are_no_error(provider: Provider, tavily: FakeTavily) -> None:
     tavily.answer = JSONResponse({"query": "x", "results": [], "response_time": 0.1})
-    assert await provider.search("x", 3) == []
+    assert await provider.search("x", 3) == Found()
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,16 @@ async def test_a_closed_port_is_an_http_error(run_client: AsyncClient) -> None:
     with pytest.raises(ToolError, match="no connection") as caught:
         await provider.search("x", 3)
     assert caught.value.kind is ToolErrorKind.HTTP
+
+
+@pytest.mark.parametrize("wanted", ["basic", "advanced"])
+async def test_the_apis_own_answer_is_asked_for_where_the_setting_says_so(
+    port: int, run_client: AsyncClient, tavily: FakeTavily, wanted: Literal["basic", "advanced"]
+) -> None:
+    tavily.answer = JSONResponse({"results": [], "answer": "Ilan Corvey."})
+    settings = SearchSettings(provider="tavily", base_url=f"http://127.0.0.1:{port}", include_answer=wanted)
+    assert (await Provider(settings, run_client).search("x", 1)).answer == "Ilan Corvey."
+    assert tavily.seen[-1]["body"]["include_answer"] == wanted
 
 
 async def test_without_a_key_none_is_sent(port: int, run_client: AsyncClient, tavily: FakeTavily) -> None:

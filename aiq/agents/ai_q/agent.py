@@ -9,9 +9,12 @@ from pydantic import JsonValue
 from aiq.agents.ai_q.chat import ChatResearcher
 from aiq.agents.ai_q.deep import DeepResearcher
 from aiq.agents.ai_q.dialogue import conversation, last_answer
+from aiq.agents.ai_q.disclosure import undisclosed
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
-from aiq.agents.ai_q.states import DeepResearchAgentState, ShallowResearchAgentState
+from aiq.agents.ai_q.states import ChatResearcherState, DeepResearchAgentState, ShallowResearchAgentState
+from aiq.agents.ai_q.threads import Threads
+from aiq.agents.ai_q.toolset import sources_of
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError
 from aiq.core.events import ReportWritten
@@ -39,6 +42,7 @@ class AiqAgent:
         self._shallow = ShallowResearcher(settings.shallow)
         self._deep = DeepResearcher(settings.deep)
         self._chat = ChatResearcher(settings, self._shallow, self._deep)
+        self._threads = Threads(self._chat.build(), settings.max_history)
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
@@ -46,27 +50,23 @@ class AiqAgent:
         Every researched answer is verified against what was retrieved, and `session.audit` says what that
         did; a `meta` answer and a rejection cite nothing and have no audit.
         """
-        draft = await self._draft(question, session)
-        if not draft.text.strip():
-            raise AgentError(f"the {draft.route} answer is empty")
-        if draft.route in ("meta", "rejected"):
-            outcome = "rejected" if draft.route == "rejected" else "ok"
-            report = Report(
-                text=draft.text, raw_text=draft.text, route=draft.route, outcome=outcome, extras=draft.extras
-            )
-        else:
-            verified = verify(draft.text, session.sources.all())
-            session.audit = verified.audit
-            report = Report(text=verified.text, raw_text=draft.text, route=draft.route, extras=draft.extras)
-        session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
-        return report
+        return _report(await self._draft(question, session), session)
+
+    async def resume(self, thread_id: str, session: Session) -> Report | None:
+        """Go on with a conversation that waits for its user (`session.user`); None where none does."""
+        if self._settings.entry != "chat":
+            return None
+        state = await self._threads.resume(thread_id, session)
+        return None if state is None else _report(self._of_chat(state), session)
 
     async def _draft(self, question: Question, session: Session) -> Draft:
         if self._settings.entry == "shallow":
             return await self._shallow_draft(question)
         if self._settings.entry == "deep":
             return await self._deep_draft(question)
-        state = await self._chat.run(question, session)
+        return self._of_chat(await self._threads.run(question, session, self._settings.data_sources))
+
+    def _of_chat(self, state: ChatResearcherState) -> Draft:
         route, text = self._chat.answer(state)
         return Draft(text, route, self._chat.extras(state))
 
@@ -83,7 +83,26 @@ class AiqAgent:
         """What both researchers' states take from a question."""
         return {
             "messages": conversation(question, self._settings.max_history),
-            "data_sources": None if question.data_sources is None else list(question.data_sources),
+            "data_sources": sources_of(question, self._settings.data_sources),
             "user_info": None if question.user_info is None else dict(question.user_info),
             "available_documents": list(question.documents) or None,
         }
+
+
+def _report(draft: Draft, session: Session) -> Report:
+    """The draft as a report; verified where it is researched and the run verifies. AgentError where it is blank."""
+    text, researched = undisclosed(draft.text, session), draft.route not in ("meta", "rejected")
+    if not text.strip():
+        raise AgentError(f"the {draft.route} answer is empty")
+    if researched and session.citations.verify:
+        verified = verify(text, session.sources.known(), session.citations)
+        text, session.audit = verified.text, verified.audit
+    report = Report(
+        text=text,
+        raw_text=draft.text,
+        route=draft.route,
+        outcome="rejected" if draft.route == "rejected" else "ok",
+        extras=draft.extras,
+    )
+    session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
+    return report

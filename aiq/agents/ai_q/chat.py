@@ -5,21 +5,22 @@
     clarifier         -> deep_research | END (the user rejected the plan)
     deep_research     -> END
 
-Nodes find the attempt's session with `current`, so one compiled graph serves all samples of a run.
+Nodes find the attempt's session with `current`, so one compiled graph serves all samples of a run. How it is run
+on a thread, and what happens while it waits for the user, is in `threads.py`.
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.clarifier import Clarifier
 from aiq.agents.ai_q.deep import DeepResearcher
-from aiq.agents.ai_q.dialogue import conversation, last_answer, text_of, trimmed
+from aiq.agents.ai_q.dialogue import last_answer, text_of, transcript, trimmed
 from aiq.agents.ai_q.escalation import assess
 from aiq.agents.ai_q.intent import IntentClassifier
 from aiq.agents.ai_q.settings import AiqSettings
@@ -30,14 +31,14 @@ from aiq.agents.ai_q.states import (
     ShallowResearchAgentState,
     ShallowResult,
 )
+from aiq.core.errors import AgentError
 from aiq.core.events import Decision, StageChanged
-from aiq.core.samples import Question
-from aiq.core.session import Session, current
-from aiq.core.users import RejectingUser
-
-Graph = CompiledStateGraph[ChatResearcherState, Any, Any, Any]
+from aiq.core.session import Session, current, nested_call
 
 REJECTED = "The research plan was rejected; no research was done."
+
+ORDER = ("shallow_research", "clarifier", "deep_research")
+"""The stages that bring sources, which are numbered in this order: a stage's place is the first part of their path."""
 
 
 def route_after_orchestration(state: ChatResearcherState) -> Literal["clarifier", "shallow_research", "__end__"]:
@@ -55,29 +56,14 @@ def should_escalate(state: ChatResearcherState, *, enabled: bool) -> Literal["cl
 
 
 class ChatResearcher:
-    """Owns the graph; keeps it compiled for the run's checkpointer and nothing of a conversation."""
+    """Owns the graph's nodes and edges; keeps nothing of a conversation."""
 
     def __init__(self, settings: AiqSettings, shallow: ShallowResearcher, deep: DeepResearcher) -> None:
         self._settings = settings
         self._intent = IntentClassifier(settings.intent)
-        user = RejectingUser() if settings.user == "reject" else None
-        self._clarifier = Clarifier(settings.clarifier, user)
+        self._clarifier = Clarifier(settings.clarifier)
         self._shallow = shallow
         self._deep = deep
-        self._compiled: tuple[Any, Graph] | None = None
-
-    async def run(self, question: Question, session: Session) -> ChatResearcherState:
-        """One turn of a conversation. A question without a thread gets one of its own, forgotten afterwards."""
-        key = session.key
-        thread = question.thread_id or f"{key.sample_id}.{key.epoch}.{session.attempt}"
-        config: Any = {"configurable": {"thread_id": thread}}
-        graph = self._graph(session.checkpointer)
-        try:
-            state = await graph.ainvoke(await self._turn(question, graph, config), config)
-        finally:
-            if session.checkpointer is not None and question.thread_id is None:
-                await session.checkpointer.adelete_thread(thread)
-        return ChatResearcherState.model_validate(state)
 
     @staticmethod
     def answer(state: ChatResearcherState) -> tuple[str, str]:
@@ -99,11 +85,6 @@ class ChatResearcher:
             **({"escalation": shallow.reason} if shallow else {}),
         }
 
-    def _graph(self, checkpointer: Any) -> Graph:
-        if self._compiled is None or self._compiled[0] is not checkpointer:
-            self._compiled = (checkpointer, self.build().compile(checkpointer=checkpointer))
-        return self._compiled[1]
-
     def build(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
         """The graph before compilation: four nodes and their conditional edges."""
         graph = StateGraph(ChatResearcherState)
@@ -116,23 +97,6 @@ class ChatResearcher:
         graph.add_conditional_edges("shallow_research", self._escalate)
         graph.add_edge("deep_research", END)
         return graph
-
-    async def _turn(self, question: Question, graph: Graph, config: Any) -> dict[str, Any]:
-        """The graph's input: the new message, the history where the thread is new, and a clean slate."""
-        messages = conversation(question, self._settings.max_history)
-        if question.thread_id and graph.checkpointer:
-            known = (await graph.aget_state(config)).values.get("messages")
-            messages = messages[-1:] if known else messages
-        fresh = dict.fromkeys(
-            ("user_intent", "depth_decision", "final_report", "shallow_result", "clarifier_result", "original_query")
-        )
-        return {
-            **fresh,
-            "messages": messages,
-            "user_info": None if question.user_info is None else dict(question.user_info),
-            "data_sources": None if question.data_sources is None else list(question.data_sources),
-            "available_documents": list(question.documents) or None,
-        }
 
     async def _classify(self, state: ChatResearcherState) -> dict[str, Any]:
         session = _stage("intent_classifier")
@@ -158,15 +122,15 @@ class ChatResearcher:
     async def _research_shallow(self, state: ChatResearcherState) -> dict[str, Any]:
         """The last answer only. A failure ends the attempt and never escalates; its cause is recorded."""
         session = _stage("shallow_research")
+        given = ShallowResearchAgentState(
+            messages=trimmed(state.messages, self._settings.max_history),
+            data_sources=state.data_sources,
+            user_info=state.user_info,
+            available_documents=state.available_documents,
+        )
         try:
-            result = await self._shallow.run(
-                ShallowResearchAgentState(
-                    messages=trimmed(state.messages, self._settings.max_history),
-                    data_sources=state.data_sources,
-                    user_info=state.user_info,
-                    available_documents=state.available_documents,
-                )
-            )
+            with _placed("shallow_research"):
+                result = await self._shallow.run(given)
         except Exception as error:
             cause = f"shallow research failed: {_root(error)}"
             session.events.emit(Decision(name="escalation", value=False, cause=cause))
@@ -189,32 +153,34 @@ class ChatResearcher:
         return should_escalate(state, enabled=self._settings.enable_escalation)
 
     async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
+        """Runs again from here whenever the user has answered; the clarifier goes on where it asked."""
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
-        session = _stage("clarifier")
-        briefing = await self._clarifier.brief(
-            state.original_query or "",
-            session,
-            history=self._before(state),
-            documents=state.available_documents or (),
-        )
+        _check_tools(state)
+        with _placed("clarifier"):
+            briefing = await self._clarifier.brief(
+                state.original_query or "",
+                history=transcript(self._before(state)),
+                documents=state.available_documents or (),
+                data_sources=state.data_sources,
+            )
         if not briefing.rejected:
             return Command(goto="deep_research", update={"clarifier_result": briefing.text})
-        session.events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
+        current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
         rejection = {"clarifier_result": briefing.text, "messages": [AIMessage(REJECTED)]}
         return Command(goto="__end__", update=rejection)
 
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
         _stage("deep_research")
-        result = await self._deep.run(
-            DeepResearchAgentState(
-                messages=[*self._before(state), HumanMessage(state.original_query or "")],
-                data_sources=state.data_sources,
-                user_info=state.user_info,
-                clarifier_result=state.clarifier_result,
-                available_documents=state.available_documents,
-            )
+        given = DeepResearchAgentState(
+            messages=[*self._before(state), HumanMessage(state.original_query or "")],
+            data_sources=state.data_sources,
+            user_info=state.user_info,
+            clarifier_result=state.clarifier_result,
+            available_documents=state.available_documents,
         )
+        with _placed("deep_research"):
+            result = await self._deep.run(given)
         report = last_answer(result.messages)
         return {"final_report": report, "messages": [AIMessage(report)]}
 
@@ -234,3 +200,17 @@ def _stage(name: str) -> Session:
     session = current()
     session.events.emit(StageChanged(stage=name))
     return session
+
+
+def _placed(stage: str) -> AbstractContextManager[None]:
+    """What the stage brings stands behind what earlier stages of the attempt brought."""
+    return nested_call(ORDER.index(stage), 0, None)
+
+
+def _check_tools(state: ChatResearcherState) -> None:
+    """Raises AgentError where deep research would have nothing to search with: before the user is asked anything."""
+    sources = None if state.data_sources is None else tuple(state.data_sources)
+    if not any(tool.data_source for tool in current().tools.select(sources)):
+        raise AgentError(
+            f"deep research has no research tool: data_sources={state.data_sources} leaves none of the run's"
+        )

@@ -1,51 +1,56 @@
 """The clarifier: asks the user what would change the research, then makes the plan and has it approved.
 
-Runs before every deep research. Its result, dialogue and plan as text, goes into the orchestrator's prompt.
+    agent -> tools -> agent | force_search | ask_for_clarification | plan
+    ask_for_clarification -> agent | plan
+    plan -> plan_preview | END
+    plan_preview -> plan (feedback) | END (approved, rejected)
+
+Questions and plans leave the graph as interrupts (`awaited`), so that a run can wait for a person, also
+through a restart. The result, dialogue and plan as text, goes into the orchestrator's prompt.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal
 
-from langchain_core.messages import AnyMessage
-from pydantic import BaseModel, Field
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
-from aiq.agents.ai_q.dialogue import transcript
-from aiq.agents.ai_q.replies import parse, schema_of
+from aiq.agents.ai_q import plans
+from aiq.agents.ai_q.replies import parse
 from aiq.agents.ai_q.settings import ClarifierSettings
+from aiq.agents.ai_q.states import ClarifierState
+from aiq.agents.langchain_tools import as_langchain, readable_calls
 from aiq.core.base import Record
-from aiq.core.events import Approval, Decision
-from aiq.core.models import Message
+from aiq.core.errors import ToolError
+from aiq.core.events import Approval, Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Document
-from aiq.core.session import Session
-from aiq.core.users import User
+from aiq.core.session import current, nested_call
+from aiq.core.tools import Tool
 
 ROLE = "aiq.clarifier"
-PLANNER_ROLE = "aiq.clarifier_planner"
 
 SKIP = frozenset({"", "skip", "pass", "done", "continue", "proceed", "go ahead", "跳过", "继续"})
 """Answers that end the questions. `no` is not among them: it may be the true answer to a yes-or-no question."""
 
-APPROVE = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead", "批准", "同意"})
-REJECT = frozenset({"reject", "rejected", "no", "n", "cancel", "stop", "拒绝", "取消"})
+NUDGE = (
+    "You have not searched yet. Search before you ask: look the subject up with the tools, so that your question is "
+    "about what the sources leave open. If the search settles it, no question is needed."
+)
+"""Said once in a run of the clarifier, and not kept in its conversation."""
 
-FALLBACK_SECTIONS = ("Introduction", "Background", "Analysis", "Findings", "Conclusion")
+JSON_ONLY = "With these results, reply with the JSON object only, or search once more."
+"""Reminds the model of its form after tool results."""
+
+Next = Literal["tools", "force_search", "ask_for_clarification", "plan"]
 
 
 class NextQuestion(BaseModel):
     needs_clarification: bool
     clarification_question: str | None = None
-
-
-class Plan(BaseModel):
-    """A report's title and the titles of its sections."""
-
-    title: str = Field(min_length=1)
-    sections: list[str] = Field(min_length=1, max_length=20)
-
-    def text(self) -> str:
-        """The title and the numbered sections, one a line."""
-        return "\n".join([self.title, *(f"{number}. {name}" for number, name in enumerate(self.sections, 1))])
 
 
 class Briefing(Record):
@@ -56,104 +61,178 @@ class Briefing(Record):
 
 
 class Clarifier:
-    """`user` answers in place of the session's user; None leaves it to the session."""
+    """Keeps one compiled graph, which takes its checkpointer from the graph that it runs in."""
 
-    def __init__(self, settings: ClarifierSettings, user: User | None = None) -> None:
+    def __init__(self, settings: ClarifierSettings) -> None:
         self._settings = settings
-        self._user = user
         self._prompts = Prompts(Path(__file__).parent / "prompts")
+        self._planner = plans.Planner()
+        self._graph = self.build().compile(name="clarifier")
 
     async def brief(
         self,
         query: str,
-        session: Session,
         *,
-        history: Sequence[AnyMessage] = (),
+        history: str = "",
         documents: Sequence[Document] = (),
+        data_sources: Sequence[str] | None = None,
     ) -> Briefing:
-        """Ask, plan, have it approved. Raises ModelError, LimitReached, RunAborted."""
-        user = self._user or session.user
-        dialogue = await self._ask(query, session, user, transcript(history), documents)
-        plan, approved_by = await self._approved_plan(query, dialogue, session, user)
-        if plan is None:
-            return Briefing(text=dialogue, rejected=True)
-        return Briefing(text=f"{dialogue}\n\nPlan ({approved_by}):\n{plan.text()}".strip())
+        """Ask, plan, have it approved. Raises ModelError, LimitReached, RunAborted, and langgraph's GraphInterrupt.
 
-    async def _ask(self, query: str, session: Session, user: User, history: str, documents: Sequence[Document]) -> str:
-        """Up to `max_turns` questions; the dialogue as `Q:` and `A:` lines, empty where nothing was asked."""
-        lines: list[str] = []
-        for remaining in range(self._settings.max_turns, 0, -1):
-            variable = self._prompts.render(
-                "clarifier_request.j2",
-                current_datetime=session.now.isoformat(),
-                remaining_questions=remaining,
-                available_documents=documents,
-                history=history,
-                query=query,
-                dialogue="\n".join(lines),
-            )
-            question = await self._next_question(query, variable, session)
-            if question is None:
-                break
-            answer = (await user.answer(question)).strip()
-            session.events.emit(Approval(kind="question", prompt=question, answer=answer))
-            if _word(answer) in SKIP:
-                break
-            lines += [f"Q: {question}", f"A: {answer}"]
-        return "\n".join(lines)
-
-    async def _next_question(self, query: str, variable: str, session: Session) -> str | None:
-        """The model's question, or None for none. An unparsable reply counts as wanting to ask."""
-        messages = _messages(self._prompts.render("clarifier.j2"), variable)
-        schema = schema_of(NextQuestion, "clarification")
-        reply = await session.models.complete(ROLE, messages, json_schema=schema)
-        found = parse(reply.text, NextQuestion, "needs_clarification")
-        if found is not None and not found.needs_clarification:
-            return None
-        asked = (found.clarification_question or "").strip() if found else ""
-        return asked or f"What should research on \"{query[:80]}\" concentrate on? (type 'skip' to leave it open)"
-
-    async def _approved_plan(self, query: str, dialogue: str, session: Session, user: User) -> tuple[Plan | None, str]:
-        """The plan and who approved it; no plan where the user rejected it."""
-        feedback: list[str] = []
-        for _ in range(self._settings.max_plan_iterations):
-            plan = await self._plan(query, dialogue, feedback, session)
-            if not self._settings.enable_plan_approval:
-                return plan, "not shown to the user"
-            preview = (
-                f"**Research Plan Preview**\n\n{plan.text()}\n\n"
-                "Reply **approve** to proceed, **reject** to cancel, or say what to change."
-            )
-            answer = (await user.review(preview)).strip()
-            session.events.emit(Approval(kind="plan", prompt=preview, answer=answer))
-            if _word(answer) in APPROVE:
-                return plan, "approved by the user"
-            if _word(answer) in REJECT:
-                return None, "rejected"
-            feedback.append(answer)
-        cause = f"clarifier.max_plan_iterations={self._settings.max_plan_iterations}"
-        session.events.emit(Decision(name="plan_auto_approved", value=True, cause=cause))
-        return plan, "approved automatically after the last round of feedback"
-
-    async def _plan(self, query: str, dialogue: str, feedback: Sequence[str], session: Session) -> Plan:
-        variable = self._prompts.render(
-            "clarifier_plan_request.j2",
-            current_datetime=session.now.isoformat(),
-            query=query,
-            dialogue=dialogue,
-            feedback=feedback,
+        `history`: the conversation so far, as text.
+        """
+        asked, searches, reviews = (
+            self._settings.max_turns,
+            self._settings.max_searches,
+            self._settings.max_plan_iterations,
         )
-        messages = _messages(self._prompts.render("clarifier_planner.j2"), variable)
-        reply = await session.models.complete(PLANNER_ROLE, messages, json_schema=schema_of(Plan, "plan"))
-        found = parse(reply.text, Plan, "sections")
-        return found or Plan(title="Research Report", sections=list(FALLBACK_SECTIONS))
+        state = ClarifierState(
+            query=query,
+            history=history,
+            available_documents=list(documents) or None,
+            data_sources=None if data_sources is None else list(data_sources),
+        )
+        steps = 2 * asked + 2 * searches + 2 * reviews + 10
+        result = await self._graph.ainvoke(state, {"recursion_limit": steps})
+        return _briefing(ClarifierState.model_validate(result))
+
+    def build(self) -> "StateGraph[ClarifierState, Any, Any, Any]":
+        """The graph before compilation."""
+        graph = StateGraph(ClarifierState)
+        graph.add_node("agent", self._agent)
+        graph.add_node("tools", self._search)
+        graph.add_node("force_search", self._force_search)
+        graph.add_node("ask_for_clarification", self._ask)
+        graph.add_node("plan", self._plan)
+        graph.add_node("plan_preview", self._preview)
+        graph.add_edge(START, "agent")
+        graph.add_edge("tools", "agent")
+        return graph
+
+    async def _agent(self, state: ClarifierState) -> Command[Next]:
+        if not (state.asked or state.messages):
+            current().events.emit(StageChanged(stage="clarifier"))
+        return await self._step(state)
+
+    async def _force_search(self, state: ClarifierState) -> Command[Literal["tools", "ask_for_clarification", "plan"]]:
+        return await self._step(state.model_copy(update={"nudged": True}), HumanMessage(NUDGE))
+
+    async def _step(self, state: ClarifierState, *added: AnyMessage) -> Command[Any]:
+        """One model call, and where it leads. Without questions left there is none."""
+        if state.asked >= self._settings.max_turns:
+            return Command(goto="plan")
+        tools = self._tools(state)
+        reply = await self._reply(state, tools, added)
+        if reply.tool_calls and tools:
+            return Command(goto="tools", update={"messages": [reply], "nudged": state.nudged})
+        question = next_question(str(reply.text), state.query)
+        if question is None:
+            return Command(goto="plan")
+        if tools and not state.nudged and not state.messages:
+            return Command(goto="force_search")
+        return Command(goto="ask_for_clarification", update={"question": question, "nudged": state.nudged})
+
+    async def _reply(self, state: ClarifierState, tools: Sequence[Tool], added: Sequence[AnyMessage]) -> AIMessage:
+        variable = self._prompts.render(
+            "clarifier_request.j2",
+            current_datetime=current().now.isoformat(),
+            remaining_questions=self._settings.max_turns - state.asked,
+            available_documents=state.available_documents or (),
+            history=state.history,
+            query=state.query,
+            dialogue="\n".join(state.dialogue),
+        )
+        messages = [SystemMessage(self._prompts.render("clarifier.j2")), HumanMessage(variable), *state.messages]
+        if isinstance(messages[-1], ToolMessage):
+            messages.append(HumanMessage(JSON_ONLY))
+        model = current().models.chat(ROLE)
+        bound = model.bind_tools([as_langchain(tool) for tool in tools]) if tools else model
+        return readable_calls(await bound.ainvoke([*messages, *added]))
+
+    def _tools(self, state: ClarifierState) -> tuple[Tool, ...]:
+        """The research tools of the question's data sources, while the budget lasts."""
+        used = sum(isinstance(message, ToolMessage) for message in state.messages)
+        if used >= self._settings.max_searches:
+            return ()
+        sources = None if state.data_sources is None else tuple(state.data_sources)
+        return tuple(tool for tool in current().tools.select(sources) if tool.data_source)
+
+    async def _search(self, state: ClarifierState) -> dict[str, Any]:
+        """Answer every call of the last reply, in order; those beyond the budget without making them."""
+        offered = {tool.name for tool in self._tools(state)}
+        used = sum(isinstance(message, ToolMessage) for message in state.messages)
+        turn = sum(isinstance(message, AIMessage) for message in state.messages)
+        reply = state.messages[-1]
+        assert isinstance(reply, AIMessage)
+        results: list[AnyMessage] = []
+        for index, call in enumerate(reply.tool_calls):
+            call_id = call["id"] or f"turn-{turn}-{index}"
+            if used + index >= self._settings.max_searches:
+                text = f"Error: over budget: at most {self._settings.max_searches} calls; this one was not made"
+            elif call["name"] not in offered:
+                text = f"Error: there is no tool {call['name']} here; there are: {', '.join(sorted(offered))}"
+            else:
+                with nested_call(turn, index, None):
+                    text = await _found(call["name"], call["args"], call_id)
+            results.append(ToolMessage(text, name=call["name"], tool_call_id=call_id))
+        return {"messages": results}
+
+    def _ask(self, state: ClarifierState) -> Command[Literal["agent", "plan"]]:
+        question = state.question or ""
+        answer = awaited("question", question)
+        update: dict[str, Any] = {"asked": state.asked + 1, "question": None}
+        if plans.word(answer) in SKIP:
+            return Command(goto="plan", update=update)
+        return Command(goto="agent", update={**update, "dialogue": [f"Q: {question}", f"A: {answer}"]})
+
+    async def _plan(self, state: ClarifierState) -> Command[Literal["plan_preview", "__end__"]]:
+        plan = await self._planner.plan(state.query, state.dialogue, state.feedback, current())
+        if not self._settings.enable_plan_approval:
+            return Command(goto="__end__", update={"plan": plan, "approval": "not shown to the user"})
+        if state.reviews < self._settings.max_plan_iterations:
+            return Command(goto="plan_preview", update={"plan": plan})
+        cause = f"clarifier.max_plan_iterations={self._settings.max_plan_iterations}"
+        current().events.emit(Decision(name="plan_auto_approved", value=True, cause=cause))
+        approval = "approved automatically after the last round of feedback"
+        return Command(goto="__end__", update={"plan": plan, "approval": approval})
+
+    def _preview(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
+        assert state.plan is not None
+        answer = awaited("plan", plans.preview(state.plan))
+        if plans.word(answer) in plans.APPROVE:
+            return Command(goto="__end__", update={"approval": "approved by the user"})
+        if plans.word(answer) in plans.REJECT:
+            return Command(goto="__end__", update={"rejected": True})
+        update = {"reviews": state.reviews + 1, "feedback": [answer] if answer else []}
+        return Command(goto="plan", update=update)
 
 
-def _messages(static: str, variable: str) -> tuple[Message, Message]:
-    """Static text first, so that providers can cache the prefix."""
-    return Message(role="system", content=static), Message(role="user", content=variable)
+def awaited(kind: Literal["question", "plan"], prompt: str) -> str:
+    """The user's answer. Interrupts the graph until there is one; the node then runs again from its start."""
+    answer = str(interrupt({"kind": kind, "prompt": prompt})).strip()
+    current().events.emit(Approval(kind=kind, prompt=prompt, answer=answer))
+    return answer
 
 
-def _word(answer: str) -> str:
-    """An answer for comparison with a list of words: lower case, without closing punctuation."""
-    return answer.lower().strip(" .!。！*'\"")
+def next_question(reply: str, query: str) -> str | None:
+    """The model's question, or None for none. An unparsable reply counts as wanting to ask."""
+    found = parse(reply, NextQuestion, "needs_clarification")
+    if found is not None and not found.needs_clarification:
+        return None
+    asked = (found.clarification_question or "").strip() if found else ""
+    return asked or f"What should research on \"{query[:80]}\" concentrate on? (type 'skip' to leave it open)"
+
+
+async def _found(tool: str, arguments: dict[str, Any], call_id: str) -> str:
+    """What a tool brought, or why it brought nothing."""
+    try:
+        return (await current().call_tool(tool, arguments, call_id)).content or "no results"
+    except ToolError as error:
+        return f"Error: {error}"
+
+
+def _briefing(state: ClarifierState) -> Briefing:
+    dialogue = "\n".join(state.dialogue)
+    if state.rejected or state.plan is None:
+        return Briefing(text=dialogue, rejected=True)
+    return Briefing(text=f"{dialogue}\n\nPlan ({state.approval}):\n{state.plan.text()}".strip())

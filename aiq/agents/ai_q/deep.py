@@ -5,27 +5,30 @@ from which each system prompt is rendered at each call. Verification of the repo
 """
 
 from collections.abc import Sequence
-from functools import cache
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
-from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
+from deepagents import create_deep_agent
 from deepagents.graph import DeepAgentState
-from deepagents.middleware.filesystem import FilesystemMiddleware
-from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
+from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import OmitFromInput
 from langchain_core.messages import AIMessage
 from langgraph.graph.state import CompiledStateGraph
 
+from aiq.agents.ai_q import harness
 from aiq.agents.ai_q.dialogue import last_answer
-from aiq.agents.ai_q.middleware import EmptyContentFix, SystemPrompt, ToolNameSanitization
+from aiq.agents.ai_q.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolNameSanitization
+from aiq.agents.ai_q.report import REPORT_FILE, ReportDraft, final_report
+from aiq.agents.ai_q.research_plan import PlanReview
 from aiq.agents.ai_q.rounds import RESEARCHER, Rounds
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.ai_q.subagents import PLANNER, SearchBudget, SubagentStatus, file_data
+from aiq.agents.ai_q.toolset import listing, tools_for
+from aiq.agents.ai_q.window import ToolResultPruning
 from aiq.agents.langchain_tools import SessionCalls, as_langchain
-from aiq.core.errors import AgentError
+from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
 from aiq.core.session import Session, current
@@ -33,16 +36,11 @@ from aiq.core.tools import Tool
 
 ROLES = {"orchestrator": "aiq.orchestrator", PLANNER: "aiq.planner", RESEARCHER: "aiq.researcher"}
 
-TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
-
-{available_agents}
-
-A subagent sees nothing but the description. Calls in one reply run at the same time."""
-
-REPORT_FILE = "/report.md"
-
-REPORT_CHARACTERS = 400
-"""A last message at least this long, with a Markdown heading, is a report; a shorter one may announce the file's."""
+SUBAGENTS = (
+    (PLANNER, "Searches, and plans the report's sections and the queries to research.", "planner.j2"),
+    (RESEARCHER, "Searches for the given queries and returns cited findings.", "researcher.j2"),
+)
+"""Name, description for the orchestrator, and prompt."""
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Middleware = AgentMiddleware[Any, Any, Any]
@@ -70,28 +68,32 @@ class DeepResearcher:
     async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
         """Plan, research in rounds, write. The last message is the report as written.
 
-        Raises AgentError where no report came about; ModelError, LimitReached, RunAborted.
+        Raises AgentError where no report came about; ConfigError for an unknown data source; ModelError,
+        LimitReached, RunAborted. A report that was written before any of these is in `session.draft`.
         """
         session = current()
-        sources = None if state.data_sources is None else tuple(state.data_sources)
-        tools = session.tools.select(sources)
+        tools = tools_for(state.data_sources, self._settings.tools, "agent.deep.tools")
         fields = state.model_dump(exclude={"messages", "files", "subagents", "todos"})
         fields["files"] = {path: file_data(str(text)) for path, text in state.files.items()}
-        fields["tools_info"] = state.tools_info or [
-            {"name": tool.name, "description": tool.description} for tool in tools if tool.data_source
-        ]
+        fields["tools_info"] = state.tools_info or listing([tool for tool in tools if tool.data_source])
         config: Any = {"recursion_limit": self._settings.recursion_limit}
-        result = await self._graph(session, tools).ainvoke({**fields, "messages": state.messages}, config)
+        result = await self.graph(session, tools).ainvoke({**fields, "messages": state.messages}, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
         report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
-        return DeepResearchAgentState(
-            **{**state.model_dump(exclude={"messages"}), "tools_info": fields["tools_info"]},
-            messages=[*result["messages"], AIMessage(report)],
-        ).model_copy(
-            update={"todos": result.get("todos", []), "files": files, "subagents": result.get("subagents", [])}
+        session.keep_draft(report)
+        ended = state.model_copy(
+            update={
+                "messages": [*result["messages"], AIMessage(report)],
+                "tools_info": fields["tools_info"],
+                "todos": result.get("todos", state.todos),
+                "files": files,
+                "subagents": result.get("subagents", []),
+            }
         )
+        self._log_end(session, ended)
+        return ended
 
-    def _graph(self, session: Session, tools: Sequence[Tool]) -> Graph:
+    def graph(self, session: Session, tools: Sequence[Tool]) -> Graph:
         """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
         key = (id(session.models), *(tool.name for tool in tools))
         if key not in self._graphs:
@@ -99,9 +101,8 @@ class DeepResearcher:
         return self._graphs[key][1]
 
     def _compile(self, session: Session, tools: Sequence[Tool]) -> Graph:
-        _register_profile()
+        harness.register_profile()
         settings = self._settings
-        thoughts = [as_langchain(tool) for tool in tools if tool.data_source is None]
         research = [tool.name for tool in tools if tool.data_source]
         subagents: list[Any] = [
             {
@@ -110,28 +111,20 @@ class DeepResearcher:
                 "model": session.models.chat(ROLES[name]),
                 "tools": [as_langchain(tool) for tool in tools],
                 "middleware": [
-                    _files(),
+                    harness.files(),
                     SearchBudget(settings.max_searches_per_researcher, research),
                     *self._shared(template),
                 ],
             }
-            for name, description, template in (
-                (PLANNER, "Searches, and plans the report's sections and the queries to research.", "planner.j2"),
-                (RESEARCHER, "Searches for the given queries and returns cited findings.", "researcher.j2"),
-            )
+            for name, description, template in SUBAGENTS
         ]
-        todos: list[Middleware] = [_todos()] if settings.enable_todos else []
+        todos: list[Middleware] = [harness.todos()] if settings.enable_todos else []
+        own: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
         return create_deep_agent(
             session.models.chat(ROLES["orchestrator"]),
-            thoughts,
+            [as_langchain(tool) for tool in tools if tool.data_source is None],
             subagents=subagents,
-            middleware=[
-                _files(),
-                *todos,
-                Rounds(settings),
-                *self._shared("orchestrator.j2"),
-                SubagentStatus(),
-            ],
+            middleware=[harness.files(), *todos, *own, *self._shared("orchestrator.j2"), SubagentStatus()],
             state_schema=DeepState,
             checkpointer=False,  # the chat graph keeps conversations; an inner graph's steps are nobody's to resume
             name="deep_research",
@@ -150,48 +143,21 @@ class DeepResearcher:
                 limits=self._settings,
             )
 
-        return [SessionCalls(), ToolNameSanitization(), EmptyContentFix(), SystemPrompt(render)]
+        return [
+            SessionCalls(),
+            ToolNameSanitization(),
+            EmptyContentFix(),
+            ToolResultPruning(self._settings.pruning),
+            ModelRetry(self._settings.max_model_retries),
+            SystemPrompt(render),
+        ]
 
-
-def final_report(last: str, file: str) -> str:
-    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
-    is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
-    chosen = last if is_report or not file.strip() else file
-    if not chosen.strip():
-        raise AgentError("the deep researcher wrote no report: its last message is empty and there is no /report.md")
-    return chosen.strip()
-
-
-def _files() -> FilesystemMiddleware[Any, Any]:
-    """The virtual file system, small: long results stay in the conversation, where the endpoint sees them."""
-    return FilesystemMiddleware(
-        tools=["ls", "read_file", "write_file"],
-        tool_token_limit_before_evict=None,
-        human_message_token_limit_before_evict=None,
-        custom_tool_descriptions={
-            "ls": "Lists the shared files below a path such as /shared.",
-            "read_file": "Reads a shared file.",
-            "write_file": "Writes a text to a shared file; a file of that name is replaced.",
-        },
-    )
-
-
-def _todos() -> TodoListMiddleware[Any]:
-    """The list of steps; how to use it stands in our prompt, which takes the place of the middleware's."""
-    return TodoListMiddleware(tool_description="Replaces your list of steps, each pending, in_progress or completed.")
-
-
-@cache
-def _register_profile() -> None:
-    """Take out what deepagents adds unasked, once per process: its registry is global and keyed by provider.
-
-    A third subagent, and a summariser that makes model calls nobody asked for.
-    """
-    register_harness_profile(
-        "openai",
-        HarnessProfile(
-            general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
-            excluded_middleware=frozenset({"SummarizationMiddleware"}),
-            tool_description_overrides={"task": TASK_DESCRIPTION},
-        ),
-    )
+    def _log_end(self, session: Session, state: DeepResearchAgentState) -> None:
+        """With `verbose`: the state that only the graph knows, as an event."""
+        if self._settings.verbose:
+            detail: dict[str, Any] = {
+                "todos": state.todos,
+                "files": {path: len(text) for path, text in state.files.items()},
+                "subagents": [f"{entry['name']}: {entry['status']}" for entry in state.subagents],
+            }
+            session.events.emit(StageChanged(stage="deep_research_done", detail=detail))

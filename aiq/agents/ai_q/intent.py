@@ -69,7 +69,12 @@ class IntentClassifier:
         tools: Sequence[Mapping[str, str]] = (),
         user_info: Mapping[str, Any] | None = None,
     ) -> Classification:
-        """Meta with its answer, or research with its depth. Raises ModelError, LimitReached, RunAborted."""
+        """Meta with its answer, or research with its depth. Raises ModelError, LimitReached, RunAborted.
+
+        Without a message nobody is asked and the answer is deep, as specified (3.1).
+        """
+        if not messages:
+            return Classification(intent="research", research_depth="deep", depth_reasoning="there is no message")
         asked = self._request(messages, session, tools, user_info)
         reply = await session.models.complete(ROLE, asked, json_schema=SCHEMA)
         found = parse(reply.text, Classification, "intent") or await self._repair(reply.text, session)

@@ -1,7 +1,6 @@
-"""Middleware that the orchestrator and every subagent share: prompts, empty tool results, tool names.
+"""Middleware that the orchestrator and every subagent share: prompts, empty tool results, tool names, retries.
 
-Failed model calls are retried by the run's transport, the one layer that does (`llm.retry`); a second layer here
-would multiply its attempts, and end in an answer where the transport ends in an error.
+Pruning of old tool results is in `window.py`, registration of sources in `aiq.agents.langchain_tools.SessionCalls`.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -15,6 +14,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from aiq.agents.langchain_tools import readable_calls
 from aiq.core.errors import ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
+from aiq.core.models import retrying
 from aiq.core.session import current
 
 Request = ModelRequest[Any]
@@ -65,6 +65,22 @@ class ToolNameSanitization(AgentMiddleware[Any, Any, Any]):
             for message in response.result
         ]
         return response
+
+
+class ModelRetry(AgentMiddleware[Any, Any, Any]):
+    """Gives each model call `max_retries` sends after the first, with backoff; after the last it ends in ModelError.
+
+    It sends nothing itself: the run's transport, the one layer that retries, is told the number. A second layer
+    would multiply the attempts, wait past `Retry-After`, and hide what was sent from the books.
+    """
+
+    def __init__(self, max_retries: int) -> None:
+        super().__init__()
+        self._max_retries = max_retries
+
+    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
+        with retrying(self._max_retries):
+            return await handler(request)
 
 
 def sanitized(name: str, valid: Collection[str]) -> str:

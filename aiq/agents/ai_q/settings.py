@@ -4,10 +4,11 @@ Where specification and reference implementation disagree, the value is the one 
 (`docs/agents.md` lists these).
 """
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from aiq.core.samples import DataSources
 from aiq.core.settings import Settings
 
 
@@ -18,26 +19,62 @@ class IntentSettings(Settings):
 
 
 class ClarifierSettings(Settings):
-    """`max_turns`: clarifying questions at most. `max_plan_iterations`: plan previews until auto-approval."""
+    """`max_turns`: clarifying questions at most. `max_searches`: calls of research tools before they are asked.
+
+    `max_plan_iterations`: rounds of feedback until the plan counts as approved.
+    """
 
     max_turns: int = Field(default=3, ge=0)
+    max_searches: int = Field(default=3, ge=0)
     enable_plan_approval: bool = False
     max_plan_iterations: int = Field(default=10, ge=1)
 
 
+class CompactionSettings(Settings):
+    """While tool results take more than `max_chars` characters, the oldest is shown as an extract of `extract_chars`.
+
+    The last `keep_last` stay whole. Registry and events keep everything.
+    """
+
+    enabled: bool = True
+    max_chars: int = Field(default=20_000, ge=1)
+    keep_last: int = Field(default=3, ge=0)
+    extract_chars: int = Field(default=2_000, ge=200)
+
+
 class ShallowSettings(Settings):
-    """`max_tool_iterations` counts tool calls; the turn `max_llm_turns` is the last and gets the synthesis anchor."""
+    """`max_tool_iterations` counts tool calls; the turn `max_llm_turns` is the last and gets the synthesis anchor.
+
+    `tools`: names of the tools to use, None for all of the run. `verbose`: an event for each turn.
+    """
 
     max_llm_turns: int = Field(default=10, ge=1)
     max_tool_iterations: int = Field(default=5, ge=0)
     parallel_tool_calls: bool = True
+    tools: tuple[str, ...] | None = None
+    verbose: bool = False
+    compaction: CompactionSettings = CompactionSettings()
+
+    @property
+    def recursion_limit(self) -> int:
+        """Graph steps: two a turn (agent and tools), and headroom, as specified."""
+        return 2 * self.max_llm_turns + 10
+
+
+class PruningSettings(Settings):
+    """The last `keep_last` tool results are shown whole, older ones in at most `max_chars` characters each."""
+
+    keep_last: int = Field(default=10, ge=0)
+    max_chars: int = Field(default=2_000, ge=200)
 
 
 class DeepSettings(Settings):
     """`max_loops`: research rounds. `max_researcher_calls`: researcher dispatches within one round.
 
-    `min_queries` and `max_queries` bound the planner's strategic queries. `recursion_limit` bounds
-    graph steps of the orchestrator.
+    `min_queries` and `max_queries` bound the planner's strategic queries. `max_model_retries`: sends
+    of a failed model call after the first, in place of `llm.retry.attempts`. `recursion_limit` bounds
+    graph steps of the orchestrator. `tools`: names of the tools to use, None for all of the run.
+    `verbose`: an event with todos, files and subagents at the end.
     """
 
     max_loops: int = Field(default=2, ge=1)
@@ -46,20 +83,27 @@ class DeepSettings(Settings):
     max_queries: int = Field(default=6, ge=1)
     max_searches_per_researcher: int = Field(default=8, ge=1)
     enable_todos: bool = True
+    max_model_retries: int = Field(default=10, ge=0)
+    pruning: PruningSettings = PruningSettings()
     recursion_limit: int = Field(default=200, ge=10)
+    tools: tuple[str, ...] | None = None
+    verbose: bool = True
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> Self:
+        if self.min_queries > self.max_queries:
+            raise ValueError(f"min_queries={self.min_queries} is above max_queries={self.max_queries}")
+        return self
 
 
 class AiqSettings(Settings):
-    """`entry`: the whole chat graph, or one researcher alone. `max_history` counts messages.
-
-    `user`: who answers the clarifier in evaluations.
-    """
+    """`entry`: the whole chat graph, or one researcher alone. `max_history` counts messages."""
 
     entry: Literal["chat", "shallow", "deep"] = "chat"
     enable_escalation: bool = True
     enable_clarifier: bool = True
     max_history: int = Field(default=20, ge=1)
-    user: Literal["approve", "reject"] = "approve"
+    data_sources: DataSources = None
     intent: IntentSettings = IntentSettings()
     clarifier: ClarifierSettings = ClarifierSettings()
     shallow: ShallowSettings = ShallowSettings()

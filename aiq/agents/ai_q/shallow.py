@@ -9,17 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from aiq.agents.ai_q.dialogue import last_answer, text_of
+from aiq.agents.ai_q.middleware import over_budget
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.states import ShallowResearchAgentState
+from aiq.agents.ai_q.toolset import can_search_web, listing, tools_for
+from aiq.agents.ai_q.window import compacted
 from aiq.agents.langchain_tools import Execute, SessionTool, as_langchain, call_in_session, position, readable_calls
-from aiq.core.errors import ToolErrorKind
-from aiq.core.events import Decision, ToolCalled, ToolReturned
+from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
 from aiq.core.tools import Tool
@@ -32,6 +37,9 @@ SYNTHESIS_ANCHOR = (
 )
 
 PROMPT = "shallow_researcher.j2"
+
+STEPS_TO_SPARE = 3
+"""Graph steps that a turn with tools needs beyond its own: the tools, a turn that answers, and the end."""
 
 Graph = CompiledStateGraph[ShallowResearchAgentState, Any, Any, Any]
 
@@ -47,15 +55,16 @@ class ShallowResearcher:
     async def run(self, state: ShallowResearchAgentState) -> ShallowResearchAgentState:
         """Research until there is an answer: the text of the last message, which may be empty.
 
-        The tools are those of `state.data_sources` (None: all). Raises ModelError, LimitReached, RunAborted.
+        The tools are those of `state.data_sources` (None: all). Raises ConfigError for an unknown data source,
+        ModelError, LimitReached, RunAborted.
         """
-        sources = None if state.data_sources is None else tuple(state.data_sources)
-        tools = current().tools.select(sources)
-        config: Any = {"recursion_limit": self._settings.max_llm_turns * 2 + 10}
-        result = await self._graph(tools).ainvoke(state, config)
-        return ShallowResearchAgentState.model_validate(result)
+        tools = tools_for(state.data_sources, self._settings.tools, "agent.shallow.tools")
+        config: Any = {"recursion_limit": self._settings.recursion_limit}
+        result = ShallowResearchAgentState.model_validate(await self.graph(tools).ainvoke(state, config))
+        current().keep_draft(last_answer(result.messages))
+        return result
 
-    def _graph(self, tools: Sequence[Tool]) -> Graph:
+    def graph(self, tools: Sequence[Tool]) -> Graph:
         """The compiled graph for these tools. The tools act on the bound session, so names identify them."""
         names = tuple(tool.name for tool in tools)
         if names not in self._graphs:
@@ -64,37 +73,43 @@ class ShallowResearcher:
 
     def _compile(self, tools: Sequence[Tool]) -> Graph:
         bound = [as_langchain(tool) for tool in tools]
+        execute = ToolNode(bound, awrap_tool_call=self._within_budget)
 
         async def agent(state: ShallowResearchAgentState) -> dict[str, Any]:
             return await self._agent(state, tools, bound)
 
+        async def run_tools(state: ShallowResearchAgentState, config: RunnableConfig) -> dict[str, Any]:
+            made = state.tool_iterations + len(_last_reply(state.messages).tool_calls)
+            counted = {"tool_iterations": min(made, self._settings.max_tool_iterations)}
+            return {**await execute.ainvoke(state, config), **counted}
+
         graph = StateGraph(ShallowResearchAgentState)
         graph.add_node("agent", agent)
-        graph.add_node("tools", ToolNode(bound, awrap_tool_call=self._within_budget))
+        graph.add_node("tools", run_tools)
         graph.add_edge(START, "agent")
         graph.add_conditional_edges("agent", tools_condition)
         graph.add_edge("tools", "agent")
-        return graph.compile()
+        return graph.compile(checkpointer=False)  # the chat graph keeps conversations
 
     async def _agent(
         self, state: ShallowResearchAgentState, tools: Sequence[Tool], bound: list[SessionTool]
     ) -> dict[str, Any]:
         """One model turn: with tools while the budget lasts, else with the anchor and without tools."""
-        messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *state.messages]
+        shown = compacted(state.messages, self._settings.compaction)
+        messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *shown]
         model = current().models.chat(ROLE)
+        self._log_turn(state, shown)
         if cause := self._why_last(state):
             used = {"tool_calls": state.tool_iterations}
             current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=used))
             reply = await model.ainvoke([*messages, HumanMessage(SYNTHESIS_ANCHOR)])
             return {"messages": [_without_calls(reply)]}
         if bound:
-            reply = await model.bind_tools(bound, parallel_tool_calls=self._settings.parallel_tool_calls).ainvoke(
-                messages
-            )
+            parallel = self._settings.parallel_tool_calls
+            reply = await model.bind_tools(bound, parallel_tool_calls=parallel).ainvoke(messages)
         else:
             reply = await model.ainvoke(messages)
-        reply = readable_calls(reply)
-        return {"messages": [reply], "tool_iterations": state.tool_iterations + len(reply.tool_calls)}
+        return {"messages": [readable_calls(reply)]}
 
     def _why_last(self, state: ShallowResearchAgentState) -> str | None:
         """The setting that makes this turn the last one, or None."""
@@ -102,30 +117,37 @@ class ShallowResearcher:
             return "max_tool_iterations"
         if turns_taken(state.messages) + 1 >= self._settings.max_llm_turns:
             return "max_llm_turns"
+        config = get_config()
+        if config["metadata"]["langgraph_step"] + STEPS_TO_SPARE > config["recursion_limit"]:
+            return "recursion_limit"
         return None
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
-        listed = state.tools_info
-        if listed is None:
-            listed = [{"name": tool.name, "description": tool.description} for tool in tools]
+        listed = listing(tools) if state.tools_info is None else state.tools_info
         return self._prompts.render(
             PROMPT,
             tools=listed,
-            web_search=any("web_search" in tool["name"] for tool in listed),
+            web_search=can_search_web(tools, listed),
             user_info=state.user_info,
             current_datetime=current().now.isoformat(),
             available_documents=state.available_documents,
         )
 
+    def _log_turn(self, state: ShallowResearchAgentState, shown: Sequence[AnyMessage]) -> None:
+        """With `verbose`: how far the research is, and how much the model is shown."""
+        if self._settings.verbose:
+            size = sum(len(text_of(message)) for message in shown)
+            turn = {"turn": turns_taken(shown) + 1, "tool_calls": state.tool_iterations, "characters": size}
+            current().events.emit(StageChanged(stage="shallow_research_turn", detail=turn))
+
     async def _within_budget(self, request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
         """Run a call, or refuse it where the reply asked for more than the budget had left."""
         state: ShallowResearchAgentState = request.state
-        requested = len(_last_reply(state.messages).tool_calls)
-        left = self._settings.max_tool_iterations - (state.tool_iterations - requested)
+        most = self._settings.max_tool_iterations
         _, index = position(request)
-        if index < left:
+        if state.tool_iterations + index < most:
             return await call_in_session(request, execute)
-        return _refused(request, self._settings.max_tool_iterations)
+        return over_budget(request, f"at most {most} tool calls are allowed; this one was not made")
 
 
 def turns_taken(messages: Sequence[AnyMessage]) -> int:
@@ -145,15 +167,3 @@ def _last_reply(messages: Sequence[AnyMessage]) -> AIMessage:
 def _without_calls(reply: AIMessage) -> AIMessage:
     """The final reply: tool calls that a model makes although it was offered no tools are dropped."""
     return reply.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})
-
-
-def _refused(request: ToolCallRequest, budget: int) -> ToolMessage:
-    """The answer to a call beyond the budget; logged like a call that was made."""
-    call = request.tool_call
-    text = f"Error: over budget: at most {budget} tool calls are allowed; this one was not made"
-    events, call_id = current().events, call["id"] or ""
-    events.emit(ToolCalled(call_id=call_id, tool=call["name"], arguments=call["args"]))
-    events.emit(
-        ToolReturned(call_id=call_id, tool=call["name"], success=False, error=ToolErrorKind.OVER_BUDGET, content=text)
-    )
-    return ToolMessage(text, name=call["name"], tool_call_id=call_id, status="error")

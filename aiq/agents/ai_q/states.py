@@ -1,13 +1,17 @@
-"""The state models of the three AI-Q graphs, field by field as specified."""
+"""The state models of the AI-Q graphs, field by field as specified, and what of them a checkpoint may hold."""
 
+import operator
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from aiq.core.samples import Document as AvailableDocument
+from aiq.core.samples import source_ids
+
+DataSources = Annotated[list[str] | None, BeforeValidator(source_ids)]
 
 
 class IntentResult(BaseModel):
@@ -29,6 +33,17 @@ class ShallowResult(BaseModel):
     reason: str = ""
 
 
+class Plan(BaseModel):
+    """A report's title and the titles of its sections."""
+
+    title: str = Field(min_length=1)
+    sections: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1, max_length=20)
+
+    def text(self) -> str:
+        """The title and the numbered sections, one a line."""
+        return "\n".join([self.title, *(f"{number}. {name}" for number, name in enumerate(self.sections, 1))])
+
+
 def merge_files(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> dict[str, Any]:
     """The virtual file system's reducer: later files win, a file set to None is deleted."""
     merged = {**(left or {}), **(right or {})}
@@ -40,7 +55,7 @@ class ChatResearcherState(BaseModel):
 
     messages: Annotated[list[AnyMessage], add_messages]
     user_info: dict[str, Any] | None = None
-    data_sources: list[str] | None = None
+    data_sources: DataSources = None
     user_intent: IntentResult | None = None
     depth_decision: DepthDecision | None = None
     final_report: str | None = None
@@ -54,7 +69,7 @@ class ShallowResearchAgentState(BaseModel):
     """`tool_iterations` counts tool calls made so far."""
 
     messages: Annotated[list[AnyMessage], add_messages]
-    data_sources: list[str] | None = None
+    data_sources: DataSources = None
     user_info: dict[str, Any] | None = None
     tools_info: list[dict[str, Any]] | None = None
     available_documents: list[AvailableDocument] | None = None
@@ -66,7 +81,7 @@ class DeepResearchAgentState(BaseModel):
     """`files`: the virtual file system. `subagents`: one status entry per dispatched subagent."""
 
     messages: Annotated[list[AnyMessage], add_messages]
-    data_sources: list[str] | None = None
+    data_sources: DataSources = None
     user_info: dict[str, Any] | None = None
     tools_info: list[dict[str, Any]] | None = None
     todos: list[dict[str, Any]] = Field(default_factory=list)
@@ -74,3 +89,37 @@ class DeepResearchAgentState(BaseModel):
     subagents: list[dict[str, Any]] = Field(default_factory=list)
     clarifier_result: str | None = None
     available_documents: list[AvailableDocument] | None = None
+
+
+class ClarifierState(BaseModel):
+    """One run of the clarifier. `messages`: its searches and what they brought, and nothing else.
+
+    `asked` counts questions put to the user, `dialogue` holds those that were answered, as `Q:` and `A:` lines.
+    `reviews` counts rounds of feedback. `approval` says how the plan came to stand, once it does.
+    """
+
+    query: str
+    history: str = ""
+    data_sources: DataSources = None
+    available_documents: list[AvailableDocument] | None = None
+    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
+    nudged: bool = False
+    question: str | None = None
+    asked: int = 0
+    dialogue: Annotated[list[str], operator.add] = Field(default_factory=list)
+    plan: Plan | None = None
+    feedback: Annotated[list[str], operator.add] = Field(default_factory=list)
+    reviews: int = 0
+    approval: str | None = None
+    rejected: bool = False
+
+
+CHECKPOINTED: tuple[type[BaseModel], ...] = (
+    IntentResult,
+    DepthDecision,
+    ShallowResult,
+    Plan,
+    AvailableDocument,
+    ClarifierState,
+)
+"""The types that a checkpoint may bring back beside messages and plain values; any other stays plain data."""

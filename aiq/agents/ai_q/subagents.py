@@ -1,6 +1,5 @@
-"""What the harness adds around subagents: their status and events, the kept plan, and their search budget."""
+"""What the harness adds around subagents: their status and events, and their search budget."""
 
-import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -10,14 +9,12 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from aiq.agents.ai_q.middleware import Call, Request, Response, over_budget, tool_name, without_tools
-from aiq.agents.ai_q.replies import objects_in
 from aiq.agents.ai_q.rounds import TASK
 from aiq.agents.langchain_tools import Execute, messages_of, position
 from aiq.core.events import AgentFinished, AgentStarted
 from aiq.core.session import current
 
 PLANNER = "planner-agent"
-PLAN_FILE = "/shared/plan.json"
 
 BUDGET_ANCHOR = (
     "Your search budget is used up. Reply now with what you found, in the form that your instructions ask for. "
@@ -26,7 +23,7 @@ BUDGET_ANCHOR = (
 
 
 class SubagentStatus(AgentMiddleware[Any, Any, Any]):
-    """Orchestrator only: one status entry and two events a dispatch; keeps a plan that the planner only returned."""
+    """Orchestrator only: one status entry and two events a dispatch."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
         call = request.tool_call
@@ -49,8 +46,6 @@ class SubagentStatus(AgentMiddleware[Any, Any, Any]):
             "status": "failed" if failed else "completed",
         }
         update["subagents"] = [entry]
-        if name == PLANNER and PLAN_FILE not in {**request.state.get("files", {}), **update.get("files", {})}:
-            update["files"] = {**update.get("files", {}), **_plan_file(output)}
         return Command(update=update)
 
 
@@ -89,14 +84,6 @@ class SearchBudget(AgentMiddleware[Any, Any, Any]):
 
     def _made(self, replies: Sequence[AIMessage]) -> int:
         return sum(call["name"] in self._tools for reply in replies for call in reply.tool_calls)
-
-
-def _plan_file(text: str) -> dict[str, Any]:
-    """The plan that a planner returned, as the file it should have written; nothing where it is no JSON object."""
-    plan = next(iter(objects_in(text)), None)
-    if plan is None:
-        return {}
-    return {PLAN_FILE: file_data(json.dumps(plan, ensure_ascii=False, indent=2))}
 
 
 def file_data(text: str) -> dict[str, str]:

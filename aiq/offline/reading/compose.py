@@ -32,8 +32,13 @@ class Citations:
         heading = self._instructions.heading
         if heading is None or not self._cited:
             return ""
-        lines = [f"[{n}] {d.title or d.key} - {d.key}" for n, d in enumerate(self._cited.values(), 1)]
+        lines = [f"[{number}] {_reference(document)}" for number, document in enumerate(self._cited.values(), 1)]
         return "\n\n" + heading + "\n" + "\n".join(lines)
+
+
+def _reference(document: Document) -> str:
+    """`Title - URL`; the key alone where it begins with the title, as that of a file does."""
+    return document.key if document.key.startswith(document.title) else f"{document.title} - {document.key}"
 
 
 def cite(sentence: str, mark: str) -> str:

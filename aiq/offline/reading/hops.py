@@ -44,7 +44,7 @@ _CUT = re.compile(
 )
 _EMPTY = re.compile(
     r"'s\b|\b(?:who|whom|what|which|when|where|is|are|was|were|do|does|did|has|have|had|the|a|an|current|currently|now"
-    r"|named?|called|known|as|people|person|so|and|it|there|been|how|many|much|in|at|on|of|to|by|for|from|most|recent|latest|last)\b"
+    r"|named?|called|known|as|people|person|so|and|it|there|been|how|many|much|large|high|in|at|on|of|to|by|for|from|most|recent|latest|last)\b"
 )
 _KIND = re.compile(
     r"(?:movie|film|novel|book|company|firm|city|town|song|album|band|series|show|painting|club|institute|university|festival"
@@ -53,7 +53,7 @@ _KIND = re.compile(
 _QUESTION_WORD = re.compile(r"(?:in|at|on|from|to|for|by|of)?\s*(?:what|which|who)$")
 _POSSESSIVE = re.compile(r"['’]s?\s")
 _VERB_GROUP = re.compile(
-    r"(?:(?:is|are|was|were|has|have|had|does|did)\s+)?(?:(?:its|their|his|her)\s+)?[\w'-]+(?:\s+(?:in|at|by|to|from|place|on|for)\b)*"
+    r"(?:(?:is|are|was|were|has|have|had|does|did)\s+)?(?:(?:its|their|his|her)\s+(?:new\s+)?)?[\w'-]+(?:\s+(?:in|at|by|to|from|place|on|for)\b)*"
 )
 
 
@@ -72,6 +72,8 @@ def around(question: str, entity: str, wanted: AnswerType) -> tuple[Hop, ...]:
     for piece, kind in reversed(inner):
         if kind == "waiting":
             verb = groups.pop(0) if groups else ""
+            if groups and groups[0].startswith(("its ", "their ", "his ", "her ")):
+                verb += f" {groups.pop(0)}"
             hops.append(_hop(f"{piece} {verb}".strip(), _type_of_kind(piece)))
         elif _content(piece) and not _KIND.fullmatch(_content(piece)):
             hops.append(_hop(piece, "text"))

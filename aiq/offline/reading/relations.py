@@ -32,6 +32,25 @@ _PLACE: tuple[AnswerType, ...] = ("place",)
 _TIME: tuple[AnswerType, ...] = ("year", "date")
 
 RELATIONS: tuple[Relation, ...] = (
+    Relation(name="turnover", noun="turnover", answer="number", asked=r"\bturnover\b", told=r"\bturnover\b"),
+    Relation(name="budget", noun="budget", answer="number", asked=r"\bbudget\b", told=r"\bbudget\b"),
+    Relation(name="auditor", noun="auditor", answer="person", asked=r"\bauditors?\b", told=r"\bauditors?\b"),
+    Relation(name="treasurer", noun="treasurer", answer="person", asked=r"\btreasurers?\b", told=r"\btreasurers?\b"),
+    Relation(
+        name="partner",
+        noun="research partner",
+        answer="thing",
+        asked=r"\bresearch partners?\b",
+        told=r"\bresearch partners?\b",
+    ),
+    Relation(
+        name="plant",
+        noun="new plant",
+        answer="place",
+        needs=_PLACE,
+        asked=r"\bnew plant\b",
+        told=r"\bnew plant\b",
+    ),
     Relation(
         name="mayor",
         noun="mayor",

@@ -60,7 +60,7 @@ def next_calls(work: Assignment) -> list[ToolCall]:
     if work.search_tool is None or work.instructions.exhausted:
         return []
     if not work.queries and not work.instructions.rewrites:
-        return [call(work.search_tool, query=work.question.text[: queries.MOST])]
+        return [work.search(work.question.entity, work.question.text[: queries.MOST])]
     if comparison := comparisons.listed(work.question.text):
         return _for_comparison(work, comparison)
     if premise := _premise_calls(work):
@@ -92,12 +92,12 @@ def _for_open_step(work: Assignment, step: Step, question: ParsedQuestion) -> li
     assert work.search_tool is not None
     if not step.subject:
         query = queries.whole(work.question.text)
-        return [] if work.searched(query) else [call(work.search_tool, query=query)]
+        return [] if work.searched(query) else [work.search("", query)]
     options = queries.for_hop(step.subject, step.hop, question, now=work.instructions.now, seed=work.seed)
     fresh = [query for query in options if not work.searched(query)]
     tries = len(options) - len(fresh)
     if fresh and tries < MOST_TRIES:
-        return [call(work.search_tool, query=fresh[0])]
+        return [work.search(step.subject, fresh[0])]
     page = _page_of(work, step.subject)
     if work.fetch_tool and page and page not in work.fetched:
         return [call(work.fetch_tool, url=page)]

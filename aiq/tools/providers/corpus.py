@@ -4,7 +4,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.corpus import Corpus
-from aiq.tools.search import SearchHit
+from aiq.tools.search import Found, SearchHit
 
 DEFAULT_CHARS = 4000
 """Characters of a page that a hit shows where `search.max_content_length` sets no limit."""
@@ -20,6 +20,6 @@ class Provider:
         self._corpus.build_index()
         self._max_chars = settings.max_content_length or DEFAULT_CHARS
 
-    async def search(self, query: str, max_results: int) -> list[SearchHit]:
+    async def search(self, query: str, max_results: int) -> Found:
         hits = self._corpus.search(query, max_results, max_chars=self._max_chars)
-        return [SearchHit(url=h.url, title=h.title, text=h.text, published=h.published) for h in hits]
+        return Found(hits=tuple(SearchHit(url=h.url, title=h.title, text=h.text, published=h.published) for h in hits))

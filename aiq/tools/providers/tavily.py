@@ -1,7 +1,7 @@
 """Search by the Tavily API, or anything that speaks it (the offline stack does): POST {base_url}/search.
 
-Request and answer as Tavily's API reference has them; its own synthesised answer is not asked for,
-because it names no source. Retries are the client's.
+Request and answer as Tavily's API reference has them; its own synthesised answer is asked for only
+where `search.include_answer` says so, because it names no source. Retries are the client's.
 """
 
 import json
@@ -15,7 +15,7 @@ from aiq.core.text import whole
 from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException
 from aiq.llm.keys import read_key
 from aiq.llm.wording import without
-from aiq.tools.search import SearchHit
+from aiq.tools.search import Found, SearchHit
 
 BASE_URL = "https://api.tavily.com"
 
@@ -39,6 +39,7 @@ class _Result(BaseModel):
 
 
 class _Answer(BaseModel):
+    answer: str | None = None
     results: list[_Result]
 
 
@@ -48,14 +49,16 @@ class Provider:
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         self._client = client
         self._url = (settings.base_url or BASE_URL).rstrip("/") + "/search"
-        self._depth = settings.depth
+        self._options: dict[str, object] = {"search_depth": settings.depth}
+        if settings.include_answer is not None:
+            self._options["include_answer"] = settings.include_answer
         self._timeout = Timeout(settings.timeout_seconds, pool=None)
         self._seconds = settings.timeout_seconds
         self._key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
 
-    async def search(self, query: str, max_results: int) -> list[SearchHit]:
+    async def search(self, query: str, max_results: int) -> Found:
         """At most `max_results` hits. Raises ToolError: see `KINDS`; timeout, http (no connection), malformed."""
-        response = await self._post({"query": query, "search_depth": self._depth, "max_results": max_results})
+        response = await self._post({"query": query, **self._options, "max_results": max_results})
         if response.status_code != 200:
             kind = KINDS.get(response.status_code, ToolErrorKind.HTTP)
             raise self._error(kind, f"HTTP {response.status_code}: {self._detail(response)}")
@@ -63,11 +66,12 @@ class Provider:
             answer = _Answer.model_validate_json(response.content)
         except ValidationError as error:
             raise self._error(ToolErrorKind.MALFORMED, f"not a search answer ({describe(error)[:200]})") from None
-        return [
+        hits = (
             SearchHit(url=r.url, title=r.title or "", text=r.content or "", published=r.published_date)
             for r in answer.results[:max_results]
             if r.url.strip()
-        ]
+        )
+        return Found(hits=tuple(hits), answer=answer.answer)
 
     async def _post(self, body: dict[str, object]) -> Response:
         headers = {"authorization": f"Bearer {self._key}"} if self._key else {}

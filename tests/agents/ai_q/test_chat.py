@@ -1,19 +1,23 @@
-"""The chat graph: every way through it, what it logs, what reaches the next stage, and threads."""
+"""The chat graph: every way through it, what it logs, what reaches the next stage, what the run verifies.
+
+Its threads are tested in `test_threads`.
+"""
 
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 
 from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.chat import REJECTED, ChatResearcher, route_after_orchestration
+from aiq.agents.ai_q.chat import REJECTED, route_after_orchestration
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.states import ChatResearcherState, DepthDecision, IntentResult
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, ReportWritten, StageChanged
 from aiq.core.samples import Question, Turn
+from aiq.core.settings import CitationSettings
+from aiq.core.users import RejectingUser, User
 from aiq.offline.chat import ChatReply, ChatRequest, call
 
 REPORT = (
@@ -50,15 +54,16 @@ def answers(depth: str, *, shallow: str = SHORT, intent: str = "research") -> Sc
 
 
 async def research(
-    on_bench: Any, script: Script, question: str = "Who is the mayor?", **settings: Any
+    on_bench: Any, script: Script, question: str = "Who is the mayor?", *, user: User | None = None, **settings: Any
 ) -> tuple[Any, Any]:
-    async with on_bench(script) as bench:
+    async with on_bench(script, user=user) as bench:
         report = await AiqAgent(AiqSettings.model_validate(settings)).research(Question(text=question), bench.session)
     return report, bench
 
 
 def stages(bench: Any) -> list[str]:
-    return [event.stage for event in bench.logged(StageChanged)]
+    """The stages entered; researchers also say when they are done."""
+    return [event.stage for event in bench.logged(StageChanged) if not event.stage.endswith("_done")]
 
 
 def decisions(bench: Any, name: str) -> list[Any]:
@@ -160,7 +165,7 @@ async def test_an_empty_answer_without_escalation_is_an_error(on_bench: Any) -> 
 
 
 async def test_rejection_ends_the_run_as_such(on_bench: Any) -> None:
-    settings: dict[str, Any] = {"user": "reject", "clarifier": {"enable_plan_approval": True}}
+    settings: dict[str, Any] = {"user": RejectingUser(), "clarifier": {"enable_plan_approval": True}}
     report, bench = await research(on_bench, answers("deep"), **settings)
     assert (report.route, report.outcome, report.text) == ("rejected", "rejected", REJECTED)
     assert bench.endpoint.of("aiq.orchestrator") == []
@@ -168,7 +173,7 @@ async def test_rejection_ends_the_run_as_such(on_bench: Any) -> None:
 
 
 async def test_rejection_after_escalation_is_a_rejection_too(on_bench: Any) -> None:
-    settings: dict[str, Any] = {"user": "reject", "clarifier": {"enable_plan_approval": True}}
+    settings: dict[str, Any] = {"user": RejectingUser(), "clarifier": {"enable_plan_approval": True}}
     report, _ = await research(on_bench, answers("shallow", shallow="Unable to find it."), **settings)
     assert report.route == "rejected"
 
@@ -215,31 +220,25 @@ async def test_history_gives_a_follow_up_its_context_and_is_trimmed(on_bench: An
     assert texts == ["user 5", "assistant 5", "And its mayor?"]
 
 
-async def test_a_thread_continues_with_what_was_said_and_leaves_no_state_behind(on_bench: Any) -> None:
-    agent = AiqAgent(AiqSettings())
-    async with on_bench(answers("deep")) as bench:
-        bench.session.checkpointer = InMemorySaver()
-        await agent.research(Question(text="Write a report on Orlune", thread_id="t"), bench.session)
-        bench.endpoint.script = answers("shallow")
-        report = await agent.research(Question(text="And its mayor?", thread_id="t"), bench.session)
-        other = await agent.research(Question(text="Who?", thread_id="u"), bench.session)
-    assert (report.route, other.route) == ("shallow", "shallow")
-    follow_up, stranger = bench.endpoint.of("aiq.intent_classifier")[1:]
-    assert "User: Write a report on Orlune\nAssistant: # Orlune" in follow_up.last_user
-    assert "Orlune" not in stranger.last_user
+async def test_sources_of_an_escalated_route_stand_in_the_order_of_its_stages(on_bench: Any) -> None:
+    def script(request: ChatRequest) -> ChatReply | int:
+        if request.role == "aiq.shallow_researcher":
+            searched = any(message.role == "tool" for message in request.messages)
+            query = call("web_search_tool", query="zebra")
+            return ChatReply(text="Unable to find it.") if searched else ChatReply(tool_calls=(query,))
+        return answers("shallow")(request)
+
+    _, bench = await research(on_bench, script)
+    urls = [source.url for source in bench.session.sources.all()]
+    assert urls == ["https://pages.test/zebra", "https://pages.test/orlune"]
 
 
-async def test_a_question_without_a_thread_is_forgotten(on_bench: Any) -> None:
-    async with on_bench(answers("shallow")) as bench:
-        await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
-        assert [item async for item in bench.session.checkpointer.alist(None)] == []
-
-
-async def test_the_graph_is_compiled_once_for_a_checkpointer(on_bench: Any) -> None:
-    agent = AiqAgent(AiqSettings())
-    async with on_bench(answers("shallow")) as bench:
-        await agent.research(Question(text="Who?"), bench.session)
-        chat: ChatResearcher = agent._chat
-        first = chat._graph(bench.session.checkpointer)
-        await agent.research(Question(text="Who else?"), bench.session)
-        assert chat._graph(bench.session.checkpointer) is first
+async def test_what_the_run_does_not_verify_stays_as_written(on_bench: Any) -> None:
+    made_up = "Orlune is old [1].\n\n## References\n[1] A page - https://nowhere.test/x"
+    async with on_bench(answers("shallow", shallow=made_up)) as bench:
+        verified = await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+        bench.session.audit, bench.session.citations = None, CitationSettings(verify=False)
+        plain = await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+    assert "nowhere.test" not in verified.text
+    assert plain.text == made_up
+    assert bench.session.audit is None

@@ -1,112 +1,325 @@
-"""The clarifier: questions, skip words, plan, approval, feedback, rejection."""
+"""The clarifier within the chat graph: questions, the search nudge, skip words, plan, approval, feedback, rejection."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.clarifier import FALLBACK_SECTIONS, PLANNER_ROLE, ROLE, Clarifier
-from aiq.agents.ai_q.settings import ClarifierSettings
-from aiq.core.events import Approval, Decision
-from aiq.offline.chat import ChatReply, ChatRequest
+from aiq.agents.ai_q.agent import AiqAgent
+from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, ROLE, next_question
+from aiq.agents.ai_q.plans import FALLBACK, PLANNER_ROLE
+from aiq.agents.ai_q.settings import AiqSettings
+from aiq.core.errors import AgentError
+from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
+from aiq.core.samples import Document, Question, Turn
+from aiq.core.users import ApprovingUser, FeedbackUser, RejectingUser
+from aiq.offline.chat import ChatReply, ChatRequest, call
 
-PLAN = {"title": "Orlune", "sections": ["Origins", "Today", "Outlook"]}
+PLAN = {"title": "Orlune", "sections": ["Origins", "People", "Trade", "Today", "Outlook"]}
+REPORT = "# Orlune\n\n" + "Orlune lies on a river. " * 30
+TASK = "Write a report on Orlune"
+Script = Callable[[ChatRequest], ChatReply]
 
 
 class ScriptedUser:
-    """Answers and reviews in the order given."""
+    """Answers and reviews in the order given; keeps what it was shown."""
 
     def __init__(self, answers: list[str], reviews: list[str]) -> None:
         self._answers, self._reviews = answers, reviews
+        self.shown: list[str] = []
 
     async def answer(self, question: str) -> str:
+        self.shown.append(question)
         return self._answers.pop(0)
 
     async def review(self, plan: str) -> str:
+        self.shown.append(plan)
         return self._reviews.pop(0)
 
 
-def asking(request: ChatRequest) -> ChatReply:
-    if request.role == PLANNER_ROLE:
-        return ChatReply(text=json.dumps(PLAN))
-    return ChatReply(text=json.dumps({"needs_clarification": True, "clarification_question": "Which period?"}))
+def asks(question: str | None = "Which period?") -> ChatReply:
+    fields = {"needs_clarification": question is not None, "clarification_question": question}
+    return ChatReply(text=json.dumps(fields))
 
 
-async def brief(on_bench: Any, script: Any, user: Any = None, **settings: Any) -> tuple[Any, Any]:
-    async with on_bench(script, user=user) as bench:
-        found = await Clarifier(ClarifierSettings(**settings)).brief("Write a report on Orlune", bench.session)
-    return found, bench
+def search(*queries: str) -> ChatReply:
+    return ChatReply(tool_calls=tuple(call("web_search_tool", query=query) for query in queries))
 
 
-async def test_questions_end_at_max_turns_and_answers_reach_the_plan(on_bench: Any) -> None:
-    user = ScriptedUser(["The last ten years", "no"], [])
-    found, bench = await brief(on_bench, asking, user, max_turns=2)
-    assert len(bench.endpoint.of(ROLE)) == 2
-    assert "Questions left: 2" in bench.endpoint.of(ROLE)[0].last_user
-    assert "A: The last ten years" in bench.endpoint.of(ROLE)[1].last_user
-    assert "A: no" in bench.endpoint.of(PLANNER_ROLE)[0].last_user  # an answer, not a skip
-    assert found.text.startswith("Q: Which period?\nA: The last ten years")
-    assert "1. Origins\n2. Today\n3. Outlook" in found.text
+def plain(clarifier: Script) -> Script:
+    """An endpoint that routes to deep research, plans as `PLAN`, and lets `clarifier` answer for the clarifier."""
+
+    def script(request: ChatRequest) -> ChatReply:
+        match request.role:
+            case "aiq.intent_classifier":
+                depth = {"intent": "research", "meta_response": None, "research_depth": "deep", "depth_reasoning": "-"}
+                return ChatReply(text=json.dumps(depth))
+            case "aiq.clarifier":
+                return clarifier(request)
+            case "aiq.clarifier_planner":
+                return ChatReply(text=json.dumps(PLAN))
+        return ChatReply(text=REPORT)
+
+    return script
 
 
-@pytest.mark.parametrize("answer", ["skip", "Skip.", "", "  ", "继续"])
+async def clarified(
+    on_bench: Any, clarifier: Script, user: Any = None, question: Question | None = None, **settings: Any
+) -> tuple[Any, Any]:
+    """(report, bench) of a run through the whole chat graph."""
+    async with on_bench(plain(clarifier), user=user) as bench:
+        agent = AiqAgent(AiqSettings.model_validate({"clarifier": settings}))
+        report = await agent.research(question or Question(text=TASK), bench.session)
+    return report, bench
+
+
+def briefing(bench: Any) -> str:
+    """What the orchestrator's prompt says was settled."""
+    return str(bench.endpoint.of("aiq.orchestrator")[0].system)
+
+
+async def test_no_question_where_none_is_needed(on_bench: Any) -> None:
+    _, bench = await clarified(on_bench, lambda request: asks(None))
+    assert len(bench.endpoint.of(ROLE)) == 1  # and no nudge to search for nothing
+    assert bench.logged(Approval) == bench.search.queries == []
+    assert "Plan (not shown to the user):\nOrlune\n1. Origins\n2. People" in briefing(bench)
+
+
+async def test_max_turns_0_asks_nothing_and_calls_nothing(on_bench: Any) -> None:
+    _, bench = await clarified(on_bench, lambda request: asks(), max_turns=0)
+    assert bench.endpoint.of(ROLE) == []
+    assert "5. Outlook" in briefing(bench)
+
+
+async def test_remaining_questions_count_down_to_max_turns(on_bench: Any) -> None:
+    user = ScriptedUser(["The last ten years", "Trade"], [])
+    _, bench = await clarified(on_bench, lambda request: asks(), user, max_turns=2, max_searches=0)
+    first, second = bench.endpoint.of(ROLE)  # at none left it completes without a call
+    assert "Questions left: 2" in first.last_user
+    assert "Questions left: 1" in second.last_user
+    assert "Q: Which period?\nA: The last ten years" in second.last_user
+    planned = bench.endpoint.of(PLANNER_ROLE)[0].last_user
+    assert "A: The last ten years\nQ: Which period?\nA: Trade" in planned
+    assert "A: The last ten years\nQ: Which period?\nA: Trade\n\nPlan (" in briefing(bench)
+
+
+@pytest.mark.parametrize("answer", ["no", "n", "No."])
+async def test_no_may_be_the_true_answer_and_does_not_end_the_dialogue(on_bench: Any, answer: str) -> None:
+    user = ScriptedUser([answer, "skip"], [])
+    _, bench = await clarified(on_bench, lambda request: asks("Is trade meant too?"), user)
+    assert f"A: {answer}" in bench.endpoint.of(PLANNER_ROLE)[0].last_user
+    assert len(user.shown) == 2
+
+
+@pytest.mark.parametrize("answer", ["skip", "Skip.", "", "  ", "done", "继续"])
 async def test_skip_words_end_the_questions(on_bench: Any, answer: str) -> None:
-    _, bench = await brief(on_bench, asking, ScriptedUser([answer], []))
-    assert len(bench.endpoint.of(ROLE)) == 1
-    assert [event.kind for event in bench.logged(Approval)] == ["question"]
+    user = ScriptedUser([answer], [])
+    _, bench = await clarified(on_bench, lambda request: asks(), user)
+    assert user.shown == ["Which period?"]
+    assert [(event.kind, event.answer) for event in bench.logged(Approval)] == [("question", answer.strip())]
+    assert "Q:" not in bench.endpoint.of(PLANNER_ROLE)[0].last_user
 
 
-async def test_no_question_where_none_is_needed_or_allowed(on_bench: Any) -> None:
-    def content(request: ChatRequest) -> ChatReply:
-        reply = {"needs_clarification": False, "clarification_question": None}
-        return ChatReply(text=json.dumps(PLAN if request.role == PLANNER_ROLE else reply))
+async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_is_not_kept(on_bench: Any) -> None:
+    def clarifier(request: ChatRequest) -> ChatReply:
+        if request.last_user == NUDGE:
+            return search("orlune")
+        searched = any(message.role == "tool" for message in request.messages)
+        return asks("Upper or lower Orlune?" if searched else "What?")
 
-    found, bench = await brief(on_bench, content)
-    assert found.text == "Plan (not shown to the user):\nOrlune\n1. Origins\n2. Today\n3. Outlook"
-    assert bench.logged(Approval) == []
-    _, silent = await brief(on_bench, asking, max_turns=0)
-    assert silent.endpoint.of(ROLE) == []
+    user = ScriptedUser(["Upper", "skip"], [])
+    _, bench = await clarified(on_bench, clarifier, user)
+    hasty, nudged, searched, again = bench.endpoint.of(ROLE)
+    assert NUDGE not in [message.text for message in hasty.messages]
+    assert nudged.last_user == NUDGE
+    assert "web_search_tool" in nudged.tool_names
+    for later in (searched, again):  # with the results, a reminder of the form, and no trace of nudge or hasty question
+        assert later.last_user == JSON_ONLY
+        assert [message.role for message in later.messages] == ["system", "user", "assistant", "tool", "user"]
+        assert "orlune is well described" in later.messages[3].text
+    assert user.shown == ["Upper or lower Orlune?"] * 2
+    assert bench.search.queries == ["orlune"]
 
 
-async def test_an_unparsable_reply_asks_about_the_topic(on_bench: Any) -> None:
+async def test_a_model_that_does_not_search_when_nudged_may_ask(on_bench: Any) -> None:
+    user = ScriptedUser(["Ten years", "skip"], [])
+    _, bench = await clarified(on_bench, lambda request: asks(), user)
+    assert [request.last_user == NUDGE for request in bench.endpoint.of(ROLE)] == [False, True, False]
+    assert user.shown == ["Which period?"] * 2
+
+
+async def test_a_model_that_searches_of_its_own_accord_is_not_nudged(on_bench: Any) -> None:
+    def clarifier(request: ChatRequest) -> ChatReply:
+        return asks() if any(message.role == "tool" for message in request.messages) else search("orlune")
+
+    _, bench = await clarified(on_bench, clarifier, ScriptedUser(["skip"], []))
+    assert NUDGE not in [request.last_user for request in bench.endpoint.of(ROLE)]
+
+
+async def test_searches_beyond_the_budget_are_answered_in_order_without_being_made(on_bench: Any) -> None:
+    def clarifier(request: ChatRequest) -> ChatReply:
+        return asks(None) if any(message.role == "tool" for message in request.messages) else search("a", "b", "c")
+
+    _, bench = await clarified(on_bench, clarifier, max_searches=2)
+    results = [message.text for message in bench.endpoint.of(ROLE)[1].messages if message.role == "tool"]
+    assert bench.search.queries == ["a", "b"]
+    assert results[2].startswith("Error: over budget")
+    assert bench.endpoint.of(ROLE)[1].tool_names == ()
+
+
+async def test_a_tool_that_was_not_offered_is_not_run(on_bench: Any) -> None:
+    def clarifier(request: ChatRequest) -> ChatReply:
+        searched = any(message.role == "tool" for message in request.messages)
+        return asks(None) if searched else ChatReply(tool_calls=(call("think", thought="hm"),))
+
+    _, bench = await clarified(on_bench, clarifier)
+    assert "there is no tool think here" in bench.endpoint.of(ROLE)[1].messages[3].text
+    assert [event.tool for event in bench.logged(ToolCalled)] == []
+
+
+async def test_without_a_budget_for_searches_there_are_no_tools_and_no_nudge(on_bench: Any) -> None:
+    _, bench = await clarified(on_bench, lambda request: asks(), ScriptedUser(["skip"], []), max_searches=0)
+    (request,) = bench.endpoint.of(ROLE)
+    assert request.tool_names == ()
+
+
+async def test_what_was_found_is_a_source_before_those_of_deep_research(on_bench: Any) -> None:
+    def clarifier(request: ChatRequest) -> ChatReply:
+        return asks(None) if any(message.role == "tool" for message in request.messages) else search("orlune")
+
+    _, bench = await clarified(on_bench, clarifier)
+    assert [source.url for source in bench.session.sources.all()] == ["https://pages.test/orlune"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "question"),
+    [
+        pytest.param('{"needs_clarification": true, "clarification_question": "When?"}', "When?", id="whole-text"),
+        pytest.param(
+            '```json\n{"needs_clarification": true, "clarification_question": "When?"}\n```', "When?", id="fence"
+        ),
+        pytest.param(
+            'First {"x": 1}, then {"needs_clarification": true, "clarification_question": "When?"}',
+            "When?",
+            id="object-with-the-key",
+        ),
+        pytest.param('Well: {"needs_clarification": false} and so on', None, id="first-object"),
+        pytest.param('{"needs_clarification": false, "clarification_question": "When?"}', None, id="not-needed"),
+    ],
+)
+def test_parse_attempts(reply: str, question: str | None) -> None:
+    assert next_question(reply, TASK) == question
+
+
+@pytest.mark.parametrize("reply", ["hm", "", '{"needs_clarification": "perhaps"}', '{"needs_clarification": true}'])
+def test_an_unusable_reply_asks_about_the_topic(reply: str) -> None:
+    asked = next_question(reply, "Rivers " * 40)
+    assert asked is not None
+    assert ("Rivers " * 40)[:80] in asked
+    assert ("Rivers " * 40)[:81] not in asked
+    assert "'skip'" in asked
+
+
+async def test_an_unparsable_reply_reaches_the_user_as_the_fallback_question(on_bench: Any) -> None:
     user = ScriptedUser(["skip"], [])
-    _, bench = await brief(on_bench, lambda request: ChatReply(text="hm"), user)
-    (event,) = bench.logged(Approval)
-    assert "Write a report on Orlune" in event.prompt
-    assert "skip" in event.prompt
+    await clarified(on_bench, lambda request: ChatReply(text="hm"), user)
+    assert TASK in user.shown[0]
+
+
+async def test_history_and_documents_reach_the_prompt(on_bench: Any) -> None:
+    history = (Turn(speaker="user", text="Hello"), Turn(speaker="assistant", text="Hi, what about rivers?"))
+    question = Question(text=TASK, history=history, documents=(Document(file_name="map.pdf", summary="A map."),))
+    _, bench = await clarified(on_bench, lambda request: asks(None), question=question)
+    asked = bench.endpoint.of(ROLE)[0].last_user
+    assert "User: Hello\nAssistant: Hi, what about rivers?" in asked
+    assert "map.pdf: A map." in asked
 
 
 async def test_an_unusable_plan_is_replaced(on_bench: Any) -> None:
-    found, _ = await brief(on_bench, lambda request: ChatReply(text="hm"), max_turns=0)
-    assert all(section in found.text for section in FALLBACK_SECTIONS)
+    def script(request: ChatRequest) -> ChatReply:
+        broken = ChatReply(text='{"title": "T", "sections": ["One", " "]}')
+        return broken if request.role == PLANNER_ROLE else plain(lambda request: asks(None))(request)
+
+    async with on_bench(script) as bench:
+        await AiqAgent(AiqSettings()).research(Question(text=TASK), bench.session)
+    assert f"Plan (not shown to the user):\n{FALLBACK.text()}" in briefing(bench)
+    assert FALLBACK.sections == ["Introduction", "Background", "Analysis", "Findings", "Conclusion"]
 
 
-@pytest.mark.parametrize("word", ["approve", "Approve.", "yes", "批准"])
+async def test_the_planner_is_asked_for_a_title_and_5_to_8_sections(on_bench: Any) -> None:
+    _, bench = await clarified(on_bench, lambda request: asks(None))
+    (request,) = bench.endpoint.of(PLANNER_ROLE)
+    assert "5 to 8 sections" in request.system
+    assert request.json_schema is not None
+    assert set(request.json_schema["required"]) == {"title", "sections"}
+
+
+@pytest.mark.parametrize("word", ["approve", "Approve.", "yes", "y", "批准"])
 async def test_approval(on_bench: Any, word: str) -> None:
     user = ScriptedUser([], [word])
-    found, bench = await brief(on_bench, asking, user, max_turns=0, enable_plan_approval=True)
-    assert not found.rejected
-    assert "approved by the user" in found.text
-    assert bench.logged(Approval)[0].prompt.startswith("**Research Plan Preview**")
+    report, bench = await clarified(on_bench, lambda request: asks(None), user, enable_plan_approval=True)
+    assert report.route == "deep"
+    assert "Plan (approved by the user):\nOrlune\n1. Origins" in briefing(bench)
+    assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
+    assert "**approve**" in user.shown[0]
+    assert "**reject**" in user.shown[0]
 
 
-@pytest.mark.parametrize("word", ["reject", "No", "cancel!", "取消"])
-async def test_rejection(on_bench: Any, word: str) -> None:
-    found, _ = await brief(on_bench, asking, ScriptedUser([], [word]), max_turns=0, enable_plan_approval=True)
-    assert found.rejected
+@pytest.mark.parametrize("word", ["reject", "No", "n", "cancel!", "取消"])
+async def test_rejection_ends_the_run_as_such(on_bench: Any, word: str) -> None:
+    report, bench = await clarified(
+        on_bench, lambda request: asks(None), ScriptedUser([], [word]), enable_plan_approval=True
+    )
+    assert (report.route, report.outcome) == ("rejected", "rejected")
+    assert bench.endpoint.of("aiq.orchestrator") == []
 
 
-async def test_feedback_goes_into_the_next_plan(on_bench: Any) -> None:
-    user = ScriptedUser([], ["yes, but shorter", "approve"])
-    _, bench = await brief(on_bench, asking, user, max_turns=0, enable_plan_approval=True)
-    first, second = bench.endpoint.of(PLANNER_ROLE)
-    assert "<feedback>" not in first.last_user
-    assert "<feedback>\nyes, but shorter\n</feedback>" in second.last_user
+async def test_feedback_goes_into_the_next_plan_all_of_it(on_bench: Any) -> None:
+    user = ScriptedUser([], ["yes, but shorter", "add prices", "approve"])
+    _, bench = await clarified(on_bench, lambda request: asks(None), user, enable_plan_approval=True)
+    first, second, third = (request.last_user for request in bench.endpoint.of(PLANNER_ROLE))
+    assert "<feedback>" not in first
+    assert "<feedback>\nyes, but shorter\n</feedback>" in second
+    assert third.index("yes, but shorter") < third.index("add prices")
 
 
-async def test_after_the_last_round_of_feedback_the_plan_stands(on_bench: Any) -> None:
+async def test_after_max_plan_iterations_the_plan_stands_with_the_last_feedback_in_it(on_bench: Any) -> None:
     user = ScriptedUser([], ["more", "more still"])
-    found, bench = await brief(on_bench, asking, user, max_turns=0, enable_plan_approval=True, max_plan_iterations=2)
-    assert not found.rejected
-    assert "approved automatically" in found.text
-    assert [event.name for event in bench.logged(Decision)] == ["plan_auto_approved"]
+    report, bench = await clarified(
+        on_bench, lambda request: asks(None), user, enable_plan_approval=True, max_plan_iterations=2
+    )
+    assert report.route == "deep"
+    assert "approved automatically after the last round of feedback" in briefing(bench)
+    assert "more still" in bench.endpoint.of(PLANNER_ROLE)[2].last_user
+    (decision,) = (event for event in bench.logged(Decision) if event.name == "plan_auto_approved")
+    assert decision.cause == "clarifier.max_plan_iterations=2"
+
+
+@pytest.mark.parametrize(
+    ("user", "route", "reviews"),
+    [
+        pytest.param(ApprovingUser(), "deep", ["approve"], id="approve"),
+        pytest.param(RejectingUser(), "rejected", ["reject"], id="reject"),
+        pytest.param(FeedbackUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
+    ],
+)
+async def test_users_of_evaluations(on_bench: Any, user: Any, route: str, reviews: list[str]) -> None:
+    report, bench = await clarified(on_bench, lambda request: asks(), user, enable_plan_approval=True)
+    assert report.route == route
+    answers = [(event.kind, event.answer) for event in bench.logged(Approval)]
+    assert answers == [("question", "skip"), *(("plan", review) for review in reviews)]
+
+
+async def test_the_stage_is_logged_once_however_often_the_user_is_asked(on_bench: Any) -> None:
+    user = ScriptedUser(["a", "b", "c"], ["more", "approve"])
+    _, bench = await clarified(on_bench, lambda request: asks(), user, enable_plan_approval=True)
+    assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1
+    assert [event.kind for event in bench.logged(Approval)] == ["question"] * 3 + ["plan"] * 2
+
+
+async def test_without_research_tools_nobody_is_asked_about_deep_research(on_bench: Any) -> None:
+    async with on_bench(plain(lambda request: asks())) as bench:
+        with pytest.raises(AgentError, match=r"no research tool: data_sources=\[\]"):
+            await AiqAgent(AiqSettings()).research(Question(text=TASK, data_sources=()), bench.session)
+    assert bench.endpoint.of(ROLE) == []

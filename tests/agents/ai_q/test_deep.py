@@ -4,15 +4,27 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from omegaconf import OmegaConf
 
-from aiq.agents.ai_q.deep import ROLES, DeepResearcher, final_report
+from aiq.agents.ai_q.deep import ROLES, DeepResearcher
+from aiq.agents.ai_q.report import final_report
 from aiq.agents.ai_q.rounds import SYNTHESIS_ANCHOR, gaps_in, queries_in
-from aiq.agents.ai_q.settings import DeepSettings
+from aiq.agents.ai_q.settings import DeepSettings, PruningSettings, ShallowSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.ai_q.subagents import BUDGET_ANCHOR
-from aiq.core.errors import AgentError, LimitReached
-from aiq.core.events import AgentFinished, AgentStarted, Decision, ModelCalled, Round, ToolCalled, ToolReturned
+from aiq.core.errors import AgentError, ConfigError, LimitReached
+from aiq.core.events import (
+    AgentFinished,
+    AgentStarted,
+    Decision,
+    ModelCalled,
+    Round,
+    StageChanged,
+    ToolCalled,
+    ToolReturned,
+)
 from aiq.core.limits import Limits
+from aiq.core.paths import shipped
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
@@ -154,10 +166,46 @@ async def test_an_orchestrator_that_never_ends_is_made_to_write(on_bench: Any) -
     assert {event.cause for event in bench.logged(Decision)} == {"recursion_limit"}
 
 
+@pytest.mark.parametrize("limit", [10, 13, 14, 15, 16, 17, 18, 23])
+@pytest.mark.parametrize("enable_todos", [True, False])
+async def test_a_tight_recursion_limit_ends_in_synthesis(on_bench: Any, limit: int, enable_todos: bool) -> None:
+    def script(request: ChatRequest) -> ChatReply:
+        if request.role != ORCHESTRATOR:
+            busy = "think" in request.tool_names and turn_of(request) < 20  # more steps than the orchestrator has
+            return ChatReply(tool_calls=(call("think", thought="hm"),)) if busy else ChatReply(text="It lies there.")
+        return ChatReply(tool_calls=(dispatch("q"),)) if "task" in request.tool_names else ChatReply(text=REPORT)
+
+    found, bench = await run(on_bench, script, recursion_limit=limit, enable_todos=enable_todos, max_loops=9)
+    assert found.messages[-1].content == REPORT.strip()
+    assert [event.cause for event in bench.logged(Decision)] == ["recursion_limit"]
+    assert bench.endpoint.of(ORCHESTRATOR)[-1].messages[-1].text == SYNTHESIS_ANCHOR
+
+
+async def test_verbose_logs_todos_files_and_subagents_at_the_end(on_bench: Any) -> None:
+    for verbose in (True, False):
+        _, bench = await run(on_bench, eager, max_loops=1, verbose=verbose)
+        ended = [event for event in bench.logged(StageChanged) if event.stage == "deep_research_done"]
+        assert [event.detail["subagents"] for event in ended] == [["researcher-agent: completed"] * 2] * verbose
+
+
+async def test_earlier_turns_of_a_conversation_are_no_rounds(on_bench: Any) -> None:
+    async with on_bench(eager) as bench:
+        earlier = [HumanMessage("Hello"), AIMessage("Hi."), HumanMessage("Write a report on Orlune")]
+        await DeepResearcher(DeepSettings(max_loops=1)).run(DeepResearchAgentState(messages=earlier))
+    assert [m.text for m in bench.endpoint.of(ORCHESTRATOR)[0].messages[1:]] == [str(m.content) for m in earlier]
+
+
+async def test_a_tools_setting_narrows_the_research_tools(on_bench: Any) -> None:
+    _, bench = await run(on_bench, eager, max_loops=1, tools=("web_search_tool",))
+    assert "think" in bench.endpoint.of(RESEARCHER)[0].tool_names
+    with pytest.raises(ConfigError, match=r"agent\.deep\.tools: this run has no tool 'serch'"):
+        await run(on_bench, eager, tools=("serch",))
+
+
 async def test_todos_files_and_subagents_are_in_the_state(on_bench: Any) -> None:
     def script(request: ChatRequest) -> ChatReply:
         if request.role == PLANNER:
-            return ChatReply(text='Here: {"title": "Orlune", "sections": []}')
+            return ChatReply(text='Here: {"title": "Orlune", "sections": ["Rivers"], "queries": ["q"]}')
         if request.role == RESEARCHER:
             return searches_once(request)
         steps = [{"content": "Plan", "status": "in_progress"}]
@@ -269,3 +317,28 @@ def test_a_reports_own_gaps_are_not_the_rounds() -> None:
 def test_queries_are_the_list_or_the_first_line() -> None:
     assert queries_in("Research.\nQueries:\n- a\n- b\nThanks") == ["a", "b"]
     assert queries_in("Find the mayor.\nSoon.") == ["Find the mayor."]
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        pytest.param("max_loops", 2, id="max_loops"),
+        pytest.param("max_researcher_calls", 6, id="max_researcher_calls"),
+        pytest.param("min_queries", 4, id="min_queries"),
+        pytest.param("max_queries", 6, id="max_queries"),
+        pytest.param("max_searches_per_researcher", 8, id="max_searches_per_researcher"),
+        pytest.param("max_model_retries", 10, id="max_model_retries"),
+        pytest.param("pruning", PruningSettings(keep_last=10, max_chars=2000), id="pruning"),
+        pytest.param("tools", None, id="tools"),
+        pytest.param("verbose", True, id="verbose"),
+    ],
+)
+def test_settings_have_the_specified_defaults(name: str, default: object) -> None:
+    assert getattr(DeepSettings(), name) == default
+
+
+def test_the_shipped_config_states_every_setting_with_its_default() -> None:
+    """`conf/agent/ai_q.yaml` and the settings models agree, for both researchers."""
+    stated: Any = OmegaConf.to_container(OmegaConf.load(shipped("conf") / "agent" / "ai_q.yaml"))
+    for name, model in (("shallow", ShallowSettings()), ("deep", DeepSettings())):
+        assert stated[name] == model.model_dump(mode="json")

@@ -1,14 +1,19 @@
 """The intent classifier: one call, what it sends, and what becomes of every kind of answer."""
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.intent import REPAIR_CHARACTERS, Classification, IntentClassifier
-from aiq.agents.ai_q.settings import IntentSettings
-from aiq.core.events import Recovery
+from aiq.agents.ai_q.settings import AiqSettings, IntentSettings
+from aiq.core.errors import ModelError
+from aiq.core.events import Decision, Recovery
+from aiq.core.samples import Question
+from aiq.experiment.attempt import boundary_error
 from aiq.offline.chat import ChatReply
 
 
@@ -74,10 +79,37 @@ async def test_what_stays_unparsable_takes_the_fallback_depth(on_bench: Any, fal
     assert len(bench.endpoint.requests) == 2
 
 
-async def test_a_failing_endpoint_is_an_error_and_no_decision(on_bench: Any) -> None:
+@pytest.mark.parametrize("status", [404, 500, 503, 504])
+@pytest.mark.parametrize("good_replies", [0, 1], ids=["first-call", "repair-call"])
+async def test_a_failing_endpoint_is_an_error_and_no_decision(on_bench: Any, status: int, good_replies: int) -> None:
+    replies: list[Any] = [ChatReply(text="not json")] * good_replies
+    async with on_bench(lambda request: replies.pop() if replies else status) as bench:
+        with pytest.raises(Exception, match=str(status)) as raised:
+            await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+    assert isinstance(boundary_error(raised.value), ModelError)
+    assert bench.logged(Decision) == []
+
+
+async def test_without_a_message_nobody_is_asked_and_it_is_deep(on_bench: Any) -> None:
     async with on_bench(lambda request: 500) as bench:
-        with pytest.raises(Exception, match="500"):
-            await IntentClassifier(IntentSettings()).classify([HumanMessage("Who?")], bench.session)
+        found = await IntentClassifier(IntentSettings()).classify([], bench.session)
+    assert (found.result.intent, found.depth.decision) == ("research", "deep")
+    assert bench.endpoint.requests == []
+
+
+async def test_requests_at_the_same_time_list_their_own_tools(on_bench: Any) -> None:
+    async with on_bench(lambda request: ChatReply(text=classification())) as bench:
+        classifier = IntentClassifier(IntentSettings())
+        names = [f"tool_{number}" for number in range(8)]
+        await asyncio.gather(
+            *(
+                classifier.classify([HumanMessage(name)], bench.session, tools=[{"name": name, "description": "-"}])
+                for name in names
+            )
+        )
+    assert len(bench.endpoint.requests) == 8
+    for request in bench.endpoint.requests:
+        assert [name for name in names if f"- {name}:" in request.last_user] == [request.fenced("question")]
 
 
 async def test_static_text_stands_before_variable_text(on_bench: Any) -> None:

@@ -83,3 +83,43 @@ def test_static_text_stands_before_what_differs(template: str) -> None:
 def test_documents_cannot_leave_their_fence(template: str) -> None:
     text = PROMPTS.render(template, **{n: VALUES[n] for n in variables(template)})
     assert text.count("</document>") == 1
+
+
+SHOWN = {
+    "current_datetime": "2026-11-01T09:00:00+00:00",
+    "tools": "- web_search_tool: Searches the web.",
+    "available_documents": "a.pdf: On rivers.",
+    "clarifier_result": "Plan: rivers",
+    "user_info": '{"name": "Ada"}',
+}
+TABLES = {
+    "shallow_researcher.j2": ("tools", "user_info", "current_datetime", "available_documents"),
+    "orchestrator.j2": ("current_datetime", "clarifier_result", "available_documents", "tools"),
+    "planner.j2": ("tools", "available_documents"),
+    "researcher.j2": ("current_datetime", "tools", "available_documents"),
+}
+ROWS = [pytest.param(template, name, id=f"{template}-{name}") for template, names in TABLES.items() for name in names]
+
+
+@pytest.mark.parametrize(("template", "name"), ROWS)
+def test_each_specified_variable_is_shown_and_needed(template: str, name: str) -> None:
+    values = {needed: VALUES[needed] for needed in variables(template)}
+    assert SHOWN[name] in PROMPTS.render(template, **values)
+    del values[name]
+    with pytest.raises(jinja2.UndefinedError, match=name):
+        PROMPTS.render(template, **values)
+
+
+@pytest.mark.parametrize(("template", "name"), [row for row in ROWS if row.values[1] != "current_datetime"])
+def test_without_a_value_its_section_is_left_out(template: str, name: str) -> None:
+    values = {needed: VALUES[needed] for needed in variables(template)}
+    empty: object = [] if name in ("tools", "available_documents") else None
+    assert SHOWN[name] not in PROMPTS.render(template, **{**values, name: empty})
+
+
+@pytest.mark.parametrize("web_search", [True, False])
+def test_query_rewriting_is_for_web_search_only(web_search: bool) -> None:
+    values = {needed: VALUES[needed] for needed in variables("shallow_researcher.j2")}
+    text = PROMPTS.render("shallow_researcher.j2", **{**values, "web_search": web_search})
+    for part in ("## Query rewriting", "add the current year", "expand vague shorthand"):
+        assert (part in text) is web_search

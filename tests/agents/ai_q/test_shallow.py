@@ -4,14 +4,15 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from pydantic import ValidationError
 
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ROLE, SYNTHESIS_ANCHOR, ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.core.errors import LimitReached, ModelError
-from aiq.core.events import Decision, ToolReturned
+from aiq.core.errors import ConfigError, LimitReached, ModelError
+from aiq.core.events import Decision, StageChanged, ToolReturned
 from aiq.core.limits import Limits
-from aiq.core.samples import Document
+from aiq.core.samples import Document, Question
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 
 
@@ -147,3 +148,138 @@ async def test_a_limit_ends_the_attempt(on_bench: Any) -> None:
     async with on_bench(lambda r: searches(1), limits=Limits(sample_model_calls=2)):
         with pytest.raises(LimitReached):
             await ShallowResearcher(ShallowSettings()).run(asked())
+
+
+def test_the_anchor_is_the_specifications() -> None:
+    assert SYNTHESIS_ANCHOR == (
+        "You have exhausted your research budget. Synthesize the final answer now using the citations [1], [2] and "
+        "the '## References' format. Do not attempt any further tool calls."
+    )
+
+
+@pytest.mark.parametrize("budget", [1, 4, 6])
+@pytest.mark.parametrize("at_once", [1, 3, 9])
+@pytest.mark.parametrize("one_id", [False, True])
+async def test_parallel_calls_never_overshoot(on_bench: Any, budget: int, at_once: int, one_id: bool) -> None:
+    made = searches(at_once).tool_calls
+    if one_id:  # some models number the calls of a reply so
+        made = tuple(c.model_copy(update={"id": "call_0"}) for c in made)
+    async with on_bench(lambda r: ChatReply(tool_calls=made) if r.tools else ChatReply(text="done")) as bench:
+        state = await ShallowResearcher(ShallowSettings(max_tool_iterations=budget)).run(asked())
+    assert len(bench.search.queries) == state.tool_iterations == budget
+    requests = bench.endpoint.requests
+    assert len(requests) == -(-budget // at_once) + 1
+    replies = [m for m in state.messages if isinstance(m, AIMessage) and m.tool_calls]
+    results = [m for m in state.messages if isinstance(m, ToolMessage)]
+    assert [m.tool_call_id for m in results] == [c["id"] for reply in replies for c in reply.tool_calls]
+    assert [m.status for m in results] == ["success"] * budget + ["error"] * (len(results) - budget)
+    assert len(bench.logged(ToolReturned)) == len(results)
+
+
+async def test_a_call_of_a_tool_that_is_not_there_counts_and_is_answered(on_bench: Any) -> None:
+    calls = ChatReply(tool_calls=(call("no_such_tool", query="x"), call("web_search_tool", query="y")))
+    async with on_bench(lambda r: calls if r.tools else ChatReply(text="done")) as bench:
+        state = await ShallowResearcher(ShallowSettings(max_tool_iterations=1)).run(asked())
+    assert bench.search.queries == []
+    assert state.messages[-1].content == "done"
+    assert len([m for m in state.messages if isinstance(m, ToolMessage)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        pytest.param("max_llm_turns", 10, id="max_llm_turns"),
+        pytest.param("max_tool_iterations", 5, id="max_tool_iterations"),
+        pytest.param("tools", None, id="tools"),
+        pytest.param("verbose", False, id="verbose"),
+        pytest.param("parallel_tool_calls", True, id="parallel_tool_calls"),
+    ],
+)
+def test_settings_have_the_specified_defaults(name: str, default: object) -> None:
+    assert getattr(ShallowSettings(), name) == default
+
+
+@pytest.mark.parametrize("turns", [1, 2, 10])
+def test_the_recursion_limit_is_two_steps_a_turn_and_ten(turns: int) -> None:
+    assert ShallowSettings(max_llm_turns=turns).recursion_limit == turns * 2 + 10
+
+
+@pytest.mark.parametrize("limit", range(2, 9))
+async def test_a_tight_recursion_limit_ends_in_synthesis(on_bench: Any, limit: int) -> None:
+    researcher = ShallowResearcher(ShallowSettings(max_tool_iterations=99, max_llm_turns=99))
+    async with on_bench(lambda r: searches(1) if r.tools else ChatReply(text="done")) as bench:
+        graph = researcher.graph(bench.session.tools.select(None))
+        found = await graph.ainvoke(asked(), {"recursion_limit": limit})
+    assert found["messages"][-1].content == "done"
+    assert [d.cause for d in bench.logged(Decision)] == ["recursion_limit"]
+    assert bench.endpoint.requests[-1].last_user == SYNTHESIS_ANCHOR
+    assert len(bench.search.queries) == limit // 2 - 1
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+async def test_few_turns_end_in_synthesis(on_bench: Any, turns: int) -> None:
+    async with on_bench(lambda r: searches(1) if r.tools else ChatReply(text="done")) as bench:
+        state = await ShallowResearcher(ShallowSettings(max_llm_turns=turns)).run(asked())
+    assert state.messages[-1].content == "done"
+    assert len(bench.endpoint.requests) == turns
+
+
+@pytest.mark.parametrize(
+    ("sources", "tools"),
+    [
+        pytest.param(None, ("web_search_tool", "think"), id="None-all"),
+        pytest.param([], ("think",), id="empty-none"),
+        pytest.param(["web"], ("web_search_tool", "think"), id="list-those"),
+    ],
+)
+async def test_data_sources(on_bench: Any, sources: list[str] | None, tools: tuple[str, ...]) -> None:
+    async with on_bench(lambda r: ChatReply(text="x")) as bench:
+        await ShallowResearcher(ShallowSettings()).run(asked(data_sources=sources))
+    assert tools_of(bench.endpoint.requests[0]) == tools
+
+
+@pytest.mark.parametrize("given", ["web", {"web"}, {"web": 1}, 3, True, [1], [""], [None]])
+def test_anything_else_for_data_sources_is_an_error(given: Any) -> None:
+    for made in (lambda: asked(data_sources=given), lambda: Question(text="q", data_sources=given)):
+        with pytest.raises(ValidationError, match=r"write null for all data sources, \[\] for none, or a list of ids"):
+            made()
+
+
+async def test_an_unknown_data_source_or_tool_is_an_error(on_bench: Any) -> None:
+    async with on_bench(lambda r: ChatReply(text="x")):
+        with pytest.raises(ConfigError, match=r"data_sources: .* data source 'papers'; there are: web"):
+            await ShallowResearcher(ShallowSettings()).run(asked(data_sources=["web", "papers"]))
+        with pytest.raises(ConfigError, match=r"agent\.shallow\.tools: this run has no tool 'serch'; there are: web_"):
+            await ShallowResearcher(ShallowSettings(tools=("serch",))).run(asked())
+
+
+async def test_the_tools_setting_narrows_and_keeps_helpers(on_bench: Any) -> None:
+    async with on_bench(lambda r: ChatReply(text="x")) as bench:
+        await ShallowResearcher(ShallowSettings(tools=())).run(asked())
+    assert tools_of(bench.endpoint.requests[0]) == ("think",)
+
+
+async def test_tools_info_takes_the_place_of_the_listing(on_bench: Any) -> None:
+    info = [{"name": "paper_tool", "description": "Searches papers."}]
+    async with on_bench(lambda r: ChatReply(text="x")) as bench:
+        await ShallowResearcher(ShallowSettings()).run(asked(tools_info=info))
+    system = bench.endpoint.requests[0].system
+    assert "- paper_tool: Searches papers." in system
+    assert "web_search_tool" not in system
+    assert "Query rewriting" not in system  # no web search among what is listed
+
+
+async def test_verbose_logs_each_turn(on_bench: Any) -> None:
+    async with on_bench(lambda r: searches(2) if r.tools else ChatReply(text="done")) as bench:
+        await ShallowResearcher(ShallowSettings(verbose=True, max_tool_iterations=4)).run(asked())
+    turns = [event.detail for event in bench.logged(StageChanged)]
+    assert [(turn["turn"], turn["tool_calls"]) for turn in turns] == [(1, 0), (2, 2), (3, 4)]
+
+
+async def test_a_repeated_question_keeps_its_budget(on_bench: Any) -> None:
+    """The graph keeps nothing: the second question on the same object starts with a whole budget."""
+    researcher = ShallowResearcher(ShallowSettings(max_tool_iterations=2))
+    async with on_bench(lambda r: searches(2) if r.tools else ChatReply(text="done")) as bench:
+        await researcher.run(asked())
+        await researcher.run(asked())
+    assert len(bench.search.queries) == 4

@@ -20,6 +20,13 @@ FILES = (
     "drb_mini/criteria.jsonl",
     "drb_mini/reference.jsonl",
     "drb_mini/truth.jsonl",
+    "documents_mini/questions.jsonl",
+    "documents_mini/truth.jsonl",
+    "hostile_mini/pages.jsonl",
+    "hostile_mini/questions.jsonl",
+    "hostile_mini/truth.jsonl",
+    "world/documents/kesford-council-minutes-2026-09.pdf",
+    "world/documents/wilvey-works-annual-report-2025.pdf",
 )
 
 
@@ -43,11 +50,15 @@ def test_hash_randomisation_changes_nothing(generated: Path, tmp_path: Path) -> 
 
 def test_another_seed_makes_another_world(generated: Path, tmp_path: Path) -> None:
     generate(tmp_path, seed=1, questions=120, tasks=12)
-    assert all(_digest(tmp_path / name) != _digest(generated / name) for name in FILES)
+    data = [name for name in FILES if not name.endswith(".pdf")]
+    assert all(_digest(tmp_path / name) != _digest(generated / name) for name in data)
+    assert {file.name for file in (tmp_path / "world" / "documents").iterdir()} & {Path(n).name for n in FILES} == set()
 
 
 def test_lines_end_with_a_newline_only(generated: Path) -> None:
     for name in FILES:
+        if name.endswith(".pdf"):
+            continue
         data = (generated / name).read_bytes()
         assert data.endswith(b"\n")
         assert b"\r" not in data

@@ -28,6 +28,8 @@ _DISPATCHES = re.compile(r"`researcher-agent` one to (\d+) times")
 _PER_DISPATCH = 3
 _QUERY = re.compile(r"^\s*[-*•]\s+(.*\S)\s*$", re.MULTILINE)
 _SHOWN_GAPS = 12
+_ORDER = "The research rounds are over"
+"""How the order to write begins; it is no task."""
 
 
 class _Plan(Record):
@@ -58,13 +60,14 @@ class _Desk:
 
     def __init__(self, request: ChatRequest) -> None:
         self._request = request
-        self._task_text = next((m.text for m in request.messages if m.role == "user"), "")
+        turn = _this_turn(request.messages)
+        self._task_text = turn[0].text if turn else ""
         self.task = tasks.parse(self._task_text)
-        self._calls = [c for m in request.messages for c in m.tool_calls if c.function.name == "task"]
-        self._answers = {m.tool_call_id: m for m in request.messages if m.role == "tool"}
+        self._calls = [c for m in turn for c in m.tool_calls if c.function.name == "task"]
+        self._answers = {m.tool_call_id: m for m in turn if m.role == "tool"}
         self.planned = any(_agent(c) == "planner-agent" for c in self._calls)
         self.plan = self._read_plan()
-        self._replies = [m for m in request.messages if m.role == "assistant"]
+        self._replies = [m for m in turn if m.role == "assistant"]
         self.rounds = sum(any(_agent(c) == "researcher-agent" for c in m.tool_calls) for m in self._replies)
         stated = _ROUNDS.search(request.system)
         self.most_rounds = int(stated.group(1)) if stated else 1
@@ -185,6 +188,13 @@ class _Desk:
         body = [title for title in titles if not outline.is_conclusion(title)]
         queries = tuple((gaps.section_query(self.task, title), (title,)) for title in body)
         return _Plan(title=self.task.title, titles=titles, queries=queries)
+
+
+def _this_turn(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """From the task on: the last user message before any work on it. What stands before it is earlier conversation."""
+    begun = next((n for n, m in enumerate(messages) if m.tool_calls), len(messages))
+    tasks_at = [n for n in range(begun) if messages[n].role == "user" and not messages[n].text.startswith(_ORDER)]
+    return messages[tasks_at[-1] :] if tasks_at else ()
 
 
 def _agent(tool_call: ToolCall) -> str:

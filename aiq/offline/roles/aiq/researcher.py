@@ -1,6 +1,7 @@
 """Runs the queries it was given, follows up on what is old or cut off, and returns cited findings.
 
-1. All given queries at once, as many as the stated budget allows.
+1. All given queries at once, as many as the stated budget allows; in the user's documents too, where the prompt lists
+   one that names a thing of the query.
 2. Follow-ups, once, as the budget allows: a thing whose own page did not come up, by its name alone; where the prompt
    asks for the current year, a dated search for changing facts whose evidence is older than some months (each seed
    starts with another one); where it allows fetching, the page behind the best result that breaks off.
@@ -17,11 +18,11 @@ from datetime import datetime
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatReply, ChatRequest, FunctionSpec, ToolCall, call
-from aiq.offline.reading import documents, facts, findings, inquiry, outline, prose, tasks
+from aiq.offline.reading import documents, facts, findings, inquiry, outline, prose, tasks, uploads
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.findings import Finding
 from aiq.offline.reading.relations import RELATIONS
-from aiq.offline.reading.text import same_name, words
+from aiq.offline.reading.text import names, same_name, words
 
 _QUERIES = re.compile(r"^\W*queries\W*:\s*$", re.IGNORECASE | re.MULTILINE)
 _SECTIONS = re.compile(r"^\W*sections\W*:\s*(?P<titles>.+)$", re.IGNORECASE | re.MULTILINE)
@@ -38,7 +39,8 @@ _CHANGING = frozenset(relation.name for relation in RELATIONS if relation.changi
 def reply(request: ChatRequest) -> ChatReply:
     work = _Work(request)
     if work.searching and work.turn == 0:
-        return ChatReply(tool_calls=tuple(work.search(query) for query in work.queries[: work.budget]))
+        searches = [one for query in work.queries for one in work.searches(query)]
+        return ChatReply(tool_calls=tuple(searches[: work.budget]))
     if work.searching and 1 <= work.turn <= work.followup_turns:
         more = tuple(work.followups())[: work.budget]
         if more:
@@ -71,12 +73,20 @@ class _Work:
         assert tool is not None
         return call(tool.name, query=query)
 
+    def searches(self, query: str) -> Iterator[ToolCall]:
+        """In the user's documents, where their list names a thing of the query, and in whatever is searched first."""
+        tool = uploads.tool(self._request)
+        if tool is not None and any(uploads.names(self._request, name) for name in names(query)):
+            yield call(tool, query=query)
+        if tool is None or tool != self.search(query).function.name:
+            yield self.search(query)
+
     def followups(self) -> Iterator[ToolCall]:
         """Things whose own page did not come up by their name alone, then dated searches, then pages to fetch."""
         now = self._request.now
         if self._is_question:
             steps = inquiry.queries(self._task, self.documents, now=now, seed=self._request.seed or 0)
-            yield from (self.search(query) for query in steps if query not in self._made)
+            yield from (one for query in steps if query not in self._made for one in self.searches(query))
             return
         things = [thing for query in self.queries if (thing := _parted(query)[0])]
         yield from (self.search(thing) for thing in things if not self._has_page(thing))

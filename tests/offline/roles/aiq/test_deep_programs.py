@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aiq.offline.chat import ChatReply, ChatRequest, call
+from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, call
 from aiq.offline.roles.aiq import orchestrator, planner, researcher
 
 TASK = (
@@ -232,3 +232,20 @@ class TestOrchestrator:
         texts = {written(seed) for seed in range(8)}
         assert len(texts) > 1
         assert all("began in 1902 [1]." in text for text in texts)
+
+
+def test_in_a_conversation_the_task_is_the_last_question_before_any_work(
+    request_of: Make, system: Callable[..., str]
+) -> None:
+    def asked(*messages: ChatMessage) -> str:
+        request = request_of(system("orchestrator"), TASK, tools=("task",))
+        request = ChatRequest(
+            **{**request.model_dump(), "messages": (request.messages[0], *messages)},
+        )
+        ((_, arguments),) = calls(orchestrator.reply(request))
+        return str(arguments["description"])
+
+    user = ChatMessage(role="user", content=TASK)
+    earlier = (ChatMessage(role="user", content="Hello!"), ChatMessage(role="assistant", content="Hi."))
+    assert asked(*earlier, user) == asked(user)
+    assert "Hello!" not in asked(*earlier, user)

@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from aiq.core.errors import DatasetError
+from aiq.core.files import Files
 from aiq.core.text import has_halves
-from aiq.datasets.files import Files
 
 
 def as_text(value: JsonValue) -> str:

@@ -1,0 +1,113 @@
+"""Conversations: runs the chat graph on a thread, and brings its questions to the user and the answers back.
+
+The graph interrupts itself where it needs a person (`clarifier.awaited`); its state then lies in the checkpointer,
+so a turn that waits can be gone on with in another process. What the graph does is `chat.py`'s.
+"""
+
+import uuid
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, Interrupt
+
+from aiq.agents.ai_q.dialogue import conversation, text_of
+from aiq.agents.ai_q.states import CHECKPOINTED, ChatResearcherState
+from aiq.agents.ai_q.toolset import sources_of
+from aiq.core.samples import DataSources, Question
+from aiq.core.session import Session
+
+Graph = CompiledStateGraph[ChatResearcherState, Any, Any, Any]
+
+CLEAN_SLATE = dict.fromkeys(
+    ("user_intent", "depth_decision", "final_report", "shallow_result", "clarifier_result", "original_query")
+)
+"""What a turn does not take over from the one before."""
+
+
+class Threads:
+    """Keeps the graph compiled for the run's checkpointer, and nothing of a conversation."""
+
+    def __init__(self, graph: "StateGraph[ChatResearcherState, Any, Any, Any]", max_history: int) -> None:
+        self._builder = graph
+        self._max_history = max_history
+        self._compiled: tuple[Any, Graph] | None = None
+
+    async def run(self, question: Question, session: Session, data_sources: DataSources = None) -> ChatResearcherState:
+        """One turn of a conversation. A question without a thread gets one of its own, forgotten afterwards."""
+        graph = self.graph(session.checkpointer)
+        if question.thread_id is not None:
+            config = _config(_of_epoch(question.thread_id, session))
+            return await self._drive(graph, await self._turn(question, graph, config, data_sources), config, session)
+        key = session.key
+        thread = f"{key.sample_id}.{key.epoch}.{session.attempt}.{uuid.uuid4().hex[:12]}"  # runs may share a database
+        config = _config(thread)
+        try:
+            return await self._drive(graph, await self._turn(question, graph, config, data_sources), config, session)
+        finally:
+            await graph.checkpointer.adelete_thread(thread)  # type: ignore[union-attr]
+
+    async def resume(self, thread_id: str, session: Session) -> ChatResearcherState | None:
+        """Go on with a turn that waits for the user; None where the thread waits for nothing."""
+        graph = self.graph(session.checkpointer)
+        config = _config(_of_epoch(thread_id, session))
+        waiting = (await graph.aget_state(config)).interrupts
+        if not waiting:
+            return None
+        return await self._drive(graph, await _answer(waiting[0], session), config, session)
+
+    def graph(self, checkpointer: Any) -> Graph:
+        """The compiled graph; without a checkpointer it gets one in memory, since a graph that asks needs one."""
+        if self._compiled is None or self._compiled[0] is not checkpointer:
+            saver = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+            allowed = [(kind.__module__, kind.__name__) for kind in CHECKPOINTED]
+            own = (checkpointer or saver).with_allowlist(allowed)
+            self._compiled = (checkpointer, self._builder.compile(checkpointer=own))
+        return self._compiled[1]
+
+    async def _drive(self, graph: Graph, given: Any, config: Any, session: Session) -> ChatResearcherState:
+        """Run the graph to its end, whatever it asks the user on the way."""
+        result = await graph.ainvoke(given, config)
+        while waiting := result.get("__interrupt__"):
+            result = await graph.ainvoke(await _answer(waiting[0], session), config)
+        return ChatResearcherState.model_validate(result)
+
+    async def _turn(self, question: Question, graph: Graph, config: Any, data_sources: DataSources) -> dict[str, Any]:
+        """The graph's input: the new message, the history where the thread is new, and a clean slate.
+
+        A question that is asked again because its turn broke off does not stand in the conversation twice.
+        """
+        messages = conversation(question, self._max_history)
+        if question.thread_id is not None:
+            before = await graph.aget_state(config)
+            known = before.values.get("messages")
+            if known:
+                last = known[-1]
+                repeated = before.next and isinstance(last, HumanMessage) and text_of(last) == question.text
+                messages = [] if repeated else messages[-1:]
+        return {
+            **CLEAN_SLATE,
+            "messages": messages,
+            "user_info": None if question.user_info is None else dict(question.user_info),
+            "data_sources": sources_of(question, data_sources),
+            "available_documents": list(question.documents) or None,
+        }
+
+
+async def _answer(waiting: Interrupt, session: Session) -> "Command[Any]":
+    """What the user says to what the graph asks."""
+    prompt = str(waiting.value["prompt"])
+    reply = await (session.user.review(prompt) if waiting.value["kind"] == "plan" else session.user.answer(prompt))
+    return Command(resume={waiting.id: reply})
+
+
+def _of_epoch(thread_id: str, session: Session) -> str:
+    """Each repetition of a sample has a conversation of its own."""
+    return thread_id if session.key.epoch == 1 else f"{thread_id}.{session.key.epoch}"
+
+
+def _config(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread}}

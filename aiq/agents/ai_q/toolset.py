@@ -1,0 +1,47 @@
+"""Which tools a researcher may use: those of its data sources, of these the ones that its settings name."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from aiq.core.errors import ConfigError
+from aiq.core.samples import Question
+from aiq.core.session import current
+from aiq.core.tools import Tool
+
+
+def sources_of(question: Question, configured: Sequence[str] | None) -> list[str] | None:
+    """The data sources of a question: its own list, else `agent.data_sources`; None means all."""
+    chosen = configured if question.data_sources is None else question.data_sources
+    return None if chosen is None else list(chosen)
+
+
+def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None, setting: str) -> tuple[Tool, ...]:
+    """The tools of the bound session for these data sources (None: all), in the run's order.
+
+    `names` (None: all) narrows them; helpers such as `think` stay. `setting` is where the names come from.
+    Raises ConfigError for an id or a name that no tool of the run has: it would silently allow nothing.
+    """
+    tools = current().tools.select(None)
+    known = {tool.data_source: None for tool in tools if tool.data_source}
+    _check(data_sources, list(known), "data_sources", "no tool of this run belongs to the data source")
+    _check(names, [tool.name for tool in tools], setting, "this run has no tool")
+    selected = current().tools.select(None if data_sources is None else tuple(data_sources))
+    return tuple(tool for tool in selected if names is None or tool.data_source is None or tool.name in names)
+
+
+def _check(asked: Sequence[str] | None, known: Sequence[str], setting: str, complaint: str) -> None:
+    unknown = next((name for name in asked or () if name not in known), None)
+    if unknown is not None:
+        raise ConfigError(f"{setting}: {complaint} '{unknown}'; there are: {', '.join(known) or 'none'}")
+
+
+def listing(tools: Sequence[Tool]) -> list[dict[str, JsonValue]]:
+    """Tools as prompts list them."""
+    return [{"name": tool.name, "description": tool.description} for tool in tools]
+
+
+def can_search_web(tools: Sequence[Tool], listed: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a tool that a prompt lists takes a query and searches the web."""
+    searching = {t.name for t in tools if t.data_source == "web" and "query" in t.parameters.model_fields}
+    return any(tool["name"] in searching for tool in listed)

@@ -1,0 +1,1 @@
+"""Agents that are anything else: here, reports that already exist."""

@@ -1,0 +1,61 @@
+"""Reports that already exist, as an agent: each sample gets the article that a file has for it, word for word.
+
+The file is that of Deep Research Bench's `raw_data`: rows of `id`, `prompt` and `article`.
+"""
+
+from typing import ClassVar
+
+from aiq.core.errors import AgentError, ConfigError
+from aiq.core.events import ReportWritten
+from aiq.core.files import Files
+from aiq.core.paths import resolve
+from aiq.core.reports import Report
+from aiq.core.rows import Row, read_rows
+from aiq.core.samples import Question
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+
+ROUTE = "file"
+
+
+class ReportsSettings(Settings):
+    """`path`: the reports, `.jsonl`, `.json` or `.csv`, gzipped or not."""
+
+    path: str
+
+
+class Reports:
+    """Gives every epoch of a sample the same report; asks no model, retrieves nothing, repairs nothing.
+
+    The file is read when the run is planned: raises ConfigError or DatasetError where it is absent,
+    malformed or names an id twice.
+    """
+
+    Settings: ClassVar[type[ReportsSettings]] = ReportsSettings
+
+    def __init__(self, settings: ReportsSettings) -> None:
+        path = resolve(settings.path)
+        if not path.is_file():
+            raise ConfigError(f"there is no file {path}; check agent.path")
+        self._path = path
+        self._rows: dict[str, Row] = {}
+        for row in read_rows(Files(), path, "agent.path", ("id", "article")):
+            key = row.required("id")
+            if key in self._rows:
+                raise ConfigError(f"{row.where}: id {key} stands already in {self._rows[key].where}; keep one")
+            self._rows[key] = row
+
+    async def research(self, question: Question, session: Session) -> Report:
+        """The file's report. Raises AgentError where it has none, or one to another task."""
+        key = session.key.sample_id
+        row = self._rows.get(key)
+        if row is None:
+            raise AgentError(f"{self._path} has no report with id {key}; choose samples with dataset.ids")
+        asked = row.text("prompt") or row.text("question")
+        if asked and " ".join(asked.split()) != " ".join(question.text.split()):
+            raise AgentError(f"{row.where}: this report answers another task than sample {key}; check agent.path")
+        article = row.values.get("article")
+        if not isinstance(article, str) or not article.strip():
+            raise AgentError(f"{row.where}: the article is empty")
+        session.events.emit(ReportWritten(text=article, raw_text=article, route=ROUTE))
+        return Report(text=article, raw_text=article, route=ROUTE)

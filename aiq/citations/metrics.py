@@ -1,0 +1,98 @@
+"""The metrics of citations, from an audit and the checks of its claims; the judge and `aiq audit` report the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiq.citations.claims.records import ClaimCheck
+from aiq.core.audit import Audit
+
+VALID_RATE = "citations.valid_rate"
+EXACT_RATE = "citations.exact_rate"
+SUPPORTED_RATE = "citations.supported_rate"
+KEPT = "citations.kept"
+REMOVED = "citations.removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`numerator` of `denominator`, which is positive."""
+
+    numerator: int
+    denominator: int
+
+    @property
+    def value(self) -> float:
+        """From 0 to 1."""
+        return self.numerator / self.denominator
+
+    def __add__(self, other: "Ratio") -> "Ratio":
+        return Ratio(self.numerator + other.numerator, self.denominator + other.denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class CitationMetrics:
+    """The metrics of one report, or of several together; a rate that cannot be had is None.
+
+    valid: citations that mean a source, at any level, of all but those that merely repeat another.
+    exact: of the same, those whose address or document is the source's own, or is cut off with an
+    ellipsis. supported: checks of claims with the verdict `supported`, of those with a verdict
+    other than `unknown`. kept: valid citations of the verified report, None where no sources were
+    known; removed: what was taken out.
+    """
+
+    valid: Ratio | None
+    exact: Ratio | None
+    supported: Ratio | None
+    kept: int | None
+    removed: int
+
+    def by_name(self) -> dict[str, float | int | None]:
+        """The metrics under their names."""
+        return {
+            VALID_RATE: self.valid.value if self.valid else None,
+            EXACT_RATE: self.exact.value if self.exact else None,
+            SUPPORTED_RATE: self.supported.value if self.supported else None,
+            KEPT: self.kept,
+            REMOVED: self.removed,
+        }
+
+    def __add__(self, other: "CitationMetrics") -> "CitationMetrics":
+        """Both reports together: ratios over all their citations."""
+        return CitationMetrics(
+            _sum(self.valid, other.valid),
+            _sum(self.exact, other.exact),
+            _sum(self.supported, other.supported),
+            self.kept + other.kept if self.kept is not None and other.kept is not None else None,
+            self.removed + other.removed,
+        )
+
+
+def metrics_of(audit: Audit, checks: Sequence[ClaimCheck] = (), *, with_sources: bool = True) -> CitationMetrics:
+    """The metrics of one report; nothing is said of validity where no sources were known."""
+    kept, removed = len(audit.valid_citations), len(audit.removed_citations)
+    repeats = sum(citation.reason.startswith("duplicate_of_") for citation in audit.removed_citations)
+    exact = sum(
+        citation.level in ("exact", "document") or (citation.level == "truncation" and citation.marked)
+        for citation in audit.valid_citations
+    )
+    judged = kept + removed - repeats if with_sources else 0
+    return CitationMetrics(
+        valid=_ratio(kept, judged),
+        exact=_ratio(exact, judged),
+        supported=_supported(checks),
+        kept=kept if with_sources else None,
+        removed=removed,
+    )
+
+
+def _supported(checks: Sequence[ClaimCheck]) -> Ratio | None:
+    verdicts = [check.support.verdict for check in checks if check.support.verdict != "unknown"]
+    return _ratio(verdicts.count("supported"), len(verdicts))
+
+
+def _ratio(numerator: int, denominator: int) -> Ratio | None:
+    return Ratio(numerator, denominator) if denominator else None
+
+
+def _sum(one: Ratio | None, other: Ratio | None) -> Ratio | None:
+    return one + other if one and other else one or other

@@ -1,0 +1,72 @@
+"""The person in the terminal: reads lines, and is the user who answers an agent's questions and reviews its plans."""
+
+import contextlib
+import signal
+import sys
+
+from aiq.core.events import AnyEvent, Decision, Round, StageChanged, ToolCalled
+
+
+class LeftError(Exception):
+    """The input has ended (Ctrl-D, or the end of a pipe)."""
+
+
+class Terminal:
+    """Lines from standard input, whether somebody types them or a pipe brings them."""
+
+    def __init__(self) -> None:
+        self._typed = sys.stdin.isatty()
+        if self._typed:
+            with contextlib.suppress(ImportError):  # editing and history, where Python was built with it
+                import readline  # noqa: F401
+        elif hasattr(sys.stdin, "reconfigure"):
+            sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+
+    def line(self, prompt: str) -> str:
+        """The next line. Raises LeftError at the end of the input, KeyboardInterrupt on Ctrl-C.
+
+        Nothing else runs meanwhile: whoever asks has nothing to do without the answer.
+        """
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's would wait for the line
+        try:
+            text = input(prompt if self._typed else "")
+        except EOFError:
+            raise LeftError from None
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if not self._typed:
+            print(f"{prompt}{text}", flush=True)
+        return text.strip()
+
+
+class TerminalUser:
+    """Answers by what is typed."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    async def answer(self, question: str) -> str:
+        print(f"\n{question}\n", flush=True)
+        return self._terminal.line("answer (Enter skips)> ")
+
+    async def review(self, plan: str) -> str:
+        print(f"\n{plan}\n", flush=True)
+        while not (reply := self._terminal.line("plan> ")):
+            continue
+        return reply
+
+
+def show_progress(event: AnyEvent) -> None:
+    """One line on standard error for what takes time."""
+    match event:
+        case StageChanged():
+            text = event.stage.replace("_", " ")
+        case Round():
+            text = f"round {event.number}: {len(event.queries)} queries, {len(event.new_sources)} new sources"
+        case ToolCalled() if query := event.arguments.get("query"):
+            text = f"{event.tool}: {query}"
+        case Decision(name="escalation", value=True):
+            text = f"goes on to deep research ({event.cause})"
+        case _:
+            return
+    print(f"  · {text}", file=sys.stderr, flush=True)

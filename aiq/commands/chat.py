@@ -1,0 +1,201 @@
+"""Talk with an agent: it asks back, shows its plan, researches, and answers with checked citations.
+
+aiq chat                                          AI-Q on the offline stack
+aiq chat llm=openai llm.model=MODEL search=tavily web=live
+aiq chat agent=ai_q_deep                          any agent, with any setting of `aiq run`
+aiq chat checkpointer=sqlite --thread rivers      goes on where the conversation `rivers` stopped,
+                                                  also where a plan waits for approval
+
+Lines may come from a pipe. `exit`, Ctrl-D and Ctrl-C leave.
+"""
+
+import asyncio
+import sys
+import time
+import uuid
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from aiq.commands._terminal import LeftError, Terminal, TerminalUser, show_progress
+from aiq.core.errors import AiqError, ConfigError, UserError
+
+if TYPE_CHECKING:  # `--help` needs none of it
+    from aiq.agents.base import Agent
+    from aiq.core.reports import Report
+    from aiq.core.samples import Question, Turn
+    from aiq.core.session import Session
+    from aiq.core.settings import RunSettings
+    from aiq.experiment.resources import Resources
+
+_DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
+"""Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
+
+_LEAVE = frozenset({"exit", "quit", ":q"})
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} [--thread NAME] SETTING=VALUE ..."
+    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    parser.add_argument("--thread", metavar="NAME", help="the conversation's name (default: a new one)")
+
+
+def run(args: Namespace) -> int:
+    from aiq.experiment.interrupt import EXIT_CODE
+    from aiq.run import find_own_classes
+
+    find_own_classes()
+    settings = _settings(args.overrides)
+    thread = args.thread or f"chat-{uuid.uuid4().hex[:8]}"
+    again = f"aiq chat {' '.join(args.overrides)} --thread {thread}".replace("  ", " ")
+    kept = settings.checkpointer.kind != "memory"
+    code = 0
+    try:
+        asyncio.run(_converse(settings, thread))
+    except KeyboardInterrupt:
+        code = EXIT_CODE
+    print(f"\nleft; go on with: {again}" if kept else "\nleft; nothing is kept (checkpointer=sqlite keeps it)")
+    return code
+
+
+def _settings(given: Sequence[str]) -> "RunSettings":
+    """The settings of the conversation. Raises ConfigError, one line."""
+    from aiq.experiment.compose import compose
+    from aiq.experiment.config import settings_from
+    from aiq.experiment.resources import needs_offline_stack
+
+    names = {text.lstrip("+~").partition("=")[0] for text in given}
+    if any(name.partition(".")[0] == "user" for name in names):
+        raise ConfigError("user: in `aiq chat` it is whoever types; leave these settings out")
+    if "experiment" in names:
+        return settings_from(compose(given))
+    defaults = [text for text in _DEFAULTS if text.partition("=")[0] not in names]
+    settings = settings_from(compose([*defaults, *given]))
+    if "clock" in names or needs_offline_stack(settings):
+        return settings
+    return settings_from(compose([*defaults, *given, "clock=now"]))
+
+
+async def _converse(settings: "RunSettings", thread: str) -> None:
+    from aiq.core import plugins
+    from aiq.experiment.resources import is_offline_model, open_resources
+
+    made = plugins.load(settings.agent.target, "agent.target")
+    agent = made(plugins.validate(made.Settings, settings.agent.settings, "agent"))
+    blank = _blank(settings, thread)
+    async with open_resources(settings) as resources:
+        model = "the offline model" if is_offline_model(settings) else settings.llm.model
+        print(f"thread {thread}, {model} (exit leaves)\n", flush=True)
+        try:
+            await _Conversation(settings, resources, agent, blank).go()
+        except LeftError:
+            return
+
+
+def _blank(settings: "RunSettings", thread: str) -> "Question":
+    """A question without a text, with the documents that questions of this conversation may look into."""
+    from aiq.core.samples import Question, Sample
+    from aiq.experiment.documents import with_documents
+
+    question = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
+    (sample,) = with_documents((Sample(id=thread, question=question),), settings.knowledge)
+    return sample.question
+
+
+class _Conversation:
+    """One thread at the terminal. Each turn has a session of its own, so its sources verify nothing later.
+
+    `blank`: what every question of it has in common, thread and documents.
+    """
+
+    def __init__(self, settings: "RunSettings", resources: "Resources", agent: "Agent", blank: "Question") -> None:
+        from aiq.core.session import RunSpend
+
+        self._settings = settings
+        self._resources = resources
+        self._agent = agent
+        self._blank = blank
+        self._thread = str(blank.thread_id)
+        self._terminal = Terminal()
+        self._spend = RunSpend()
+        self._history: list[Turn] = []
+        self._turns = 0
+
+    async def go(self) -> None:
+        """First what the thread waits for, then line by line until somebody leaves. Raises LeftError."""
+        from aiq.agents.base import Resumable
+
+        agent = self._agent
+        if isinstance(agent, Resumable):
+            resume = agent.resume
+            await self._turn(lambda session: resume(self._thread, session))
+        while True:
+            text = self._terminal.line("you> ")
+            if text.lower() in _LEAVE:
+                return
+            if text:
+                await self._ask(text)
+
+    async def _ask(self, text: str) -> None:
+        from aiq.core.samples import Turn
+
+        question = self._blank.model_copy(update={"text": text, "history": tuple(self._history)})
+        report = await self._turn(lambda session: self._agent.research(question, session))
+        if report is not None:
+            self._history += [Turn(speaker="user", text=text), Turn(speaker="assistant", text=report.text)]
+
+    async def _turn(self, work: "Callable[[Session], Awaitable[Report | None]]") -> "Report | None":
+        """Let the agent work and show what came of it; an error ends the turn, not the conversation."""
+        from aiq.experiment.attempt import boundary_error
+
+        self._turns += 1
+        session, start = self._session(), time.monotonic()
+        try:
+            with session.bind():
+                report = await work(session)
+        except Exception as raised:
+            error = boundary_error(raised)
+            if isinstance(error, UserError) or not isinstance(error, AiqError):
+                raise error from None
+            print(f"aiq: {error}", file=sys.stderr, flush=True)
+            return None
+        if report is not None:
+            print(f"\n{report.text}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
+        return report
+
+    def _session(self) -> "Session":
+        from aiq.citations.registry import SourceRegistry
+        from aiq.core.events import EventLog
+        from aiq.core.samples import SampleKey
+        from aiq.core.session import Session
+
+        settings, lent = self._settings, self._resources
+        return Session(
+            key=SampleKey(f"{self._thread}.{self._turns}", 1),
+            account="agent",
+            run_seed=settings.seed,
+            now=settings.clock,
+            models=lent.models,
+            tools=lent.tools,
+            web=lent.web,
+            user=TerminalUser(self._terminal),
+            limits=settings.limits,
+            events=EventLog(show_progress),
+            sources=SourceRegistry(),
+            citations=settings.citations,
+            checkpointer=lent.checkpointer,
+            collection_name=self._blank.collection_name,
+            spend=self._spend,
+        )
+
+
+def _summary(report: "Report", session: "Session", seconds: float) -> str:
+    """How the answer came about: route, citations, spend, time."""
+    parts = [report.route]
+    if session.audit is not None:
+        kept, removed = len(session.audit.valid_citations), len(session.audit.removed_citations)
+        parts.append(f"citations: {kept} kept, {removed} removed")
+    usage = session.usage.total()
+    cost = "cost unknown (no price in llm.prices)" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    parts.append(f"{usage.calls} model calls, {usage.total_tokens:,} tokens, {cost}")
+    return " · ".join([*parts, f"{seconds:.1f} s"])

@@ -1,0 +1,121 @@
+"""Add your documents (PDF, Markdown, text) to a collection that agents can search, and list what is there.
+
+`aiq documents add report.pdf notes/ --collection mine` reads new and changed files only;
+`aiq run ... knowledge.collection=mine` lets the agents search them.
+"""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from aiq.core.errors import AiqError, ConfigError, UserError
+
+if TYPE_CHECKING:
+    from aiq.core.settings import RunSettings
+    from aiq.tools.knowledge.store import Collection
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="documents_command", metavar="add | list", required=True)
+    add = commands.add_parser("add", help="read files into a collection")
+    add.add_argument("files", nargs="+", metavar="FILE", help="PDF, Markdown or text files, or folders that hold some")
+    add.add_argument(
+        "--summarizer", choices=("rules", "model"), help="who writes the summaries (default: the config's)"
+    )
+    listing = commands.add_parser("list", help="list collections, or the documents of one")
+    for command in (add, listing):
+        command.add_argument("--collection", metavar="NAME", help="the collection (default: knowledge.collection)")
+        command.add_argument("--dir", metavar="DIR", help="the folder of all collections (default: knowledge.dir)")
+        command.add_argument(
+            "--set", action="append", default=[], metavar="SETTING=VALUE", help="any setting, e.g. --set llm=openai"
+        )
+
+
+def run(args: Namespace) -> int:
+    settings = _settings(args)
+    return _add(args, settings) if args.documents_command == "add" else _list(settings)
+
+
+def _settings(args: Namespace) -> "RunSettings":
+    from aiq.experiment.compose import compose
+    from aiq.experiment.config import settings_from
+
+    settings = settings_from(compose(["name=documents", *args.set]))
+    given = {"dir": args.dir, "collection": args.collection, "summarizer": getattr(args, "summarizer", None)}
+    knowledge = settings.knowledge.model_copy(update={name: value for name, value in given.items() if value})
+    return settings.model_copy(update={"knowledge": knowledge})
+
+
+def _add(args: Namespace, settings: "RunSettings") -> int:
+    from aiq.tools.knowledge.adding import add_files
+    from aiq.tools.knowledge.store import Shelf
+
+    knowledge = settings.knowledge
+    if knowledge.collection is None:
+        raise ConfigError("name the collection: --collection NAME")
+    collection = Shelf(knowledge.dir).collection(knowledge.collection)
+    added = add_files(collection, args.files, knowledge)
+    counts = f"{len(added.read)} read, {len(added.unchanged)} unchanged"
+    if knowledge.summarizer == "model":
+        counts += f", {asyncio.run(_summarise(collection, settings))}"
+    print(f"collection {collection.name}: {counts}; it holds {_documents(collection)}")
+    return 0
+
+
+async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
+    """Summaries by the model; what they cost in calls and tokens."""
+    from datetime import UTC, datetime
+
+    from aiq.citations.registry import SourceRegistry
+    from aiq.core.events import EventLog
+    from aiq.core.samples import SampleKey
+    from aiq.core.session import Session
+    from aiq.core.users import ApprovingUser
+    from aiq.experiment.resources import open_resources
+    from aiq.tools.knowledge.adding import summarise
+    from aiq.tools.knowledge.summaries import by_model
+
+    async with open_resources(settings) as resources:
+        session = Session(
+            key=SampleKey("documents", 1),
+            account="agent",
+            run_seed=settings.seed,
+            now=datetime.now(UTC),
+            models=resources.models,
+            tools=resources.tools,
+            web=resources.web,
+            user=ApprovingUser(),
+            limits=settings.limits,
+            events=EventLog(lambda event: None),
+            sources=SourceRegistry(),
+        )
+        try:
+            with session.bind():
+                done = await summarise(collection, by_model, settings.knowledge)
+        except UserError:
+            raise
+        except AiqError as error:
+            raise UserError(f"the model gave no summary: {error}; what was summarised is kept, run it again") from None
+    spent = session.spend.total
+    return f"{len(done)} summarised by {settings.llm.model} ({spent.calls} calls, {spent.total_tokens} tokens)"
+
+
+def _list(settings: "RunSettings") -> int:
+    from aiq.tools.knowledge.store import Shelf
+
+    shelf = Shelf(settings.knowledge.dir)
+    if settings.knowledge.collection is None:
+        for name in shelf.names():
+            print(f"{name}: {_documents(shelf.existing(name))}")
+        if not shelf.names():
+            print(f"no collections in {settings.knowledge.dir}; add some with `aiq documents add`")
+        return 0
+    for document in shelf.existing(settings.knowledge.collection).documents:
+        pages = "" if document.page_count is None else f" ({document.page_count} pages)"
+        print(f"{document.file_name}{pages}: {document.summary}")
+    return 0
+
+
+def _documents(collection: "Collection") -> str:
+    count = len(collection.documents)
+    return f"{count} document" if count == 1 else f"{count} documents"

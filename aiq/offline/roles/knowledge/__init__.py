@@ -1,0 +1,1 @@
+"""Programs of the roles that read users' documents."""

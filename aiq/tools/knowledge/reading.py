@@ -1,0 +1,106 @@
+"""A user's file to pages of text: PDF page by page, Markdown and plain text as one piece without pages."""
+
+import logging
+import re
+from pathlib import Path
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.text import whole
+from aiq.tools.extract import decoded
+
+TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
+SUFFIXES = (".pdf", *TEXT_SUFFIXES)
+
+MOST_BYTES = 200_000_000
+"""Larger files are refused: no text of that size is a document to ask questions about."""
+
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
+_NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*|.*\.(?:docx?|pdf|indd|tex))?$", re.IGNORECASE)
+"""What programs write as a PDF's title when its author gave none."""
+
+
+_FULL = 0.7
+"""Share of the page's longest line from which a line counts as full: what follows it may go on with its sentence."""
+
+_ENDED = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
+_SPLIT_WORD = re.compile(r"(?<=[^\W\d_])-$")
+
+
+class Page(Record):
+    """One page's text; `number` counts from 1 as viewers show it, None where the format has no pages."""
+
+    number: int | None
+    text: str
+
+
+class ReadDocument(Record):
+    """A document as read: pages in order, those without text left out; `page_count` counts them all."""
+
+    title: str
+    pages: tuple[Page, ...]
+    page_count: int | None
+
+
+def read_document(path: Path, body: bytes) -> ReadDocument:
+    """The text of a file with these bytes. Raises UserError, one line naming the file, where none can be had."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UserError(f"{path}: only {', '.join(SUFFIXES)} files can be read; save it as one of these")
+    if len(body) > MOST_BYTES:
+        raise UserError(f"{path}: {len(body):,} bytes are more than the {MOST_BYTES:,} that are read; split it")
+    read = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
+    if not read.pages:
+        scanned = f"none of its {read.page_count} pages holds text; is it a scan? Run text recognition over it first"
+        raise UserError(f"{path}: {scanned if read.page_count else 'it holds no text'}")
+    return read
+
+
+def _read_text(path: Path, body: bytes) -> ReadDocument:
+    text = decoded(body, "").strip()
+    if "\0" in text:
+        raise UserError(f"{path}: it is no text (it holds binary data); save it as UTF-8 text")
+    heading = _HEADING.search(text) if path.suffix.lower() in (".md", ".markdown") else None
+    pages = (Page(number=None, text=text),) if text else ()
+    return ReadDocument(title=heading["title"] if heading else path.stem, pages=pages, page_count=None)
+
+
+def _read_pdf(path: Path, body: bytes) -> ReadDocument:
+    import io
+
+    from pypdf import PdfReader
+
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its complaints about odd files are no news to users
+    try:
+        reader = PdfReader(io.BytesIO(body))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UserError(f"{path}: it is encrypted with a password; save it without one")
+        texts = [whole(page.extract_text()).strip() for page in reader.pages]
+        title = " ".join(str((reader.metadata and reader.metadata.title) or "").split())
+    except UserError:
+        raise
+    except Exception as error:  # pypdf meets broken files with many types of error; this file gives nothing
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise UserError(f"{path}: it cannot be read as a PDF ({reason}); save or download it again") from None
+    pages = tuple(Page(number=number, text=unwrapped(text)) for number, text in enumerate(texts, start=1) if text)
+    return ReadDocument(title=path.stem if _NO_TITLE.match(title) else title, pages=pages, page_count=len(texts))
+
+
+def unwrapped(text: str) -> str:
+    """A PDF page's text with the lines of a sentence joined: PDFs keep lines as they were set.
+
+    A line goes on where it is full and does not end a sentence; headings and table rows are short and stay.
+    A word split by a hyphen before a small letter becomes whole.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    full = _FULL * max(map(len, lines), default=0)
+    joined: list[str] = []
+    goes_on = False
+    for line in lines:
+        if goes_on and line:
+            before = joined.pop()
+            split = _SPLIT_WORD.search(before) and line[0].islower()
+            joined.append(before[:-1] + line if split else f"{before} {line}")
+        else:
+            joined.append(line)
+        goes_on = len(line) >= full and bool(line) and not _ENDED.search(line)
+    return "\n".join(joined).strip()

@@ -1,0 +1,118 @@
+"""The tool `knowledge_search`: the pages of a collection's documents that answer a query, each a source of its own."""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from aiq.core.base import Record
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.session import current
+from aiq.core.settings import KnowledgeSettings
+from aiq.core.sources import Source
+from aiq.core.tools import ToolResult
+from aiq.tools.bm25 import PassageIndex
+from aiq.tools.documents import harmless
+from aiq.tools.knowledge.store import Collection, Shelf
+
+_FORGED = re.compile(
+    r"^(?=\s*(?:-+\s*Result\s+\d+\b|(?:Source|Page|Citation|Content Type|Relevance Score)\s*:))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class Hit(Record):
+    """A page of a document that answers a query; `score` relative to the best page, which has 1."""
+
+    file_name: str
+    title: str
+    page: int | None
+    text: str
+    score: float
+
+    @property
+    def citation_key(self) -> str:
+        """`report.pdf, p.15`; the name alone where the format has no pages."""
+        return self.file_name if self.page is None else f"{self.file_name}, p.{self.page}"
+
+
+class Searchable:
+    """A collection's pages ranked by BM25, as the web corpus is; read and indexed at the first search."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    @cached_property
+    def _pages(self) -> list[tuple[str, str, int | None, str]]:
+        found = []
+        for document in self._collection.documents:
+            pages = self._collection.text(document).pages
+            found += [(document.file_name, document.title, page.number, page.text) for page in pages]
+        return found
+
+    @cached_property
+    def _index(self) -> PassageIndex:
+        return PassageIndex([(title, text) for _, title, _, text in self._pages])
+
+    def search(self, query: str, k: int, max_chars: int) -> list[Hit]:
+        """The `k` best pages with their best passages, best first, equal ones in order of names and pages."""
+        hits = []
+        for number, score, text in self._index.search(query, k, max_chars):
+            name, title, page, _ = self._pages[number]
+            hits.append(Hit(file_name=name, title=title, page=page, text=text, score=score))
+        best = hits[0].score if hits else 1.0
+        return [hit.model_copy(update={"score": hit.score / best}) for hit in hits]
+
+
+class KnowledgeArguments(BaseModel):
+    """Arguments of `knowledge_search`."""
+
+    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
+        description="What to look for in the uploaded documents, in a few words or a short question."
+    )
+
+
+class KnowledgeSearch:
+    """`knowledge_search` over the collection of the question, or the one that `knowledge.collection` names."""
+
+    name = "knowledge_search"
+    description = (
+        "Search the user's uploaded documents, which no web search can see. Returns the best matching pages, each with "
+        "its file name, page and citation key; cite the key exactly as it is given, such as `report.pdf, p.15`."
+    )
+    parameters: type[BaseModel] = KnowledgeArguments
+    data_source: str | None = "documents"
+
+    def __init__(self, settings: KnowledgeSettings, collections: Sequence[str]) -> None:
+        """Raises UserError where one of the `collections` does not exist."""
+        shelf = Shelf(settings.dir)
+        self._settings = settings
+        self._collections = {name: Searchable(shelf.existing(name)) for name in collections}
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        query = KnowledgeArguments.model_validate(arguments).query
+        hits = self._searchable().search(query, self._settings.max_results, self._settings.max_content_length)
+        blocks = [f"Found {len(hits)} relevant document(s):", *(_block(n, hit) for n, hit in enumerate(hits, start=1))]
+        sources = tuple(
+            Source(citation_key=hit.citation_key, title=hit.title, text=hit.text, tool=self.name) for hit in hits
+        )
+        return ToolResult(content="\n\n".join(blocks), sources=sources)
+
+    def _searchable(self) -> Searchable:
+        name = current().collection_name or self._settings.collection
+        if name is None:
+            raise ToolError(ToolErrorKind.NOT_AVAILABLE, "no documents were uploaded for this question")
+        try:
+            return self._collections[name]
+        except KeyError:
+            raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"there is no document collection '{name}'") from None
+
+
+def _block(number: int, hit: Hit) -> str:
+    """One result (aiq-details 3.9). Lines of the text that look like a result's own are quoted."""
+    page = [] if hit.page is None else [f"Page: {hit.page}"]
+    head = [f"--- Result {number} ---", f"Source: {hit.file_name}", *page, f"Citation: {hit.citation_key}"]
+    tail = ["Content Type: text", f"Relevance Score: {hit.score:.2f}"]
+    return "\n".join([*head, *tail, "", _FORGED.sub("| ", harmless(hit.text))])

@@ -1,0 +1,1 @@
+"""Providers of paper search: one file each, found by its name in `papers.provider`; each defines a class `Provider`."""

@@ -1,0 +1,115 @@
+"""The paper search tool, over whichever provider the run is configured with."""
+
+from typing import Annotated, Protocol
+
+from pydantic import BaseModel, Field, StringConstraints, model_validator
+
+from aiq.core.base import Record
+from aiq.core.settings import PapersSettings
+from aiq.core.sources import Source
+from aiq.core.tools import ToolResult
+from aiq.llm.http import AsyncClient
+from aiq.tools.documents import harmless, safe_url
+from aiq.tools.search import shortened
+
+NOTHING = "No papers found via Google Scholar."
+
+
+class Paper(Record):
+    """One paper as a provider gives it; what it does not know is None or empty."""
+
+    title: str
+    link: str = ""
+    year: int | None = None
+    publication: str = ""
+    citations: int | None = None
+    snippet: str = ""
+
+
+class PaperProvider(Protocol):
+    """Who answers: a class `Provider` in `aiq/tools/paper_providers/<name>.py`, made once per run.
+
+    Raises ConfigError in the constructor when a setting that it needs is missing.
+    """
+
+    def __init__(self, settings: PapersSettings, client: AsyncClient) -> None: ...
+
+    async def search(self, query: str, years: tuple[int | None, int | None], max_results: int) -> list[Paper]:
+        """At most `max_results` papers of the years (first, last), [] when there are none. Raises ToolError, typed."""
+
+
+class PaperArguments(BaseModel):
+    """Arguments of `paper_search`."""
+
+    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
+        description="Topic, title or authors of the papers, in a few words."
+    )
+    year: str | None = Field(
+        default=None,
+        pattern=r"^\s*(?:\d{4}|\d{4}\s*-\s*(?:\d{4})?|-\s*\d{4})\s*$",
+        description="Only papers of this year, or of a range: 2021, 2019-2023, 2020-, -1999.",
+    )
+
+    @property
+    def years(self) -> tuple[int | None, int | None]:
+        """First and last year wanted; None is no bound."""
+        first, dash, last = (self.year or "").replace(" ", "").partition("-")
+        bounds = int(first) if first else None, int(last) if last else None
+        return bounds if dash else (bounds[0], bounds[0])
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "PaperArguments":
+        first, last = self.years
+        if first is not None and last is not None and first > last:
+            raise ValueError(f"the range of years {self.year} ends before it begins")
+        return self
+
+
+class PaperSearch:
+    """`paper_search`: a numbered list; every paper with a link is a source."""
+
+    name = "paper_search"
+    description = (
+        "Search scholarly papers. Returns title, year, publication, number of citations, a snippet and the link of "
+        "each. Narrow the years where the question does."
+    )
+    parameters: type[BaseModel] = PaperArguments
+    data_source: str | None = "papers"
+
+    def __init__(self, provider: PaperProvider, settings: PapersSettings) -> None:
+        self._provider = provider
+        self._max_results = settings.max_results
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        asked = PaperArguments.model_validate(arguments)
+        found = await self._provider.search(shortened(asked.query), asked.years, self._max_results)
+        papers = found[: self._max_results]
+        listed = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
+        sources = tuple(self._source(paper) for paper in papers if paper.link.strip())
+        return ToolResult(content="\n\n".join(listed) or NOTHING, sources=sources)
+
+    def _source(self, paper: Paper) -> Source:
+        return Source(
+            url=safe_url(paper.link),
+            title=_line(paper.title),
+            text="\n".join(filter(None, (_line(paper.publication), paper.snippet.strip()))),
+            published=None if paper.year is None else str(paper.year),
+            tool=self.name,
+        )
+
+
+def _listed(number: int, paper: Paper) -> str:
+    """One entry (aiq-details 3.9); lines for what the provider does not know are left out."""
+    known = {
+        "Publication": harmless(_line(paper.publication)),
+        "Citations": "" if paper.citations is None else str(paper.citations),
+        "Snippet": harmless(_line(paper.snippet)),
+        "Link": safe_url(paper.link),
+    }
+    year = "" if paper.year is None else f" ({paper.year})"
+    lines = [f"   - **{name}**: {value}" for name, value in known.items() if value]
+    return "\n".join([f"{number}. **{harmless(_line(paper.title))}**{year}", *lines])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,121 @@
+"""`scripts/fuzz [N] [--seed S]`: N generated reports and registries, on all cores; what fails goes to the corpus.
+
+Cases come in rounds, each with a seed of its own made from S and its position, so that the same
+call tries the same cases on any machine, and another S others. A round ends at its first failure,
+which Hypothesis makes as small as it can. Exit code 1 where anything failed.
+"""
+
+import argparse
+import hashlib
+import multiprocessing
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+from tqdm import tqdm
+
+from tests.citations.fuzzing.case import CORPUS, Case, write_case
+from tests.citations.fuzzing.properties import check
+from tests.citations.fuzzing.reports import hostile_cases, long_cases, planned_cases
+
+_ROUND = 200
+_STAGES: tuple[tuple[SearchStrategy[Case], int], ...] = (
+    (hostile_cases, 140),
+    (planned_cases, 59),
+    (long_cases, 1),
+)
+"""What a round tries, and how many of each."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The smallest case found, and where in the code it failed: what tells one defect from another."""
+
+    case: Case
+    where: str
+
+
+def a_round(number: int) -> tuple[int, Failure | None]:
+    """Try the cases of one round: how many they were, and the first that failed."""
+    tried = 0
+    for make, cases in _STAGES:
+        count, failure = _stage(make, cases, number)
+        tried += count
+        if failure is not None:
+            return tried, failure
+    return tried, None
+
+
+def _stage(cases: SearchStrategy[Case], most: int, number: int) -> tuple[int, Failure | None]:
+    seen: list[Case] = []
+
+    @seed(number)
+    @settings(
+        max_examples=most,
+        phases=(Phase.generate, Phase.shrink),
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases)
+    def run(case: Case) -> None:
+        seen.append(case)
+        check(case)
+
+    try:
+        run()
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        wrong = f"{type(error).__name__}: {error}"[:600]
+        return most, Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
+    return len(seen), None
+
+
+def _keep(failure: Failure) -> str:
+    """Put a case into the corpus; its file's name."""
+    name = failure.where.partition(":")[0].strip("_<>")
+    digest = hashlib.sha256(failure.case.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    path = CORPUS / f"{name}-{digest}.json"
+    CORPUS.mkdir(exist_ok=True)
+    write_case(path, failure.case)
+    return path.name
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the rounds, say what failed, keep it."""
+    parser = argparse.ArgumentParser(
+        prog="fuzz", description="Try generated reports and registries on the citation code."
+    )
+    parser.add_argument("cases", nargs="?", type=int, default=100_000, help="how many (default: 100,000)")
+    parser.add_argument("--seed", type=int, default=0, help="another seed tries other cases (default: 0)")
+    options = parser.parse_args(arguments)
+    rounds = max(1, -(-options.cases // _ROUND))
+    numbers = range(options.seed * 1_000_000, options.seed * 1_000_000 + rounds)
+    tried, failures, failing = 0, dict[str, Failure](), 0
+    with (
+        multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool,
+        tqdm(total=rounds * _ROUND, unit=" cases", file=sys.stderr, dynamic_ncols=True) as bar,
+    ):
+        for count, failure in pool.imap(a_round, numbers):
+            tried += count
+            bar.update(_ROUND)
+            if failure is not None:
+                failing += 1
+                known = failures.setdefault(failure.where, failure)
+                if len(failure.case.text) < len(known.case.text):
+                    failures[failure.where] = failure
+                bar.set_postfix(failed=failing)
+    for where, failure in sorted(failures.items()):
+        print(f"{where}: {failure.case.wrong}\n    kept as tests/citations/corpus/{_keep(failure)}")
+    print(f"{tried:,} cases, seed {options.seed}: {failing} of {rounds} rounds failed, {len(failures)} defects")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,244 @@
+"""What holds for every report and every registry. Each property is a function of a case that raises AssertionError."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+
+from aiq.citations.audit import audit_report
+from aiq.citations.cases import AuditCase, audited
+from aiq.citations.edits import apply_edits
+from aiq.citations.files import as_json
+from aiq.citations.findings import EntryFinding, ReportAudit, UrlFinding
+from aiq.citations.matching import Match, SourceIndex
+from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.record import AuditRecord
+from aiq.citations.repair import repair, writable
+from aiq.citations.verify import Verified, verify, verify_against
+from aiq.core.settings import CitationSettings
+from aiq.core.sources import Source
+from benchmarks.performance.linear import Found, LinearRegistry, read_address
+from tests.citations.fuzzing.case import Case
+
+_SANITISING = {"unsafe_scheme", "shortened_url", "ip_address_url", "private_host", "truncated_url"}
+_REASON = re.compile(
+    r"url_not_in_registry|citation_key_not_in_registry|unverifiable|duplicate_of_citation_\d+|" + "|".join(_SANITISING)
+)
+_SMALLEST, _LARGEST, _MEASURABLE, _STEEPEST = 2_000, 64_000, 0.1, 3.0
+"""Characters to begin and to end with, seconds that can be compared, and the ratio that is no longer linear."""
+_RULES = re.compile(rf"{_REASON.pattern}|renumbered|rewritten_url|dangling")
+
+
+def check(case: Case) -> None:
+    """All that holds for a case: of its audit, its verified report, and that again; of a planned one its plan."""
+    if case.unit:
+        time_is_linear(case)
+        return
+    sources = list(case.sources)
+    retrieved = [source for source in sources if source.kind == "retrieved"]
+    audit = audit_report(parse_report(case.text), SourceIndex(retrieved))
+    places_are_in_order(audit.report)
+    sources_follow_the_rules(audit, retrieved)
+    shown = audited(AuditCase(case.text, sources, CitationSettings()))
+    verified = shown.verified
+    edits_make_the_verified_report(case.text, verified)
+    only_retrieved_sources_are_valid(verified, sources)
+    nothing_is_left_to_do(verified, verify(verified.text, sources))
+    record_can_be_written(shown.record, len(case.text))
+    structure_alone(case.text)
+    if case.plan is not None:
+        plan_is_kept(case, verified)
+        order_of_sources_is_free(case)
+
+
+def places_are_in_order(report: ParsedReport) -> None:
+    """Every place lies in the text, in order and inside of what holds it."""
+    length = len(report.text)
+    assert [mark.start for mark in report.marks] == sorted(mark.start for mark in report.marks), "marks out of order"
+    for mark in report.marks:
+        assert 0 <= mark.start <= mark.items[0] < mark.items[1] <= mark.end <= length, f"mark out of place: {mark}"
+        shown = report.text[slice(*mark.items)]
+        assert all(str(n) in shown for n in (mark.numbers[0], mark.numbers[-1])), f"mark reads {shown!r}: {mark}"
+    for entry in report.entries:
+        assert 0 <= entry.place.start < entry.place.end <= length, f"entry out of place: {entry}"
+        for use in entry.urls:
+            places = [entry.place.start, use.start, use.url_start, use.url_end, use.end, entry.place.end]
+            assert places == sorted(places), f"URL out of its entry: {use}"
+
+
+def sources_follow_the_rules(audit: ReportAudit, sources: list[Source]) -> None:
+    """Every URL of a report has the source and the level that the plain rules give, or is not kept for a reason."""
+    rules = LinearRegistry([source.url or "" for source in sources])
+    for finding in _url_findings(audit):
+        url = finding.use.url
+        wanted = rules.find(f"https://{url}" if url.lower().startswith("www.") else url)
+        if finding.match is not None:
+            same_match(url, finding.match, wanted, sources)
+        elif not finding.unsafe:
+            assert wanted is None, f"{url!r} has no source, the rules say {wanted}"
+    for entry in audit.entries:
+        outcome_fits(entry)
+
+
+def same_match(url: str, match: Match, wanted: Found | None, sources: list[Source]) -> None:
+    """The source found is the rules' own, at their level."""
+    assert wanted is not None, f"{url!r} has source {match.source.url!r} ({match.level}), the rules say none"
+    assert match.source.url == sources[wanted.position].url, f"{url!r}: {match.source.url!r}, not {wanted}"
+    assert match.level == wanted.level, f"{url!r}: {match.level}, the rules say {wanted.level}"
+    assert match.marked == wanted.marked, f"{url!r}: marked {match.marked}"
+
+
+def look_ups_follow_the_rules(urls: list[str], cited: list[str]) -> None:
+    """The index finds what going through all sources finds."""
+    sources = [Source(url=url) for url in urls]
+    index, rules = SourceIndex(sources), LinearRegistry(urls)
+    for url in cited:
+        match, wanted = index.match_url(url), rules.find(url)
+        if match is not None:
+            same_match(url, match, wanted, sources)
+        else:
+            assert wanted is None, f"{url!r} has no source, the rules say {wanted}"
+
+
+def outcome_fits(entry: EntryFinding) -> None:
+    """A valid entry has a source and no reason, any other a reason that docs/citations.md names."""
+    if entry.outcome == "valid":
+        assert entry.match is not None, f"valid without a source: {entry}"
+        assert entry.reason is None, f"valid with a reason: {entry}"
+        assert entry.match.level == "document" or not entry.match.source.citation_key, f"wrong level: {entry}"
+    elif entry.outcome is not None:
+        assert _REASON.fullmatch(entry.reason or ""), f"unknown reason: {entry}"
+
+
+def _url_findings(audit: ReportAudit) -> Iterator[UrlFinding]:
+    yield from audit.body_urls
+    for entry in audit.entries:
+        yield from filter(None, [entry.chosen, *entry.others])
+    for mark in audit.marks:
+        yield from filter(None, [mark.url])
+
+
+def edits_make_the_verified_report(text: str, verified: Verified) -> None:
+    """The edits are apart, in order, each with its rule, and all that differs."""
+    at = 0
+    for edit in verified.edits:
+        assert at <= edit.start <= edit.end <= len(text), f"edit out of order: {edit}"
+        assert _RULES.fullmatch(edit.rule), f"edit without a rule: {edit}"
+        at = edit.end
+    assert apply_edits(text, verified.edits) == verified.text, "the edits do not make the verified report"
+
+
+def only_retrieved_sources_are_valid(verified: Verified, sources: list[Source]) -> None:
+    """Valid citations are numbered without gaps, and their sources were retrieved as they stand there."""
+    known = {source.url or source.citation_key for source in sources if source.kind == "retrieved"}
+    valid = verified.audit.valid_citations
+    assert [citation.number for citation in valid] == list(range(1, len(valid) + 1)), "numbers with gaps"
+    for citation in valid:
+        assert citation.source in known, f"source was not retrieved: {citation}"
+    for removed in verified.audit.removed_citations:
+        assert _REASON.fullmatch(removed.reason), f"unknown reason: {removed}"
+
+
+def nothing_is_left_to_do(verified: Verified, again: Verified) -> None:
+    """The verified report, verified again: no edits, nothing to remove, nothing dangling."""
+    assert again.text == verified.text, f"verifying twice changes {verified.text!r} to {again.text!r}"
+    assert again.edits == (), f"edits without effect: {again.edits}"
+    assert again.audit.removed_citations == (), f"still to remove: {again.audit.removed_citations}"
+    assert again.audit.dangling == (), f"still dangling: {again.audit.dangling}"
+
+
+def record_can_be_written(record: AuditRecord, length: int) -> None:
+    """The audit as JSON holds places of the report, outcomes with their reasons, and metrics that are shares."""
+    row = json.loads(as_json(record.model_dump(mode="json")))
+    for place in (*row["citations"], *row["entries"], *row["edits"], *row["claims"]):
+        assert 0 <= place["start"] <= place["end"] <= length, f"out of the report: {place}"
+    for entry in row["entries"]:
+        assert (entry["outcome"] == "valid") == (entry["reason"] is None), f"outcome and reason differ: {entry}"
+        assert (entry["outcome"] == "valid") == (entry["level"] is not None), f"outcome and level differ: {entry}"
+    for name, value in row["metrics"].items():
+        assert value is None or value >= 0, f"{name} is {value}"
+        assert not (name.endswith("_rate") and value is not None and value > 1), f"{name} is {value}"
+
+
+def structure_alone(text: str) -> None:
+    """Without sources nothing is valid, what is unsafe goes, and that is all there is to do."""
+    verified = verify_against(text, None)
+    edits_make_the_verified_report(text, verified)
+    assert not any(entry.outcome == "valid" for entry in verified.found.entries), "valid without sources"
+    nothing_is_left_to_do(verified, verify_against(verified.text, None))
+
+
+def plan_is_kept(case: Case, verified: Verified) -> None:
+    """The verified report has the entries and marks that the rules give for its plan, and every other word."""
+    assert case.plan is not None
+    numbers, urls = _planned_numbers(case)
+    report = parse_report(verified.text)
+    shown = [entry.urls[0].url if entry.urls else "" for entry in report.entries]
+    assert shown == [writable(url) for url in urls], f"entries {shown}, planned {urls}"
+    assert [entry.number for entry in report.entries] == list(range(1, len(urls) + 1)), "entries with gaps"
+    for position, sentence in enumerate(case.plan.sentences):
+        start = verified.text.index(f"Fact-{position} ")
+        end = verified.text.index("\n", start) if "\n" in verified.text[start:] else len(verified.text)
+        found = {number for mark in report.marks if start <= mark.start < end for number in mark.numbers}
+        planned = {numbers[number] for number in sentence if number in numbers}
+        assert found == planned, f"{verified.text[start:end]!r} cites {found}, planned {planned}"
+    assert _words(verified.text, report) == _words(case.text, parse_report(case.text)), "other text was touched"
+
+
+def _planned_numbers(case: Case) -> tuple[dict[int, int], list[str]]:
+    """Each entry's number in the verified report, where it stays; and the URLs that the list then has."""
+    assert case.plan is not None
+    retrieved = [source.url or "" for source in case.sources if source.kind == "retrieved"]
+    rules = LinearRegistry(retrieved)
+    numbers: dict[int, int] = {}
+    kept: dict[int, int] = {}  # source -> its number
+    for number, url in enumerate(case.plan.cited, 1):
+        if found := rules.find(url):
+            numbers[number] = kept.setdefault(found.position, len(kept) + 1)
+    return numbers, [retrieved[position] for position in kept]
+
+
+def _words(text: str, report: ParsedReport) -> str:
+    """The body without marks and blanks."""
+    stretches = [
+        *((mark.start, mark.end) for mark in report.marks),
+        *((found.start, found.end) for found in report.lists),
+    ]
+    at, pieces = 0, []
+    for start, end in sorted(stretches):
+        pieces.append(text[at:start])
+        at = end
+    return "".join("".join([*pieces, text[at:]]).split())
+
+
+def order_of_sources_is_free(case: Case) -> None:
+    """Which source came first matters only among equal ones: of the others any order gives the same report."""
+    distinct: dict[object, Source] = {}
+    for source in case.sources:
+        address = read_address(source.url or "")
+        if address is not None:
+            distinct.setdefault(address.meaning, source)
+    ordered = list(distinct.values())
+    assert verify(case.text, ordered) == verify(case.text, ordered[::-1]), "the order of the sources matters"
+
+
+def time_is_linear(case: Case) -> None:
+    """Twice the text takes about twice the time, where quadratic would be four times: CPU time, the least of tries."""
+    index = SourceIndex(case.sources)
+    size, seconds = _SMALLEST, 0.0
+    while seconds < _MEASURABLE:
+        if size > _LARGEST:
+            return
+        size *= 2
+        seconds = _seconds(case, size, index)
+    ratios = [_seconds(case, 2 * size, index) / min(seconds, _seconds(case, size, index)) for _ in range(2)]
+    if min(ratios) > _STEEPEST:
+        ratios += [_seconds(case, 2 * size, index) / _seconds(case, size, index) for _ in range(2)]
+    assert min(ratios) < _STEEPEST, f"{size} and {2 * size} characters: {min(ratios):.1f} times the time"
+
+
+def _seconds(case: Case, size: int, index: SourceIndex) -> float:
+    text = case.text + case.unit * max(1, size // len(case.unit))
+    start = time.process_time()
+    repair(audit_report(parse_report(text), index))
+    return time.process_time() - start

@@ -1,0 +1,76 @@
+"""What of a report is prose, and that every place found in it is right, whatever the parser made of the text."""
+
+import pytest
+
+from aiq.citations.inline import inline_spans
+from aiq.citations.markdown import read_markdown
+from aiq.citations.parsing import parse_report
+
+
+@pytest.mark.parametrize(
+    ("content", "spans"),
+    [
+        ("`a` ``b`c``", [("code", "`a`"), ("code", "``b`c``")]),
+        ("`a ``b`", [("code", "`a ``b`")]),
+        ("`a", []),
+        (
+            "$x$ $$y$$ \\(z\\) \\[w\\]",
+            [("maths", "$x$"), ("maths", "$$y$$"), ("maths", "\\(z\\)"), ("maths", "\\[w\\]")],
+        ),
+        ("$5 and $6", []),
+        ("\\$x$ \\`a` \\[1\\]", []),
+        ("<b>a</b>", [("tag", "<b>"), ("tag", "</b>")]),
+        ("<code>a<b></code>", [("code", "<code>a<b></code>")]),
+        ("<code>İ</code> `x`", [("code", "<code>İ</code>"), ("code", "`x`")]),
+        ("<https://v.com> <a b", [("autolink", "<https://v.com>")]),
+        ("[a](b) ![c](d 'e')", [("link", "[a](b)"), ("image", "![c](d 'e')")]),
+        ("[[a](b)](c)", [("link", "[a](b)")]),
+        ("[![a](b)](c)", [("link", "[![a](b)](c)"), ("image", "![a](b)")]),
+        ("![a [b](c)](d)", [("image", "![a [b](c)](d)"), ("link", "[b](c)")]),
+        ("[a`](b)`", [("code", "`](b)`")]),
+        ("[a](b c) [a](b", []),
+        ("[a\\](b)", []),
+        ("[a] (b)", []),
+    ],
+)
+def test_inline_spans(content: str, spans: list[tuple[str, str]]) -> None:
+    assert [(span.kind, content[span.start : span.end]) for span in inline_spans(content)] == spans
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_offsets_hold_for_every_kind_of_line_end(newline: str) -> None:
+    lines = ["# T", "", "`x` so [1]", "", "> 引 [2]", "", "## References", "[1] https://v.com/1", "[2] https://v.com/2"]
+    text = newline.join(lines)
+    report = parse_report(text)
+    assert [text[mark.start : mark.end] for mark in report.marks] == ["[1]", "[2]"]
+    assert [text[use.url_start : use.url_end] for e in report.entries for use in e.urls] == [
+        "https://v.com/1",
+        "https://v.com/2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |\n|---|---|\n| x\\|y | `code` |",
+        "| `c\\|ode` | `code` |\n|---|---|\n| a | b |",
+        "> - | a | b |\n>   |---|---|\n>   | \\|\\|\\| | `code` |",
+        "-\t`code`",
+        "1.  a\n\n\t`code`",
+        "a\n\t\t`code`",
+        "> > a\n> > `code`",
+        "# `code` #",
+        "`code`\n===",
+    ],
+)
+def test_spans_stand_where_the_text_has_them(text: str) -> None:
+    spans = read_markdown(text).spans
+    assert spans
+    for span in spans:
+        assert text[span.start] == text[span.end - 1] == "`"
+    assert text[spans[-1].start : spans[-1].end] == "`code`"
+
+
+def test_marks_behind_an_escaped_pipe() -> None:
+    report = parse_report("| a | b | c |\n|---|---|---|\n| x\\|y [1] | `[2]` | [3] |\n")
+    assert [report.text[mark.start : mark.end] for mark in report.marks] == ["[1]", "[3]"]

@@ -1,0 +1,167 @@
+"""Where reference lists stand, what their entries are, and what behind them is none."""
+
+import pytest
+
+from aiq.citations.parsing import ParsedReport, parse_report
+
+BOTH = [(1, ["https://v.com/1"]), (2, ["https://v.com/2"])]
+
+
+def _urls(report: ParsedReport) -> list[tuple[int, list[str]]]:
+    return [(entry.number, list(dict.fromkeys(use.url for use in entry.urls))) for entry in report.entries]
+
+
+def _listed(entries: str, title: str = "## References", behind: str = "## Appendix\n\nx\n") -> ParsedReport:
+    return parse_report(f"So it is [1].\n\n{title}\n\n{entries}\n\n{behind}")
+
+
+# fmt: off
+NUMBERS = [
+    "[{}] ", "[{}]: ", "[{}]", "{}. ", "{}) ", "({}) ", "{}: ", "{}、", "{}．", "{}.", "【{}】", "【{}】: ",
+    "［{}］", "[^{}]: ", "[^{}] ", "**[{}]** ", "**[{}]:** ", "**{}.** ", "**{}**. ", "**{}** ", "• [{}] ",
+    "- [{}] ", "* [{}] ", "+ [{}] ", "· [{}] ", "– [{}] ", "◦ [{}] ", "- {}. ", "- ({}) ", "（{}）", "[{}]. ",
+    "[{}] - ", "[{}] | ", "{} - ", "{} ", "\\[{}\\] ", "<sup>{}</sup> ", "<a id=\"ref{}\"></a>[{}] ", "[[{}]] ",
+    "[Ref {}] ", "[citation:{}] ", "[来源{}] ", "来源{}：", "文献{}: ", "Source {}: ", "Reference {}: ", "> [{}] ",
+    "> {}. ", "| {} | ", "| [{}] | ", "|{}|", "`[{}]` ", "*[{}]* ", "__[{}]__ ", "{}. [{}] ", "- **[{}]**: ",
+    "<li>[{}] ", "### [{}] ", "#### {}. ", "[{}]　", "〔{}〕", "[{}†] ", "0{}. ", "   [{}] ", "\t[{}] ", "{}，",
+    "- ", "* ", "• ", "<li>", "| ",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("numbering", NUMBERS)
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_numberings(numbering: str, gap: str) -> None:
+    entries = gap.join(numbering.replace("{}", str(n)) + f"A - https://v.com/{n}" for n in (1, 2))
+    assert _urls(_listed(entries)) == BOTH
+
+
+@pytest.mark.parametrize("numerals", ["①②", "¹²"])
+def test_numerals_that_are_no_digits(numerals: str) -> None:
+    report = _listed("\n".join(f"{numeral} A - https://v.com/{n}" for n, numeral in enumerate(numerals, 1)))
+    assert _urls(report) == BOTH
+
+
+# fmt: off
+TEXTS = [
+    "A - {}", "A. {}", "A: {}", "A, {}", "{} - A", "{}", "<{}>", "A ({})", "A [{}]", "A **{}**", "A `{}`",
+    "A，{}。", "A（{}）", "A：{}；", "[A]({})", "[A]({} \"t\")", "[A](<{}>)", "\"A\", B, 2024. {}.", "A\n{}",
+    "A\n   {}", "A\n\n   {}", "A\n   - {}", "A\n   - URL: {}\n   - Date: 2024", "A\nURL: {}", "A\n链接：{}",
+    "A 「{}」", "A. Retrieved from {}", "A - {} (accessed 2024-01-01)", "A <a href=\"{}\">B</a>", "A<br>{}",
+    "A - [{}]({})", "A\n    *B*\n    {}", "A. Available at:\n{}", "*{}*", "A _{}_", "A {}、", "A“{}”", "A:\n{}",
+    "A — {}|", "A long title that\nwraps, {}", "A - {}\nAccessed 2026-01-01",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("numbering", ["[{}] ", "{}. ", "- ", "[{}]: "])
+def test_where_the_url_stands(text: str, numbering: str) -> None:
+    entries = (numbering.replace("{}", str(n)) + text.replace("{}", f"https://v.com/{n}") for n in (1, 2))
+    assert _urls(_listed("\n".join(entries))) == BOTH
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "1. A https://v.com/1\n1. B https://v.com/2",
+        "| # | Title | URL |\n|---|---|---|\n| 1 | A | https://v.com/1 |\n| [2] | B | https://v.com/2 |",
+        "| Title | URL |\n|---|---|\n| A | https://v.com/1 |\n| B | https://v.com/2 |",
+        "[1] A - https://v.com/1 [2] B - https://v.com/2",
+        "[1](https://v.com/1) A\n[2](https://v.com/2) B",
+        "    [1] A https://v.com/1\n    [2] B https://v.com/2",
+        "[1] A https://v.com/1\n\n**Papers**\n\n[2] B https://v.com/2",
+        "### Web\n\n[1] A https://v.com/1\n\n### Papers\n\n[2] B https://v.com/2",
+        "The following sources were used:\n\n[1] A https://v.com/1\n[2] B https://v.com/2",
+        "[1] A - https://v.com/1\nA remark about it.\n\n[2] B - https://v.com/2",
+        "Smith, J. (2020). A. https://v.com/1\n\nDoe, A. (2021). B. https://v.com/2",
+        '<ol>\n<li><a href="https://v.com/1">A</a></li>\n<li><a href="https://v.com/2">B</a></li>\n</ol>',
+        "［1］张三．题目[J]．期刊，2020．https://v.com/1。\n［2］李四．题目[EB/OL]．https://v.com/2，2021-03-04。",
+    ],
+)
+def test_other_lists(entries: str) -> None:
+    assert _urls(_listed(entries)) == BOTH
+
+
+@pytest.mark.parametrize(
+    "appendix",
+    [
+        "## Appendix\n\n1. Method one\n2. Method two\n",  # D10
+        "1. Method one\n2. Method two\n",  # D10
+        "Appendix:\n\n1. Method one\n",
+        "The end of the report.\n",  # D11
+        "附录A\n\n1. 方法一\n2. 方法二\n",
+        "---\n\nWritten in 2026 [1].\n",
+        "```\n[3] https://v.com/3\n```\n",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    ],
+)
+@pytest.mark.parametrize("numbering", ["[{}] ", "{}. ", "- ", ""])
+def test_what_follows_a_list_is_no_entry(appendix: str, numbering: str) -> None:
+    entries = "\n".join(numbering.replace("{}", str(n)) + f"A https://v.com/{n}" for n in (1, 2))
+    report = _listed(entries, behind=appendix)
+    assert _urls(report) == BOTH
+    assert report.text[report.lists[0].end :].strip() == appendix.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Sources of the Nile\n\n1. White Nile\n2. Blue Nile\n",
+        "## References\n\nNone.\n",
+        "## Notes\n\n1. Prices are in euros.\n",
+        "## Data sources\n\n- Surveys\n- Interviews\n",
+        "References: see below.\n",
+        "```\n## References\n[1] A https://v.com/1\n```\n",
+        "1. A thing https://v.com/1\n2. Another https://v.com/2\n",
+        "- Sources\n- References\n",
+        "Sources\n\nWe asked https://v.com for help, and they said a lot of things that we cannot repeat here.\n",
+    ],
+)
+def test_no_list(text: str) -> None:
+    assert parse_report(text).entries == ()
+
+
+def test_every_list_counts() -> None:
+    report = parse_report(
+        "A [1].\n\n### Sources\n1. A https://v.com/1\n\n## Part two\n\nB [1].\n\n**参考文献：**\n[1] B https://v.com/2\n"
+    )
+    assert [entry.section for entry in report.entries] == [0, 1]
+    assert [report.text[found.end :].strip()[:8] for found in report.lists] == ["## Part ", ""]
+
+
+def test_a_list_without_heading_at_the_end_is_one() -> None:
+    report = parse_report("So it is [1].\n\n[1] A - https://v.com/1\n[2] B - https://v.com/2\n\n")
+    assert [entry.number for entry in report.entries] == [1, 2]
+    assert [mark.numbers for mark in report.marks] == [(1,)]
+
+
+def test_footnotes_are_entries_wherever_they_stand() -> None:
+    report = parse_report("So [^1].\n\n[^1]: A https://v.com/1\n\nMore [^2].\n\n[^2]: B https://v.com/2\n\nEnd.\n")
+    assert [entry.number for entry in report.entries] == [1, 2]
+    assert [mark.form for mark in report.marks] == ["footnote", "footnote"]
+
+
+@pytest.mark.parametrize("gap", [" ", "\n"])
+@pytest.mark.parametrize("title", ["Sources:", "**Sources:**", "来源："])
+def test_a_list_in_its_titles_line_is_one_where_no_other_is(title: str, gap: str) -> None:
+    line = f"{title} [1] A https://v.com/1{gap}[2] B https://v.com/2"
+    assert _urls(parse_report(f"42 [1].\n\n{line}\n")) == BOTH
+    report = parse_report("42.\n\nSource: [2] B https://v.com/2\n\n## References\n[1] A https://v.com/1")
+    assert [entry.number for entry in report.entries] == [1]
+
+
+def test_a_bibliography_in_prose_beside_a_real_list_is_text() -> None:
+    """As real reports have it: titles that cite the list below."""
+    report = parse_report(
+        "So.\n\n## 参考资料\n\n1. 《书名》，出版社 [1][2]\n2. 《书名》 [1]\n\n"
+        "## References\n\n[1] A https://v.com/1\n[2] B https://v.com/2\n"
+    )
+    assert len(report.lists) == 1
+    assert [mark.numbers for mark in report.marks] == [(1,), (2,), (1,)]
+
+
+def test_a_link_over_two_entries_belongs_to_neither() -> None:
+    report = _listed("[1] [```\n[1]](https://v.com)")
+    for entry in report.entries:
+        assert all(entry.place.start <= use.start and use.end <= entry.place.end for use in entry.urls)

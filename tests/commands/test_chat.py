@@ -1,0 +1,182 @@
+"""`aiq chat` on the real offline stack: piped, typed, interrupted, and gone on with by a second process."""
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+
+CHAT = [sys.executable, "-m", "aiq", "chat"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def say(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """What standard input brings, and then its end."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+def test_a_conversation_shows_route_citations_and_cost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
+    assert main(["chat", "agent.enable_escalation=false"]) == 0
+    told = capsys.readouterr()
+    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model calls, [\d,]+ tokens, \$0\.0000 · ", told.out)
+    assert re.search(r"\nshallow · citations: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
+    assert "## References" in told.out
+    assert "not read any more" not in told.out
+    assert told.out.endswith("left; nothing is kept (checkpointer=sqlite keeps it)\n")
+    assert "· intent classifier" in told.err
+    assert "· web_search_tool: " in told.err
+
+
+def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    say(monkeypatch, "Write a report on energy.", "no", "", "add a section on prices", "reject", "Hello!")
+    assert main(["chat"]) == 0
+    out = capsys.readouterr().out
+    assert "answer (Enter skips)> no\n" in out
+    assert out.count("**Research Plan Preview**") == 2
+    assert "Prices" in out[out.rindex("**Research Plan Preview**") :]
+    assert "The research plan was rejected; no research was done.\n\nrejected · " in out
+    assert out.index("rejected · ") < out.index("meta · ")  # and the conversation goes on
+
+
+def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("parrot.py").write_text(
+        "from aiq.core.errors import AgentError\n"
+        "from aiq.core.reports import Report\n"
+        "from aiq.core.settings import Settings\n"
+        "class Parrot:\n"
+        "    Settings = Settings\n"
+        "    def __init__(self, settings): pass\n"
+        "    async def research(self, question, session):\n"
+        "        if question.text == 'fail': raise AgentError('it failed')\n"
+        "        name = await session.user.answer('Your name?') if question.text == 'ask' else '-'\n"
+        "        said = [turn.text for turn in question.history]\n"
+        "        text = f'{question.text} {name} {said} {question.thread_id}'\n"
+        "        return Report(text=text, raw_text=text, route='parrot')\n"
+    )
+    Path("conf/agent").mkdir(parents=True)
+    Path("conf/agent/parrot.yaml").write_text("# Repeats\ntarget: parrot:Parrot\n")
+    say(monkeypatch, "hi", "fail", "ask", "Ada")
+    assert main(["chat", "agent=parrot", "--thread", "t"]) == 0
+    told = capsys.readouterr()
+    assert "\nhi - [] t\n\nparrot · 0 model calls" in told.out
+    assert "\nask Ada ['hi', 'hi - [] t'] t\n" in told.out
+    assert "aiq: it failed\n" in told.err
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["user.kind=reject"], "in `aiq chat` it is whoever types"),
+        (["agent=nobody"], "there is no such agent"),
+        (["checkpointer=sqlite", "checkpointer.path=nowhere/c.db"], "checkpointer.path=nowhere/c.db: cannot be opened"),
+        (["checkpointer=postgres"], "AIQ_POSTGRES_DSN: this environment variable is not set"),
+        (["agent.max_historx=3"], "max_historx: there is no such setting"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    given: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AIQ_POSTGRES_DSN", raising=False)
+    say(monkeypatch, "Hello!")
+    assert main(["chat", *given]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_help_in_the_style_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["chat", "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert told.startswith("usage: aiq chat [--thread NAME] SETTING=VALUE ...")
+    assert "checkpointer=sqlite --thread rivers" in told
+
+
+def piped(*lines: str) -> tuple[str, str]:
+    """(stdout, stderr) of a process of its own that goes on with the thread `t`, fed with these lines."""
+    done = subprocess.run(
+        [*CHAT, "checkpointer=sqlite", "--thread", "t", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"],
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
+def test_a_second_process_goes_on_where_a_plan_waits() -> None:
+    task = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."
+    first, _ = piped("Hello!", task)
+    assert first.count("**Research Plan Preview**") == 1
+    assert "\nleft; go on with: aiq chat checkpointer=sqlite " in first
+    assert first.endswith(" --thread t\n")
+    second, err = piped("approve", "In which country is Drostewick?")
+    assert (
+        second.index("**Research Plan Preview**") < second.index("plan> approve") < second.index("\ndeep · citations")
+    )
+    assert "\nshallow · citations: 1 kept, 0 removed" in second
+    assert "unregistered" not in err
+    assert "Traceback" not in err
+
+
+def read_until(terminal: int, marker: str, seconds: float = 90) -> str:
+    """What the terminal shows until the marker stands there."""
+    shown, end = "", time.monotonic() + seconds
+    while marker not in shown:
+        assert time.monotonic() < end, f"{marker!r} never came: {shown}"
+        if select.select([terminal], [], [], 0.5)[0]:
+            try:
+                shown += os.read(terminal, 4096).decode(errors="replace")
+            except OSError:  # the other side is closed
+                break
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("at", "keys", "code"),
+    [
+        pytest.param("you> ", b"\x04", 0, id="ctrl-d"),
+        pytest.param("plan> ", b"\x03", 130, id="ctrl-c-at-the-plan"),
+    ],
+)
+def test_keys_that_leave(at: str, keys: bytes, code: int) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*CHAT, "checkpointer=sqlite", "--thread", "t"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        read_until(ours, "you> ")
+        if at == "plan> ":
+            os.write(ours, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")
+            read_until(ours, at)
+        if keys == b"\x03":
+            process.send_signal(signal.SIGINT)  # the terminal is not its controlling one
+        else:
+            os.write(ours, keys)
+        shown = read_until(ours, "--thread t")
+        assert process.wait(timeout=30) == code
+    os.close(ours)
+    assert "left; go on with: aiq chat checkpointer=sqlite --thread t" in shown
+    assert "Traceback" not in shown

@@ -1,0 +1,64 @@
+"""`aiq documents`: adding, listing, summaries by a model, and mistakes in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    text = "Halden Works had a good year. The auditor of Halden Works is Mara Tolvane."
+    (tmp_path / "notes.md").write_text(f"# Notes on Halden\n\n{text}")
+    return tmp_path
+
+
+def test_adding_and_listing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["documents", "list"]) == 0
+    assert main(["documents", "add", "notes.md", "--collection", "mine"]) == 0
+    assert main(["documents", "add", "notes.md", "--collection", "mine"]) == 0
+    assert main(["documents", "list"]) == 0
+    assert main(["documents", "list", "--collection", "mine"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "no collections in knowledge; add some with `aiq documents add`",
+        "collection mine: 1 read, 0 unchanged; it holds 1 document",
+        "collection mine: 0 read, 1 unchanged; it holds 1 document",
+        "mine: 1 document",
+        "notes.md: Notes on Halden. Halden Works had a good year. The auditor of Halden Works is Mara Tolvane.",
+    ]
+
+
+def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["documents", "add", "notes.md", "--collection", "mine", "--dir", "elsewhere", "--summarizer", "model"]
+    assert main(given) == 0
+    assert "1 summarised by offline-1 (1 calls, " in capsys.readouterr().out
+    assert main(given) == 0
+    assert "0 summarised by offline-1 (0 calls, 0 tokens)" in capsys.readouterr().out
+    (document,) = json.loads((here / "elsewhere" / "mine" / "collection.json").read_text())["documents"]
+    assert document["summarizer"] == "model"
+    assert document["summary"].startswith("Notes on Halden.")
+    assert "Mara Tolvane" in document["summary"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["add", "notes.md"], "name the collection: --collection NAME"),
+        (["add", "absent.pdf", "--collection", "mine"], "absent.pdf: No such file or directory"),
+        (["add", "notes.md", "--collection", "a/b"], "collection 'a/b': use letters"),
+        (["list", "--collection", "mine"], "collection 'mine': there is none in knowledge (there are: none yet)"),
+        (["list", "--set", "knowledge.dri=x"], "there is no such setting; did you mean knowledge.dir"),
+        (
+            ["add", "notes.md", "--collection", "m", "--summarizer", "model", "--set", "llm=openai"],
+            "llm.model: must be",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+    assert main(["documents", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

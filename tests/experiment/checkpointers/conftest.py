@@ -1,0 +1,81 @@
+"""A Postgres server of the tests' own, from the binaries of this machine: started, and stopped again."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+UNPRIVILEGED = "nobody"
+"""Whom the server runs as where the tests run as root, which Postgres refuses."""
+
+
+@pytest.fixture(scope="session")
+def dsn() -> Iterator[str]:
+    """The connection string of a running server; skips with the reason where there can be none."""
+    why = _missing()
+    if why is not None:
+        pytest.skip(why)
+    pytest.importorskip("langgraph.checkpoint.postgres", reason="the extra postgres is not installed")
+    # pytest's own folders are for their owner alone
+    with tempfile.TemporaryDirectory(prefix="aiq-postgres-") as folder, _running(Path(folder)) as string:
+        yield string
+
+
+def _missing() -> str | None:
+    """Why there can be no server here, or None."""
+    if _binaries() is None:
+        return "no Postgres here: neither initdb and pg_ctl on PATH nor below /usr/lib/postgresql"
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        return "Postgres does not run as root, and there is no setpriv to be another user with"
+    return None
+
+
+@contextmanager
+def _running(folder: Path) -> Iterator[str]:
+    """A server with its data in the folder; the connection string of its database."""
+    binaries = _binaries()
+    assert binaries is not None
+    data = folder / "data"
+    if os.geteuid() == 0:
+        shutil.chown(folder, UNPRIVILEGED)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = folder / "log"
+    _run(binaries / "initdb", "-D", data, "-U", "tests", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
+    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories= -c fsync=off"
+    _run(binaries / "pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start")
+    try:
+        yield f"postgresql://tests@127.0.0.1:{port}/postgres"
+    finally:
+        _run(binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def _binaries() -> Path | None:
+    """The folder of initdb and pg_ctl, the newest version where there are several."""
+    found = [Path(path).resolve().parent] if (path := shutil.which("initdb")) and shutil.which("pg_ctl") else []
+    versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    found += [path.parent for path in sorted(versions, key=lambda path: float(path.parts[-3]), reverse=True)]
+    return next((folder for folder in found if (folder / "pg_ctl").exists()), None)
+
+
+def _run(*command: object) -> None:
+    drop = ["setpriv", "--reuid", UNPRIVILEGED, "--regid", "nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*drop, *map(str, command)],
+        cwd="/",
+        env={**os.environ, "HOME": "/nonexistent", "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,141 @@
+"""Checkpointers as the run opens them: real savers in memory, in a SQLite file, in a real Postgres server."""
+
+import asyncio
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from pydantic import ValidationError
+
+from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.settings import CheckpointerSettings
+from aiq.experiment.checkpointer import open_checkpointer
+from aiq.experiment.compose import compose, options
+from aiq.experiment.config import settings_from
+
+VARIABLE = "AIQ_TEST_DSN"
+
+
+class State(TypedDict):
+    said: Annotated[list[str], operator.add]
+
+
+def graph(saver: Any) -> Any:
+    """Asks, and keeps the answer."""
+    builder = StateGraph(State)
+    builder.add_node("ask", lambda state: {"said": [interrupt(f"after {len(state['said'])}?")]})
+    builder.add_edge(START, "ask")
+    builder.add_edge("ask", END)
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CheckpointerSettings:
+    if request.param == "postgres":
+        monkeypatch.setenv(VARIABLE, request.getfixturevalue("dsn"))
+    return CheckpointerSettings(kind=request.param, path=str(tmp_path / "c.db"), dsn_env=VARIABLE)
+
+
+async def test_a_graph_waits_and_goes_on(settings: CheckpointerSettings) -> None:
+    config: Any = {"configurable": {"thread_id": f"goes on, {settings.kind}"}}
+    async with open_checkpointer(settings) as saver:
+        waiting = await graph(saver).ainvoke({"said": ["hello"]}, config)
+        assert waiting["__interrupt__"][0].value == "after 1?"
+        assert (await graph(saver).ainvoke(Command(resume="yes"), config))["said"] == ["hello", "yes"]
+        await saver.adelete_thread(config["configurable"]["thread_id"])
+        assert (await graph(saver).aget_state(config)).values == {}
+
+
+async def test_what_waits_is_there_when_it_is_opened_again_but_in_memory(settings: CheckpointerSettings) -> None:
+    config: Any = {"configurable": {"thread_id": f"again, {settings.kind}"}}
+    async with open_checkpointer(settings) as saver:
+        await graph(saver).ainvoke({"said": ["hello"]}, config)
+    async with open_checkpointer(settings) as saver:
+        state = await graph(saver).aget_state(config)
+        if settings.kind == "memory":
+            assert state.values == {}
+            return
+        assert [waiting.value for waiting in state.interrupts] == ["after 1?"]
+        assert (await graph(saver).ainvoke(Command(resume="yes"), config))["said"] == ["hello", "yes"]
+
+
+async def test_threads_at_the_same_time_keep_apart(settings: CheckpointerSettings) -> None:
+    async with open_checkpointer(settings) as saver:
+        compiled = graph(saver)
+
+        async def converse(number: int) -> Any:
+            config: Any = {"configurable": {"thread_id": f"apart, {number}"}}
+            await compiled.ainvoke({"said": [f"hello {number}"]}, config)
+            return (await compiled.ainvoke(Command(resume=f"yes {number}"), config))["said"]
+
+        found = await asyncio.gather(*(converse(number) for number in range(20)))
+    assert found == [[f"hello {number}", f"yes {number}"] for number in range(20)]
+
+
+async def test_two_runs_that_open_it_at_the_same_time_both_work(settings: CheckpointerSettings) -> None:
+    async def once(number: int) -> Any:
+        config: Any = {"configurable": {"thread_id": f"both, {number}"}}
+        async with open_checkpointer(settings) as saver:
+            await graph(saver).ainvoke({"said": []}, config)
+            return (await graph(saver).ainvoke(Command(resume=str(number)), config))["said"]
+
+    assert await asyncio.gather(*(once(number) for number in range(4))) == [["0"], ["1"], ["2"], ["3"]]
+
+
+@pytest.mark.parametrize("kind", options("checkpointer"))
+def test_every_option_composes_to_its_kind(kind: str) -> None:
+    settings = settings_from(compose(["experiment=full_freshqa", f"checkpointer={kind}"])).checkpointer
+    assert settings.kind == kind
+    assert settings.path == ("checkpoints.db" if kind == "sqlite" else None)
+    assert settings.dsn_env == ("AIQ_POSTGRES_DSN" if kind == "postgres" else None)
+
+
+def test_memory_is_the_default_and_a_database_needs_a_place() -> None:
+    assert CheckpointerSettings() == CheckpointerSettings(kind="memory")
+    with pytest.raises(ValidationError, match="kind=sqlite needs path"):
+        CheckpointerSettings(kind="sqlite")
+    with pytest.raises(ValidationError, match="kind=postgres needs dsn_env"):
+        CheckpointerSettings(kind="postgres")
+
+
+@pytest.mark.parametrize("path", ["nowhere/c.db", "."])
+async def test_a_sqlite_file_that_cannot_be_opened_is_one_line(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=rf"checkpointer\.path={path}: cannot be opened") as raised:
+        async with open_checkpointer(CheckpointerSettings(kind="sqlite", path=path)):
+            pass
+    assert "\n" not in str(raised.value)
+
+
+async def test_another_file_is_no_sqlite_file(tmp_path: Path) -> None:
+    file = tmp_path / "c.db"
+    file.write_text("not a database, but long enough to be read as one\n" * 40)
+    with pytest.raises(ConfigError, match="is no SQLite file"):
+        async with open_checkpointer(CheckpointerSettings(kind="sqlite", path=str(file))):
+            pass
+    assert file.read_text().startswith("not a database")
+
+
+@pytest.mark.parametrize(
+    ("dsn", "error", "says"),
+    [
+        pytest.param("", ConfigError, "AIQ_TEST_DSN: this environment variable is not set", id="not-set"),
+        pytest.param("hunter2", ConfigError, "holds no connection string", id="no-connection-string"),
+        pytest.param("postgresql://u:hunter2@127.0.0.1:1/d", RunAborted, "leads to no database", id="refused"),
+    ],
+)
+async def test_a_wrong_connection_string_is_one_line_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, dsn: str, error: type[Exception], says: str
+) -> None:
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    monkeypatch.setenv(VARIABLE, dsn)
+    with pytest.raises(error, match=says) as raised:
+        async with open_checkpointer(CheckpointerSettings(kind="postgres", dsn_env=VARIABLE)):
+            pass
+    assert "\n" not in str(raised.value)
+    assert "hunter2" not in str(raised.value)

@@ -1,0 +1,149 @@
+"""Runs over users' documents: the shipped experiment, collections by question, and what is wrong with either."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.core.errors import UserError
+from aiq.core.samples import Document, Question, Sample
+from aiq.core.settings import KnowledgeSettings, OfflineSettings, PapersSettings, SearchSettings
+from aiq.experiment.compose import compose, options
+from aiq.experiment.documents import check_data_sources, collections_of, with_documents
+from aiq.tools.think import Think
+from aiq.tools.toolbox import FixedToolbox
+
+Folder = Callable[[], Path]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.md").write_text("# Notes\n\nThe auditor of Halden Works is Mara Tolvane.")
+    return tmp_path
+
+
+def sample(number: int, **question: Any) -> Sample:
+    return Sample(id=str(number), question=Question(text="Who?", **question))
+
+
+def settings(**changes: Any) -> KnowledgeSettings:
+    return KnowledgeSettings.model_validate({"collection": "mine", "documents": ["notes.md"], **changes})
+
+
+def run_of(*overrides: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    assert main(["run", *overrides, "runner.progress=false"]) == 0
+    folder = max(Path("results").glob("*/*"), key=lambda path: path.name)
+    rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()]
+    return rows, json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
+def test_the_shipped_experiment_answers_from_documents_and_cites_their_pages(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = [7, 11, 12, 15]
+    rows, summary = run_of("experiment=documents_qa", f"dataset.ids={ids}")
+    assert summary["metrics"]["fresheval.relaxed"]["mean"] >= 0.8
+    assert summary["metrics"]["citations.valid_rate"]["mean"] == 1
+    expected = {row["id"]: row for row in map(json.loads, _questions())}
+    cited = {row["sample_id"]: set(re.findall(r"\S+\.pdf, p\.\d+", row["report"])) for row in rows}
+    right = [cited[number] & set(expected[number]["pages"].split("; ")) for number in cited]
+    assert sum(map(bool, right)) >= 3
+    assert any(source.get("citation_key") for row in rows for source in row["sources"])
+    mixed = next(row for row in rows if row["sample_id"] == "12")  # by way of the web to the minutes
+    assert ".offline.example" in mixed["report"]
+    assert ".pdf, p." in mixed["report"]
+    listing = here / "knowledge" / "world" / "collection.json"
+    before = listing.stat().st_mtime_ns
+    again, _ = run_of("experiment=documents_qa", "dataset.ids=[7]")
+    assert listing.stat().st_mtime_ns == before  # nothing was read a second time
+    assert [row["report"] for row in again] == [row["report"] for row in rows if row["sample_id"] == "7"]
+    page = max(Path("results").glob("*/*/index.html"), key=lambda path: str(path)).read_text(encoding="utf-8")
+    assert ".pdf, p." in page
+
+
+def _questions() -> list[str]:
+    from aiq.core.paths import shipped
+
+    return shipped("benchmarks/documents_mini/questions.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+def test_documents_are_listed_where_the_question_may_search_them(here: Path) -> None:
+    own = Document(file_name="own.pdf", summary="Mine.")
+    listed = with_documents(
+        [
+            sample(1),
+            sample(2, documents=(own,)),
+            sample(3, data_sources=("web",)),
+            sample(4, data_sources=("documents",)),
+        ],
+        settings(),
+    )
+    summary = "Notes. The auditor of Halden Works is Mara Tolvane."
+    notes = (Document(file_name="notes.md", summary=summary),)
+    assert [s.question.documents for s in listed] == [notes, (own,), (), notes]
+
+
+def test_without_collections_nothing_is_opened(here: Path) -> None:
+    samples = (sample(1),)
+    assert with_documents(samples, KnowledgeSettings()) == samples
+    assert not (here / "knowledge").exists()
+
+
+def test_a_question_names_its_own_collection(here: Path) -> None:
+    with_documents([], settings(collection="yours"))
+    named = (sample(1, collection_name="yours"), sample(2), sample(3, collection_name="yours"))
+    assert collections_of(named) == ("yours",)
+    first, second, _ = with_documents(named, KnowledgeSettings())
+    assert [d.file_name for d in first.question.documents] == ["notes.md"]
+    assert second.question.documents == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "question", "said"),
+    [
+        ({"collection": None}, {}, r"knowledge\.documents are added to a collection"),
+        ({"summarizer": "model"}, {}, "a run summarises by rules only; add the documents before it"),
+        ({"documents": ["absent.pdf"]}, {}, r"absent\.pdf: No such file"),
+        ({}, {"collection_name": "theirs"}, r"collection 'theirs': there is none"),
+        ({"documents": [], "collection": "empty"}, {}, "collection 'empty': there is none"),
+    ],
+)
+def test_what_is_wrong_is_one_line(here: Path, changes: dict[str, Any], question: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        with_documents([sample(1, **question)], settings(**changes))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"), [("papers", "set papers.provider"), ("documents", "set knowledge.collection")]
+)
+def test_a_data_source_that_no_tool_serves_is_told_before_the_run(source: str, remedy: str) -> None:
+    with pytest.raises(UserError, match=f"sample 1: no tool of this run serves the data source '{source}'.*{remedy}"):
+        check_data_sources([sample(1, data_sources=(source,))], FixedToolbox([Think()]))
+    check_data_sources([sample(1), sample(2, data_sources=())], FixedToolbox([Think()]))
+
+
+def test_the_config_file_states_every_default_as_the_settings_have_it() -> None:
+    config = compose(["experiment=shallow_freshqa"])
+    assert config["knowledge"] == KnowledgeSettings().model_dump(mode="json")
+    assert config["papers"] == PapersSettings().model_dump(mode="json")
+    assert config["offline"] == OfflineSettings().model_dump(mode="json")
+    for provider in options("search"):
+        written = compose(["experiment=shallow_freshqa", f"search={provider}", "search.corpus=x"])["search"]
+        assert set(written) == set(SearchSettings.model_fields)
+        assert written["include_answer"] is None
+
+
+def test_the_command_says_it_too_and_leaves_no_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "q.jsonl").write_text('{"question": "Who?", "answers": ["x"], "data_sources": ["papers"]}\n')
+    given = ["dataset=documents_mini", "dataset.path=q.jsonl", "judge=[fresheval]"]
+    assert main(["run", "experiment=shallow_freshqa", *given, "runner.progress=false"]) == 2
+    assert "set papers.provider" in capsys.readouterr().err
+    assert main(["run", "experiment=documents_qa", "papers.provider=serper", "runner.progress=false"]) == 2
+    assert "papers.api_key_env=SERPER_API_KEY" in capsys.readouterr().err
+    assert not (here / "results").exists()

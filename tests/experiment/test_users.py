@@ -1,0 +1,130 @@
+"""Users of evaluations: what each kind says, what a simulated one is shown, and what a run makes of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from aiq.__main__ import main
+from aiq.core.samples import Question, Sample
+from aiq.core.settings import LlmSettings, UserSettings
+from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
+from aiq.datasets.questions import Questions
+from aiq.experiment.users import ROLE, make_user, prompt_hash
+from aiq.llm.http import open_client
+from aiq.llm.models import RunModels
+
+SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
+
+
+def models() -> RunModels:
+    """The run's models; scripted users ask them nothing."""
+    settings = LlmSettings(base_url="http://model.test/v1", model="m")
+    return RunModels(settings, open_client(settings, offline_port=None))
+
+
+@pytest.mark.parametrize(
+    ("settings", "reviews"),
+    [
+        pytest.param(UserSettings(), ["approve"] * 3, id="approve"),
+        pytest.param(UserSettings(kind="reject"), ["reject"] * 3, id="reject"),
+        pytest.param(UserSettings(kind="feedback", feedback=("a", "b")), ["a", "b", "approve"], id="feedback"),
+    ],
+)
+async def test_scripted_users(settings: UserSettings, reviews: list[str]) -> None:
+    user = make_user(settings, SAMPLE, models())
+    assert [await user.review("plan") for _ in range(3)] == reviews
+    assert await user.answer("When?") == "skip"
+
+
+async def test_remarks_begin_again_for_every_attempt() -> None:
+    settings = UserSettings(kind="feedback", feedback=("a",))
+    assert [await make_user(settings, SAMPLE, models()).review("plan") for _ in range(2)] == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    "values", [{"kind": "feedback"}, {"kind": "approve", "feedback": ["a"]}, {"kind": "nobody"}, {"feedback": 3}]
+)
+def test_settings_that_say_nothing_sensible_are_errors(values: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        UserSettings.model_validate(values)
+
+
+def test_only_a_simulated_user_has_a_prompt() -> None:
+    assert prompt_hash(UserSettings()) is None
+    assert len(prompt_hash(UserSettings(kind="simulated")) or "") == 16
+
+
+def test_preferences_are_part_of_a_samples_identity_and_their_absence_is_not() -> None:
+    plain = SAMPLE.model_copy(update={"preferences": None})
+    assert plain.hash == Sample(id="1", question=SAMPLE.question).hash
+    assert SAMPLE.hash != plain.hash
+
+
+def test_datasets_read_preferences(tmp_path: Path) -> None:
+    row = {"id": "1", "prompt": "P", "question": "P", "preferences": "I care about floods."}
+    file = tmp_path / "query.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    (task,) = DeepResearchBench(BenchSettings(path=str(file))).samples()
+    (question,) = Questions(Questions.Settings(path=str(file))).samples()
+    assert task.preferences == question.preferences == "I care about floods."
+    assert "preferences" not in question.tags
+    assert "floods" not in question.question.model_dump_json()  # what an agent is told
+
+
+TASK = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."
+WISH = "I care about fishing rights."
+HIDDEN = {
+    "criteria.jsonl": {
+        "id": "1",
+        "dimension_weight": {"insight": 1.0},
+        "criterions": {"insight": [{"criterion": "hidden criterion", "explanation": "-", "weight": 1.0}]},
+    },
+    "reference.jsonl": {"id": "1", "article": "hidden reference"},
+}
+
+
+def run_with(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
+    """(row, manifest, events) of a run over one task whose plan is put to the user."""
+    row = {"id": "1", "prompt": TASK, "language": "en", "preferences": WISH}
+    for name, values in {"query.jsonl": row, **HIDDEN}.items():
+        (folder / name).write_text(json.dumps(values) + "\n")
+    agent = ["agent.clarifier.enable_plan_approval=true", "agent.deep.max_loops=1"]
+    given = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
+    assert main(["run", *given, *agent, f"output_dir={folder}/results", *overrides]) == 0
+    (run,) = (folder / "results/full_freshqa").iterdir()
+    events = [json.loads(line) for line in (run / "events/1.1.jsonl").read_text().splitlines()]
+    sample = json.loads((run / "samples.jsonl").read_text())
+    return sample, json.loads((run / "manifest.json").read_text()), events
+
+
+def reviews_in(events: list[dict[str, Any]]) -> list[str]:
+    return [event["answer"] for event in events if event["type"] == "approval" and event["kind"] == "plan"]
+
+
+def test_a_run_with_feedback(tmp_path: Path) -> None:
+    sample, manifest, events = run_with(tmp_path, "user.kind=feedback", "user.feedback=[add prices]")
+    assert reviews_in(events) == ["add prices", "approve"]
+    assert sample["route"] == "deep"
+    assert ROLE not in sample["usage"]
+    assert "user" not in manifest["hashes"]["prompts"]
+
+
+def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
+    """It knows request, preferences and what was said; the agent knows no preferences, and nobody the judges' texts."""
+    sample, manifest, events = run_with(tmp_path, "user.kind=simulated")
+    assert reviews_in(events) == ["Please also cover fishing rights.", "approve"]
+    assert sample["usage"][ROLE]["calls"] == 2
+    assert len(manifest["hashes"]["prompts"]["user"]) == 16
+    calls = [event for event in events if event["type"] == "model_called"]
+    first, second = (json.dumps(call["messages"]) for call in calls if call["role"] == ROLE)
+    assert TASK in first
+    assert f"<preferences>\\n{WISH}\\n</preferences>" in first
+    assert "**Research Plan Preview**" in first
+    assert "<dialogue>" not in first
+    assert "You: Please also cover fishing rights." in second
+    assert all("hidden" not in json.dumps(call["messages"]) for call in calls)
+    before = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == ROLE)]
+    assert all("fishing" not in json.dumps(call["messages"]) for call in before)

@@ -1,0 +1,132 @@
+"""Official result files: the published figures to all printed digits, and malformed files in one clear line."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.core.errors import DatasetError
+from aiq.judges.official_files import RACE_FIGURES, read_race, read_validated
+
+FIGURES = dict.fromkeys(RACE_FIGURES, 0.5)
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def cited(*results: str, error: str | None = None) -> dict[str, Any]:
+    return {
+        "facts": [f"fact {n}" for n in range(len(results))],
+        "url_content": "text",
+        "validate_res": [{"idx": n, "result": result} for n, result in enumerate(results)],
+        "validate_error": error,
+    }
+
+
+def report(key: int, **pages: Any) -> dict[str, Any]:
+    citations = [{"fact": fact, "ref_idx": "0", "url": url} for url, page in pages.items() for fact in page["facts"]]
+    return {"id": key, "prompt": "p", "article": "a", "citations": citations, "citations_deduped": pages}
+
+
+def figures(out: Path, kind: str, file: Path) -> dict[str, Any]:
+    assert main(["score", kind, str(file), "--json", str(out)]) == 0
+    loaded: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return loaded
+
+
+@pytest.mark.shared_data
+def test_race_gives_the_published_file(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    race = shared_data / "deep_research_bench/results/race"
+    found = figures(tmp_path / "out.json", "race", race / "claude-3-7-sonnet-latest.raw_results.jsonl")
+    published = (race / "claude-3-7-sonnet-latest.race_result.txt").read_text(encoding="utf-8").strip()
+    assert published in capsys.readouterr().out
+    assert (found["reports"], found["errors"]) == (100, 0)
+    assert found["metrics"]["race.overall"]["mean"] == pytest.approx(found["official"]["overall_score"])
+
+
+@pytest.mark.shared_data
+def test_fact_of_the_two_report_sample(shared_data: Path, tmp_path: Path) -> None:
+    """19 supported and 33 unsupported over two reports, by hand: 52 / 2, 19 / 2, 19 / 52; (5/5 + 14/47) / 2."""
+    sample = shared_data / "deep_research_bench/results/fact/validated_sample.jsonl.gz"
+    found = figures(tmp_path / "out.json", "fact", sample)
+    assert found["official"] == {"total_citations": 26.0, "total_valid_citations": 9.5, "valid_rate": 19 / 52}
+    assert found["metrics"]["fact.citation_accuracy"]["mean"] == 19 / 52
+    assert found["metrics"]["fact.citation_accuracy_per_task"]["mean"] == pytest.approx((1 + 14 / 47) / 2)
+
+
+def test_a_failed_race_task_is_left_out_and_counted(tmp_path: Path) -> None:
+    failed = {"id": 2, "prompt": "p", "error": "no answer"}
+    found = figures(tmp_path / "o", "race", write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, failed))
+    assert (found["reports"], found["errors"], found["official"]["insight"]) == (2, 1, 0.5)
+    assert found["metrics"]["race.overall"]["n"] == 1
+
+
+def test_reports_without_citations_count_in_ours_and_not_in_the_official_figures(tmp_path: Path) -> None:
+    file = write(tmp_path / "v.jsonl", report(1, u=cited("supported", "unsupported", "unknown")), report(2))
+    found = figures(tmp_path / "o", "fact", file)
+    assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
+    assert found["metrics"]["fact.citations"]["mean"] == 1.0
+    assert found["without_citations"] == 1
+
+
+def test_a_page_with_an_error_is_skipped(tmp_path: Path) -> None:
+    file = write(tmp_path / "v.jsonl", report(1, u=cited("supported"), w=cited("unsupported", error="timeout")))
+    found = figures(tmp_path / "o", "fact", file)
+    assert (found["official"]["valid_rate"], found["errors"]) == (1.0, 1)
+
+
+def test_gzipped_files_are_read(tmp_path: Path) -> None:
+    plain = write(tmp_path / "r.jsonl", {"id": 1, **FIGURES})
+    packed = tmp_path / "r.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert read_race(packed) == read_race(plain)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"id": 1}, "comprehensiveness must be a number from 0 to 1"),
+        ({"id": 1, **FIGURES, "insight": 1.5}, "insight must be a number from 0 to 1"),
+        ({"id": 1, **FIGURES, "insight": True}, "insight must be a number from 0 to 1"),
+        ({**FIGURES}, "no id"),
+    ],
+)
+def test_bad_race_rows_are_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    with pytest.raises(DatasetError, match=f"line 1: {said}"):
+        read_race(write(tmp_path / "r.jsonl", row))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"validate_res": [{"idx": 1, "result": "supported"}]}, "idx 1 of validate_res is none of the 1 facts"),
+        ({"validate_res": [{"idx": 0, "result": "perhaps"}]}, "is none of supported, unsupported, unknown"),
+        ({"validate_res": [{"result": "supported"}]}, "has no idx"),
+        ({"facts": None}, "facts and validate_res must be lists"),
+    ],
+)
+def test_bad_fact_rows_are_named_with_their_url(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    row = report(1, u=cited("supported"))
+    row["citations_deduped"]["u"] |= change
+    with pytest.raises(DatasetError, match=f"line 1, u: .*{said}"):
+        read_validated(write(tmp_path / "v.jsonl", row))
+
+
+def test_a_repeated_task_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"line 2: id 1 stands already in .*line 1; keep one"):
+        read_race(write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, {"id": 1, **FIGURES}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]\n", "\x1f\x8b broken"])
+def test_a_file_that_is_none_is_one_line_and_exit_2(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "f.jsonl"
+    file.write_text(text, encoding="latin-1")
+    assert main(["score", "race", str(file)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

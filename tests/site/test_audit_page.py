@@ -1,0 +1,218 @@
+"""The page of an audit: every citation in its colour with a card, safe whatever the report says, in a real browser."""
+
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiq.citations.cases import AuditCase, audited
+from aiq.core.settings import CitationSettings
+from aiq.core.sources import Source
+from aiq.site.annotated import Piece, annotated
+from aiq.site.audit_page import audit_page
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+PAGE = (
+    "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after two years of work. "
+    "The Vell Tower is 330 metres tall. Every year about six million people visit it, most of them in summer. "
+    f"Its architect, Ilan Corvey, also built the railway bridge over the river Tess. {EVIL}"
+)
+REPORT = f"""# Findings <script>alert(1)</script>
+
+The Vell Tower is 330 metres tall [1]. It is 500 metres tall [1][2]. See [**the** page](https://v.com/1),
+<https://bit.ly/x> and [bad](javascript:alert(2)) and ![p](data:text/html,x) [9]. `code [1]`
+
+Nothing is cited here.
+
+``` [1]
+x = y[1]
+``` [3]
+
+| a | b |
+|---|---|
+| cell [1] | \ue0000\ue001 |
+
+## References
+
+[1] Tower {EVIL} - http://www.v.com/1
+**Part two**
+[2] Made up - https://nope.com/"onmouseover="alert(3)
+[3] Again - https://v.com/1
+[4] Nothing
+
+## Appendix
+"""
+SOURCES = (
+    Source(url="https://v.com/1", title=f"The tower {EVIL}", text=PAGE, tool="web_search", call_id="call-7"),
+    Source(url="https://nope.com/", kind="echoed"),
+)
+
+
+class Seen(HTMLParser):
+    """Elements with a class or an id, links, tags, and the text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def classed(self, name: str) -> list[dict[str, str | None]]:
+        return [attrs for _, attrs in self.tags if name in (attrs.get("class") or "").split()]
+
+
+def page_of(text: str, sources: tuple[Source, ...] | None = SOURCES) -> str:
+    return audit_page(audited(AuditCase(text, sources, CitationSettings(), title="Tower?")))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of(REPORT)
+
+
+def test_each_citation_has_the_colour_of_its_outcome(page: str) -> None:
+    chips = Seen(page).classed("cite")
+    assert [(chip["id"], (chip["class"] or "").split()[1]) for chip in chips] == [
+        ("m0", "valid"),
+        ("m1", "valid"),
+        ("m2", "invalid"),
+        ("u0", "valid"),
+        ("u1", "unsafe"),
+        ("u2", "unsafe"),
+        ("u3", "unsafe"),
+        ("m3", "invalid"),
+        ("m4", "duplicate"),
+        ("m5", "valid"),
+    ]
+    assert all(chip["tabindex"] == "0" for chip in chips)
+    assert "supported" in (chips[0]["class"] or "")
+    assert "unsupported" in (chips[1]["class"] or "")
+    assert "gone" in (chips[2]["class"] or "")
+
+
+def test_a_card_shows_source_call_verdict_and_passage(page: str) -> None:
+    card = page[page.index('id="m0"') : page.index('id="m1"')]
+    seen = " ".join(Seen(card).text.split())
+    for told in ("valid exact", "http://www.v.com/1 →", "https://v.com/1", "web_search", "call-7", "supported", "330"):
+        assert told in seen, told
+    assert "The tower <script>" in seen  # the title, as text
+
+
+def test_entries_counts_and_what_is_missing_are_told(page: str) -> None:
+    seen = Seen(page)
+    assert [attrs["id"] for attrs in seen.classed("entry")] == ["e0", "e1", "e2", "e3"]
+    text = " ".join(seen.text.split())
+    for told in (
+        "4 entries",
+        "1 unverifiable",
+        "url_not_in_registry",
+        "the same source as entry 1",
+        "dangling numbers 9",
+        "paragraphs without citation 1",
+        "Nothing is cited here.uncited",
+        "never cited",
+        "Appendix",
+    ):
+        assert told in text, told
+
+
+def test_text_of_reports_and_sources_stays_text(page: str) -> None:
+    seen = Seen(page)
+    assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "object", "form", "link")]
+    assert not [name for _, attrs in seen.tags for name in attrs if name.startswith("on") or name == "src"]
+    links = [attrs["href"] or "" for tag, attrs in seen.tags if tag == "a"]
+    assert all(link.startswith(("http://", "https://", "#")) for link in links)
+    assert not [link for link in links if "bit.ly" in link or "nope.com" in link]
+    assert "default-src 'none'" in page
+    assert "<code>code [1]</code>" in page
+
+
+def test_without_sources_nothing_is_called_valid() -> None:
+    seen = Seen(page_of(REPORT, None))
+    assert "No sources were given" in seen.text
+    assert not seen.classed("valid")
+
+
+def test_pieces_stand_only_in_text() -> None:
+    html = annotated("```[1]\nx\n```\n\na [1] b\n", [Piece(3, 6, "<b>1</b>"), Piece(17, 20, "<i>2</i>")])
+    assert "<i>2</i>" in html
+    assert 'class="language-<b>' not in html
+
+
+# fmt: off
+PIECES = [
+    "[1]", "[2]", "[9]", "[a](https://v.com/1)", "[b](javascript:x)", "https://bit.ly/q", "<b>", "\n\n", "\n", "`",
+    "```", "| ", "\n|-|-|\n", "> ", "- ", "\n## References\n", "[1] https://v.com/1\n", "\ue000", "0", "\ue001", '"',
+    "'", "**", "![", "](", "$", EVIL, "<!--", "</span>", "\x00", "    ", "<sup>[1]</sup>", '<a href="',
+]
+# fmt: on
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@settings(max_examples=150, deadline=None)
+def test_no_report_makes_anything_but_text_chips_and_web_links(text: str) -> None:
+    seen = Seen(page_of(text))
+    assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "object", "form")]
+    assert not [name for _, attrs in seen.tags for name in attrs if name.startswith("on") or name == "src"]
+    found = audited(AuditCase(text, SOURCES, CitationSettings())).verified.found
+    shown = {attrs["id"] for attrs in seen.classed("cite")}
+    assert shown <= {f"m{n}" for n in range(len(found.marks))} | {f"u{n}" for n in range(len(found.body_urls))}
+    assert len(seen.classed("entry")) == len(found.entries)
+
+
+def browser() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no chromium on this machine")
+    return found
+
+
+PROBE = """<script>
+const shown = (id) => getComputedStyle(document.querySelector(`#${id} > .card`)).display;
+const told = [shown("m0")];
+document.getElementById("m0").focus();
+told.push(shown("m0"), document.activeElement.id, shown("m1"));
+document.getElementById("m1").focus();
+told.push(shown("m0"), shown("m1"));
+const card = document.querySelector("#m1 > .card").getBoundingClientRect();
+told.push(card.left >= 0 && card.right <= innerWidth && card.top >= 0 && card.bottom <= innerHeight);
+told.push(document.documentElement.scrollWidth <= innerWidth);
+const colour = (id) => getComputedStyle(document.querySelector(`#${id} > .shown`)).color;
+told.push(colour("m0") != colour("m2"));
+document.body.append(`told ${told.join(" ")}`);
+</script></body>"""
+
+
+@pytest.mark.parametrize("size", ["1400,900", "700,900"])
+def test_in_a_browser_cards_open_on_focus_and_stay_on_the_screen(page: str, size: str, tmp_path: Path) -> None:
+    probed = tmp_path / "audit.html"
+    allowed = page.replace("style-src 'unsafe-inline'", "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
+    probed.write_text(allowed.replace("</body>", PROBE), encoding="utf-8")
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        f"--window-size={size}",
+    )
+    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+    shown = subprocess.run(
+        [browser(), *options, *quiet, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", probed.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    assert "told none block m0 none none block true true true" in shown
+    assert [tag for tag, _ in Seen(shown).tags if tag in ("script", "img")] == ["script"]

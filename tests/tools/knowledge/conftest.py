@@ -1,0 +1,36 @@
+"""Files to read, and a folder of collections."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiq.core.settings import KnowledgeSettings
+from aiq.offline.world.pdf import pdf
+
+MakePdf = Callable[..., bytes]
+
+
+def make_pdf(*pages: str, title: str = "Report", password: str | None = None) -> bytes:
+    """A PDF whose pages hold these lines; pypdf encrypts it where there is a password."""
+    body = pdf(title, [page.split("\n") if page else [] for page in pages])
+    if password is None:
+        return body
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(body)))
+    writer.encrypt(password, algorithm="RC4-128")
+    written = io.BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+@pytest.fixture
+def a_pdf() -> MakePdf:
+    return make_pdf
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> KnowledgeSettings:
+    return KnowledgeSettings(dir=str(tmp_path / "knowledge"), collection="mine", max_results=2)

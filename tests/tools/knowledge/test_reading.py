@@ -1,0 +1,95 @@
+"""Files to pages: what is read, and the one line that says why a file cannot be."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiq.core.errors import UserError
+from aiq.tools.knowledge.reading import Page, read_document, unwrapped
+
+MakePdf = Callable[..., bytes]
+
+
+def test_a_pdf_is_read_page_by_page_and_empty_pages_keep_their_numbers(a_pdf: MakePdf) -> None:
+    read = read_document(Path("r.pdf"), a_pdf("First page.", "", "Third (page) \\ here.", title="Annual Report"))
+    assert read.title == "Annual Report"
+    assert read.page_count == 3
+    assert read.pages == (Page(number=1, text="First page."), Page(number=3, text="Third (page) \\ here."))
+
+
+@pytest.mark.parametrize("title", ["", "Untitled", "report.docx", "Microsoft Word - x"])
+def test_a_title_that_a_program_wrote_is_none(a_pdf: MakePdf, title: str) -> None:
+    assert read_document(Path("folder/my-report.pdf"), a_pdf("Text.", title=title)).title == "my-report"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "title", "text"),
+    [
+        ("a.md", b"Intro.\n\n## The *plan* ##\n\nMore.", "The *plan*", "Intro.\n\n## The *plan* ##\n\nMore."),
+        ("a.markdown", b"No heading", "a", "No heading"),
+        ("a.txt", b"# no heading in plain text", "a", "# no heading in plain text"),
+        ("a.txt", "caf\u00e9 \u2013 na\u00efve".encode("utf-16"), "a", "caf\u00e9 \u2013 na\u00efve"),
+        ("a.TXT", "r\u00e9sum\u00e9 d\u00e9j\u00e0 vu, voil\u00e0".encode("cp1252"), "a", None),
+    ],
+)
+def test_text_and_markdown_have_no_pages(name: str, body: bytes, title: str, text: str | None) -> None:
+    read = read_document(Path(name), body)
+    assert (read.title, read.page_count, len(read.pages)) == (title, None, 1)
+    assert read.pages[0].number is None
+    assert text is None or read.pages[0].text == text
+    assert "\ufffd" not in read.pages[0].text
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "why"),
+    [
+        ("secret.pdf", lambda a_pdf: a_pdf("Text.", password="x"), "encrypted"),
+        ("scan.pdf", lambda a_pdf: a_pdf("", ""), "none of its 2 pages holds text; is it a scan"),
+        ("broken.pdf", lambda _: b"%PDF-1.4\ntrash", "cannot be read as a PDF"),
+        ("page.pdf", lambda _: b"<html>not found</html>", "cannot be read as a PDF"),
+        ("cut.pdf", lambda a_pdf: a_pdf("Some text.")[:300], "cannot be read as a PDF|holds no text|none of its"),
+        ("empty.pdf", lambda _: b"", "cannot be read as a PDF"),
+        ("empty.md", lambda _: b" \n", "holds no text"),
+        ("image.txt", lambda _: b"\x00\x01\x02\x00", "binary"),
+        ("table.xlsx", lambda _: b"PK", r"only \.pdf, \.md"),
+    ],
+)
+def test_a_file_that_gives_no_text_is_one_line_that_names_it(
+    a_pdf: MakePdf, name: str, make: Callable[[MakePdf], bytes], why: str
+) -> None:
+    with pytest.raises(UserError, match=why) as caught:
+        read_document(Path(name), make(a_pdf))
+    assert str(caught.value).startswith(f"{name}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pdf_that_opens_without_a_password_is_read(a_pdf: MakePdf) -> None:
+    assert read_document(Path("r.pdf"), a_pdf("Text.", password="")).pages[0].text == "Text."
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        (
+            "The treasurer of Tessmark was elected in\nSeptember 2026.",
+            "The treasurer of Tessmark was elected in September 2026.",
+        ),
+        (
+            "Buildings\nThe new plant of Halden Works is being\nbuilt.",
+            "Buildings\nThe new plant of Halden Works is being built.",
+        ),
+        (
+            "It ends with a full sentence here.\nThe next begins.",
+            "It ends with a full sentence here.\nThe next begins.",
+        ),
+        ("The council adopted a long resolu-\ntion on it.", "The council adopted a long resolution on it."),
+        (
+            "2024 12\n2025 14\nTotal of both years and more 26\n\nEnd",
+            "2024 12\n2025 14\nTotal of both years and more 26\n\nEnd",
+        ),
+        ("", ""),
+    ],
+)
+def test_lines_of_a_sentence_are_joined(text: str, joined: str) -> None:
+    assert unwrapped(text) == joined
