@@ -20,8 +20,6 @@ class Rules(Record):
     api_labels: frozenset[str]
     doi_hosts: frozenset[str]
     confusables: Mapping[str, str]
-    headings: frozenset[str]
-    weak_headings: frozenset[str]
     code_words: frozenset[str]
 
 

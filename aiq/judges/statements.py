@@ -5,11 +5,12 @@ The forms of citation are those of `aiq.citations.parsing`: `[n]` with a referen
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aiq.citations.claims import statements as claims
 from aiq.citations.claims.records import CitedStatement
 from aiq.citations.links import UrlUse
+from aiq.citations.marks import Mark
 from aiq.citations.parsing import ParsedReport, parse_report
 from aiq.core.base import Record
 
@@ -43,23 +44,26 @@ def _is_web(url: str) -> bool:
 def cited_statements(report: str) -> list[Citation]:
     """Every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
     parsed = parse_report(report)
+    listed: dict[int, str] = {}
+    for entry in parsed.entries:
+        if entry.urls:
+            listed.setdefault(entry.number, entry.urls[0].url)
     found = [
         Citation(statement=statement.text, reference=number, url=canonical(url))
         for statement in claims.cited_statements(parsed)
-        for number, url in _cited(parsed, statement)
+        for number, url in _cited(parsed, statement, listed)
         if _is_web(url)
     ]
     return list(dict.fromkeys(found))
 
 
-def _cited(parsed: ParsedReport, statement: CitedStatement) -> Iterator[tuple[int | None, str]]:
-    """What a statement cites, in order: (number, URL); a number means the first entry that has it, and its first URL."""
-    listed: dict[int, str] = {}
-    for entry in reversed(parsed.entries):
-        if entry.urls:
-            listed[entry.number] = entry.urls[0].url
-    uses = [parsed.marks[number] for number in statement.marks]
-    for use in sorted([*uses, *(parsed.body_urls[n] for n in statement.body_urls)], key=lambda use: use.start):
+def _cited(
+    parsed: ParsedReport, statement: CitedStatement, listed: Mapping[int, str]
+) -> Iterator[tuple[int | None, str]]:
+    """What a statement cites, in order: (number, URL); `listed` is the first URL of each entry by number."""
+    marks = [parsed.marks[number] for number in statement.marks]
+    uses: list[Mark | UrlUse] = [*marks, *(parsed.body_urls[number] for number in statement.body_urls)]
+    for use in sorted(uses, key=lambda use: use.start):
         if isinstance(use, UrlUse):
             yield None, use.url
         elif use.url is not None:

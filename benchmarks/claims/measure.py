@@ -7,6 +7,7 @@ from aiq.stats.agreement import accuracy, auc, bootstrap95, f1, kappa
 from benchmarks.claims.judged import Judged
 
 VERDICTS = ("supported", "unsupported", "unknown")
+_DRAWS = 400
 Says = Callable[[Judged], str]
 Scores = Callable[[Judged], float]
 
@@ -66,7 +67,7 @@ def _cell(
     value = measure(judged)
     if value is None:
         return "–"
-    interval = bootstrap95(clusters, measure)
+    interval = bootstrap95(clusters, measure, draws=_DRAWS)
     return f"{value:.3f}" + (f" ({interval[0]:.3f}, {interval[1]:.3f})" if interval else "")
 
 

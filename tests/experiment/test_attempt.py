@@ -1,5 +1,6 @@
 import asyncio
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import pytest
 
@@ -10,7 +11,7 @@ from aiq.core.limits import Limits
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import Session
-from aiq.core.settings import Settings
+from aiq.core.settings import Settings as BaseSettings
 from aiq.core.sources import Source
 from aiq.core.users import ApprovingUser
 from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
@@ -75,7 +76,7 @@ async def test_what_an_agent_makes_of_being_cancelled_is_no_failure(swallowed: B
 class Names:
     """An agent that retrieves one page which mentions a thousand, and cites it and one of them."""
 
-    Settings = Settings
+    Settings: ClassVar[type[BaseSettings]] = BaseSettings
 
     async def research(self, question: Question, session: Session) -> Report:
         links = " ".join(f"https://b.example/{n}" for n in range(1000))

@@ -70,7 +70,8 @@ def _trimmed(text: str, run: list[re.Match[str]]) -> Iterator[list[re.Match[str]
         run = run[:-1]
     if run and _STARTS.search(text, 0, run[0].start()) and not _odd(run[0][0]):
         plain = folded(run[0][0])
-        if len(run) == 1 or plain in rules().words.openers or key(plain) is None or key(plain) in glue():
+        compound = text[run[0].end() : run[0].end() + 1] in ("-", "‐")  # "Non-Gaussian" is one first word
+        if len(run) == 1 or compound or plain in rules().words.openers or key(plain) is None or key(plain) in glue():
             run = run[1:]
     while run and key(run[0][0]) is None and not _odd(run[0][0]):
         run = run[1:]

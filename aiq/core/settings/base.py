@@ -1,0 +1,49 @@
+"""What all settings models share: frozen, strict, and how a plugin's own settings travel."""
+
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, field_validator
+
+_NUMBERS = (int, float, int | None, float | None)
+
+
+class Settings(BaseModel):
+    """Base of all settings models: frozen, no unknown keys, no `true` for a number (Python takes it for 1)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _number_is_a_number(cls, value: object, info: ValidationInfo) -> object:
+        field = cls.model_fields.get(info.field_name or "")
+        if isinstance(value, bool) and field is not None and field.annotation in _NUMBERS:
+            raise ValueError("Input should be a number")
+        return value
+
+
+class Plugin(Settings):
+    """A class named in config; every key but `target` is that class's own setting."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    target: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The plugin's own settings, unvalidated."""
+        return dict(self.model_extra or {})
+
+
+def _endpoint(value: object) -> object:
+    """An address of http or https without a name or password: it stands in the manifest."""
+    if isinstance(value, str):
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("write an address such as http://127.0.0.1:8000/v1")
+        if "@" in parts.netloc:
+            raise ValueError("an address must hold no name or password; name the key's variable in api_key_env")
+    return value
+
+
+Endpoint = Annotated[str, BeforeValidator(_endpoint)]
