@@ -88,12 +88,10 @@ def _segments(path: str) -> Segments:
     path = path.rstrip("/")
     if ";" in path:
         head, slash, last = path.rpartition("/")
-        path = head + slash + last.partition(";")[0]
+        path = (head + slash + last.partition(";")[0]).rstrip("/")
     segments = path.split("/")[1:]
     if "%" in path or "/." in path or not path.isascii():
         segments = _without_dots([decoded(segment) for segment in segments])
-    while segments and not segments[-1]:
-        segments.pop()
     return tuple(segments)
 
 
@@ -104,6 +102,8 @@ def _without_dots(segments: list[str]) -> list[str]:
             kept[-1:] = []
         elif segment != ".":
             kept.append(segment)
+    while kept and not kept[-1]:
+        kept.pop()
     return kept
 
 

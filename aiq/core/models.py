@@ -48,6 +48,9 @@ class Models(Protocol):
     def name(self, role: str) -> str:
         """The model that serves this role."""
 
+    def setup(self, role: str) -> Mapping[str, JsonValue]:
+        """All that tells the role's answers from another set-up's: model, temperature, token limit, extra body."""
+
     def chat(self, role: str) -> "BaseChatModel":
         """A LangChain chat model bound to the role; the same object for the whole run."""
 
@@ -58,9 +61,12 @@ class Models(Protocol):
         *,
         json_schema: Mapping[str, JsonValue] | None = None,
         vote: int = 0,
+        subject: str | None = None,
         **options: Any,
     ) -> Reply:
         """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
+
+        `subject` takes the place of sample and epoch in the seed: for a question that several samples may ask.
 
         `options` are chat-completion parameters (temperature, max_tokens). Raises ModelError,
         LimitReached, RunAborted.

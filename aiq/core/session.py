@@ -22,6 +22,7 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.limits import Limits
 from aiq.core.models import Models
+from aiq.core.once import Answers, NoAnswers
 from aiq.core.plugins import describe
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
@@ -50,7 +51,8 @@ class Session:
     judge's session holds what the agent retrieved; `audit` what verification did to its report.
     `draft` is a report as written: an agent keeps it (`keep_draft`) as soon as there is one, so that
     it reaches the attempt's row whatever fails afterwards.
-    `collection_name`: the documents that the question may look into, where it names any.
+    `collection_name`: the documents that the question may look into, where it names any. `answers`
+    are those that the judges of a run share.
     """
 
     key: SampleKey
@@ -72,12 +74,18 @@ class Session:
     usage: UsageLedger = field(default_factory=UsageLedger)
     audit: Audit | None = None
     draft: str | None = None
+    answers: Answers = field(default_factory=NoAnswers)
     sends: dict[str, int] = field(default_factory=dict)  # request digest -> times sent; the transport's
     in_flight: int = 0  # model calls under way; the transport's
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 
-    def seed(self, vote: int = 0) -> int:
-        """The seed that model requests of this session carry: of (run seed, sample, epoch, vote)."""
+    def seed(self, vote: int = 0, subject: str | None = None) -> int:
+        """The seed that model requests of this session carry: of (run seed, sample, epoch, vote).
+
+        A `subject` stands in for sample and epoch: then it is the same whoever asks.
+        """
+        if subject is not None:
+            return derive(self.run_seed, subject, vote)
         return derive(self.run_seed, self.key.sample_id, self.key.epoch, vote)
 
     def record_usage(self, role: str, usage: Usage) -> None:

@@ -1,5 +1,6 @@
 """What a tool really returned during a run, and the page a fetch brings."""
 
+import hashlib
 from typing import Literal, Protocol
 
 from aiq.core.base import Record
@@ -59,3 +60,8 @@ class Page(Record):
     title: str
     text: str
     published: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """What pages with the same title and text have in common: SHA-256 of both, first 16 hex digits."""
+        return hashlib.sha256(f"{self.title}\n\n{self.text}".encode("utf-8", "replace")).hexdigest()[:16]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -46,11 +47,26 @@ class Toolbox(Protocol):
         """The tool of that name; raises ToolError (unknown_tool)."""
 
 
+class Reader(Record):
+    """A service that reads pages for others: `template` is its address with `{url}` for the page's.
+
+    `key_env` names the environment variable with its key, which goes along as a bearer token.
+    """
+
+    template: str
+    key_env: str | None = None
+
+    def address(self, url: str) -> str:
+        """Where the service answers for a page; within a query the page's address is quoted."""
+        before, _, after = self.template.partition("{url}")
+        return before + (quote(url, safe="") if "?" in before else url) + after
+
+
 class Web(Protocol):
     """Where pages come from: a closed world, a corpus, or the live web behind an address guard."""
 
-    async def fetch(self, url: str) -> Page:
-        """The page's main text. Raises ToolError, typed."""
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
+        """The page's main text, as a reader service gives it where one is named. Raises ToolError, typed."""
 
 
 Arguments = Mapping[str, Any]

@@ -10,6 +10,7 @@ from typing import Any
 
 from aiq.core.errors import LimitReached, UserError
 from aiq.core.session import RunSpend
+from aiq.experiment.answers import AnswerStore
 from aiq.experiment.documents import check_data_sources, collections_of
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.interrupt import EXIT_CODE, stop_on_signal
@@ -107,10 +108,11 @@ class _Run:
     async def _work(self, resources: Resources) -> Ending:
         stop = asyncio.Event()
         async with AsyncExitStack() as opened:
-            pages = PageStore(resources.web, self._folder)
-            opened.push_async_callback(pages.close)
+            pages, answers = PageStore(resources.web, self._folder), AnswerStore(self._folder)
+            opened.callback(pages.close)
+            opened.callback(answers.close)
             spend = RunSpend(self._tally.spent())
-            sessions = Sessions(self._plan.settings, resources, self._folder, spend, pages)
+            sessions = Sessions(self._plan.settings, resources, self._folder, spend, pages, answers)
             samples: Journal[SampleRow] = _open_journal(self._folder.samples_path, opened)
             scores: Journal[ScoreRow] = _open_journal(self._folder.scores_path, opened)
             progress = opened.enter_context(Progress(self._plan, self._tally))

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from aiq.core.events import AnyEvent, EventLog
 from aiq.core.limits import Limits
+from aiq.core.once import Answers, NoAnswers
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import RunSpend, Session
 from aiq.core.settings import RunSettings
 from aiq.core.tools import Web
 from aiq.core.users import ApprovingUser
+from aiq.experiment.answers import AnswerStore
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.journal import cut_torn_line, json_line
 from aiq.experiment.records import SampleRow
@@ -38,15 +40,22 @@ class EventFile:
 class Sessions:
     """Makes the sessions of one run; all share `spend`, which begins at what earlier starts have spent.
 
-    Judges read the web through `pages`, which the run keeps.
+    Judges read the web through `pages` and share `answers`; the run keeps both.
     """
 
     def __init__(
-        self, settings: RunSettings, resources: Resources, folder: RunFolder, spend: RunSpend, pages: Web
+        self,
+        settings: RunSettings,
+        resources: Resources,
+        folder: RunFolder,
+        spend: RunSpend,
+        pages: Web,
+        answers: AnswerStore,
     ) -> None:
         self._settings = settings
         self._resources = resources
         self._pages = pages
+        self._answers = answers
         self._folder = folder
         self._spend = spend
 
@@ -67,20 +76,31 @@ class Sessions:
         """A session for one judge's work on a row, with the sources and the audit that the agent left.
 
         Limits of a sample bind the agent alone; a judge only has the run's. The judges of a key write
-        to one events file, one after the other.
+        to one events file, one after the other. Whoever uses it writes the rows before leaving: then the
+        answers it has paid for are kept as well.
         """
         events = EventFile(self._folder.events_path(row.key, judge=True), "a")
         limits = Limits(run_usd=self._settings.limits.run_usd)
-        session = self._session(row.key, "judge", row.attempt, limits, events)
+        answers = self._answers.of_one()
+        session = self._session(row.key, "judge", row.attempt, limits, events, answers)
         for position, source in enumerate(row.sources):
             session.sources.add(source, (position,))
         session.audit = row.audit
         try:
             yield session
         finally:
+            answers.write()
             events.close()
 
-    def _session(self, key: SampleKey, account: str, attempt: int, limits: Limits, events: EventFile) -> Session:
+    def _session(
+        self,
+        key: SampleKey,
+        account: str,
+        attempt: int,
+        limits: Limits,
+        events: EventFile,
+        answers: Answers | None = None,
+    ) -> Session:
         from aiq.citations.registry import SourceRegistry
 
         return Session(
@@ -99,4 +119,5 @@ class Sessions:
             checkpointer=self._resources.checkpointer,
             attempt=attempt,
             spend=self._spend,
+            answers=answers or NoAnswers(),
         )

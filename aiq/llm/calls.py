@@ -12,6 +12,7 @@ from aiq.llm.http import Headers, Request
 ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
+SUBJECT = "x-aiq-subject"
 
 
 def is_chat(request: Request) -> bool:
@@ -63,8 +64,8 @@ class ModelCall:
         )
 
 
-_OWN_HEADERS = frozenset({b"content-length", b"transfer-encoding", VOTE.encode()})
-"""The body is written anew, and the vote has gone into the seed."""
+_OWN_HEADERS = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
+"""The body is written anew, and vote and subject have gone into the seed."""
 
 
 async def read_call(request: Request, session: Session) -> ModelCall:
@@ -77,7 +78,7 @@ async def read_call(request: Request, session: Session) -> ModelCall:
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
-    body["seed"] = session.seed(int(request.headers.get(VOTE, "0")))
+    body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
     if body.get("stream"):
         body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
     digest = hashlib.sha256(role.encode() + b"\n" + canonical(body)).hexdigest()

@@ -10,7 +10,7 @@ from aiq.core.errors import RunAborted
 from aiq.core.models import Message, Reply
 from aiq.core.settings import LlmSettings
 from aiq.llm import wording
-from aiq.llm.calls import ROLE, VOTE
+from aiq.llm.calls import ROLE, SUBJECT, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response
 from aiq.llm.keys import read_key
 from aiq.llm.passing import RETRY
@@ -38,6 +38,9 @@ class RunModels:
     def name(self, role: str) -> str:
         return self._settings.role(role).model or self._settings.model
 
+    def setup(self, role: str) -> dict[str, JsonValue]:
+        return self._settings.setup(role)
+
     def chat(self, role: str) -> "BaseChatModel":
         if role not in self._chats:
             self._chats[role] = self._make_chat(role)
@@ -50,6 +53,7 @@ class RunModels:
         *,
         json_schema: Mapping[str, JsonValue] | None = None,
         vote: int = 0,
+        subject: str | None = None,
         **options: Any,
     ) -> Reply:
         body: dict[str, Any] = {**self._options(role), **options}
@@ -60,7 +64,7 @@ class RunModels:
         answer: Any = await self._openai.chat.completions.create(
             model=self.name(role),
             messages=[message.model_dump() for message in messages],  # type: ignore[misc]
-            extra_headers={ROLE: role, VOTE: str(vote)},
+            extra_headers={ROLE: role, VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
             extra_body=self._extra_body(role) or None,
             **body,
         )
@@ -120,13 +124,10 @@ class RunModels:
 
     def _options(self, role: str) -> dict[str, Any]:
         """Temperature and token limit, where config names them; the endpoint's defaults otherwise."""
-        own, common = self._settings.role(role), self._settings
-        temperature = common.temperature if own.temperature is None else own.temperature
-        max_tokens = own.max_tokens or common.max_tokens
-        given = {"temperature": temperature, "max_tokens": max_tokens}
-        return {name: value for name, value in given.items() if value is not None}
+        given = self._settings.setup(role)
+        return {name: given[name] for name in ("temperature", "max_tokens") if given[name] is not None}
 
-    def _extra_body(self, role: str) -> dict[str, JsonValue]:
+    def _extra_body(self, role: str) -> dict[str, Any]:
         return {**self._settings.extra_body, **self._settings.role(role).extra_body}
 
 

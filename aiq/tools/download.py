@@ -32,23 +32,25 @@ class Downloader:
         self._max_redirects = settings.max_redirects
         self._check = check
 
-    async def get(self, url: str) -> Download:
+    async def get(self, url: str, secret: str | None = None) -> Download:
         """The answer with status 200 that `url` ends at, within `web.timeout_seconds` for all of it.
 
+        `secret` goes along as a bearer token to the origin of `url`, and to no other that it redirects to.
         Raises ToolError: blocked (by `check`), timeout, too_large, not_available (404, 410), http.
         """
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._follow(url)
+                return await self._follow(url, secret)
         except (TimeoutError, TimeoutException):
             raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {self._seconds:g} s") from None
         except (*SEND_ERRORS, InvalidURL) as error:
             raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
 
-    async def _follow(self, url: str) -> Download:
-        here = self._check(url)
+    async def _follow(self, url: str, secret: str | None) -> Download:
+        here = first = self._check(url)
         for _ in range(self._max_redirects + 1):
-            headers = {"accept": ACCEPT}
+            own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
+            headers = {"accept": ACCEPT, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
             timeout = Timeout(self._seconds, pool=None)
             async with self._client.stream("GET", here, headers=headers, timeout=timeout) as response:
                 if response.status_code not in REDIRECTS:

@@ -16,6 +16,7 @@ import httpcore2
 
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
+from aiq.core.tools import Reader
 from aiq.llm.http import (
     AsyncBaseTransport,
     AsyncByteStream,
@@ -25,6 +26,7 @@ from aiq.llm.http import (
     TimeoutException,
     TransportError,
 )
+from aiq.llm.keys import read_key
 from aiq.tools.download import Downloader
 from aiq.tools.extract import page_of
 from aiq.tools.guard import AllowList, check_address, check_url
@@ -46,12 +48,21 @@ class LiveWeb:
         self._allowed = AllowList(settings.allow_hosts)
         self._resolve = resolve or system_resolve
 
-    async def fetch(self, url: str) -> Page:
-        """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed."""
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
+        """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed.
+
+        A reader service is told only addresses that the guard would ask itself. Raises ConfigError when its key is
+        not there.
+        """
+        asked, secret = url, None
+        if reader is not None:
+            check_url(url, self._allowed)
+            asked = reader.address(url)
+            secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
         transport = GuardedTransport(self._ssl_context, self._allowed, self._resolve)
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed))
-            download = await downloader.get(url)
+            download = await downloader.get(asked, secret)
         return await page_of(url, download)
 
     @cached_property

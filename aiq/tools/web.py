@@ -6,6 +6,7 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.hosts import is_offline_website
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
+from aiq.core.tools import Reader
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.tools.corpus import Corpus
 from aiq.tools.documents import safe_url
@@ -19,8 +20,9 @@ class OfflineWeb:
     def __init__(self, client: AsyncClient, settings: WebSettings) -> None:
         self._downloader = Downloader(client, settings, offline_only)
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: not_available, timeout, too_large, http, malformed."""
+        refuse(reader)
         return await page_of(url, await self._downloader.get(url))
 
 
@@ -35,14 +37,21 @@ class CorpusWeb:
         """Raises UserError or DatasetError as `Corpus.load` does."""
         return cls(Corpus.load(path))
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page; raises ToolError (`not_available`) for one that the corpus does not hold."""
+        refuse(reader)
         page = self._corpus.page(url)
         if page is None:
             raise ToolError(
                 ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the corpus; only its pages can be read"
             )
         return Page(url=url, final_url=page.url, title=page.title, text=page.text, published=page.published)
+
+
+def refuse(reader: Reader | None) -> None:
+    """Raises ToolError (`not_available`) where a reader service is asked for: only the live web has them."""
+    if reader is not None:
+        raise ToolError(ToolErrorKind.NOT_AVAILABLE, "a closed web has no reader service; take web=live, or no reader")
 
 
 def offline_only(url: str) -> URL:

@@ -171,10 +171,10 @@ def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
         ]
         for url in cited:
             index.match_url(url)
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(50):
             for url in cited:
                 index.match_url(url)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     assert seconds(10_000) < 20 * seconds(50) + 0.05

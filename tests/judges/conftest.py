@@ -23,7 +23,7 @@ from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, SearchSettings, WebSettings
 from aiq.core.sources import Page
-from aiq.core.tools import Web
+from aiq.core.tools import Reader, Web
 from aiq.core.users import ApprovingUser
 from aiq.judges.race_arithmetic import DIMENSIONS
 from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
@@ -39,7 +39,7 @@ class Pages:
     def __init__(self, pages: dict[str, str]) -> None:
         self._pages = pages
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         if url not in self._pages:
             raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"{url} is not here")
         return Page(url=url, final_url=url, title="A page", text=self._pages[url])

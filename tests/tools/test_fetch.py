@@ -2,6 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.sources import Page
+from aiq.core.tools import Reader
 from aiq.tools.corpus import Corpus, CorpusPage
 from aiq.tools.fetch import FetchArguments, FetchPage
 from aiq.tools.web import CorpusWeb
@@ -31,7 +32,7 @@ async def test_a_long_page_is_cut_and_says_so() -> None:
 
 async def test_after_a_redirect_both_addresses_are_sources() -> None:
     class Redirecting:
-        async def fetch(self, url: str) -> Page:
+        async def fetch(self, url: str, reader: Reader | None = None) -> Page:
             return Page(url=url, final_url="https://a.example/new", title="T", text="text")
 
     result = await FetchPage(Redirecting(), max_chars=10).run(FetchArguments(url="https://a.example/old"))
@@ -41,7 +42,7 @@ async def test_after_a_redirect_both_addresses_are_sources() -> None:
 
 async def test_a_page_without_text_is_no_source() -> None:
     class Blank:
-        async def fetch(self, url: str) -> Page:
+        async def fetch(self, url: str, reader: Reader | None = None) -> Page:
             return Page(url=url, final_url=url, title="T", text=" \n")
 
     result = await FetchPage(Blank(), max_chars=10).run(FetchArguments(url="https://a.example/blank"))

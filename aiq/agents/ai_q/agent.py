@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.chat import ChatResearcher
+from aiq.agents.ai_q.costs import by_stage
 from aiq.agents.ai_q.deep import DeepResearcher
 from aiq.agents.ai_q.dialogue import conversation, last_answer
 from aiq.agents.ai_q.disclosure import undisclosed
@@ -102,7 +103,7 @@ def _report(draft: Draft, session: Session) -> Report:
         raw_text=draft.text,
         route=draft.route,
         outcome="rejected" if draft.route == "rejected" else "ok",
-        extras=draft.extras,
+        extras={**draft.extras, "stages": by_stage(session.usage)},
     )
     session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
     return report

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from aiq.agents.ai_q.clarifier import Clarifier
 from aiq.agents.ai_q.deep import DeepResearcher
 from aiq.agents.ai_q.dialogue import last_answer, text_of, transcript, trimmed
-from aiq.agents.ai_q.escalation import assess
+from aiq.agents.ai_q.escalation import Escalation, by_phrases
 from aiq.agents.ai_q.intent import IntentClassifier
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
@@ -49,10 +49,10 @@ def route_after_orchestration(state: ChatResearcherState) -> Literal["clarifier"
     return "clarifier" if deep else "shallow_research"
 
 
-def should_escalate(state: ChatResearcherState, *, enabled: bool) -> Literal["clarifier", "__end__"]:
+def should_escalate(state: ChatResearcherState) -> Literal["clarifier", "__end__"]:
     """Escalation goes through the clarifier, so that the user can review a plan first."""
     wanted = state.shallow_result is not None and state.shallow_result.escalate
-    return "clarifier" if enabled and wanted else "__end__"
+    return "clarifier" if wanted else "__end__"
 
 
 class ChatResearcher:
@@ -61,6 +61,7 @@ class ChatResearcher:
     def __init__(self, settings: AiqSettings, shallow: ShallowResearcher, deep: DeepResearcher) -> None:
         self._settings = settings
         self._intent = IntentClassifier(settings.intent)
+        self._escalation = Escalation(settings)
         self._clarifier = Clarifier(settings.clarifier)
         self._shallow = shallow
         self._deep = deep
@@ -76,14 +77,19 @@ class ChatResearcher:
             return "shallow", state.shallow_result.answer
         return "rejected", REJECTED
 
-    @staticmethod
-    def extras(state: ChatResearcherState) -> Mapping[str, JsonValue]:
-        """What steered the turn, in a few words."""
-        depth, shallow = state.depth_decision, state.shallow_result
-        return {
-            **({"depth": depth.decision, "depth_reasoning": depth.reasoning} if depth else {}),
-            **({"escalation": shallow.reason} if shallow else {}),
-        }
+    def extras(self, state: ChatResearcherState) -> Mapping[str, JsonValue]:
+        """What steered the turn; of an escalation also what the phrases alone would have decided."""
+        found: dict[str, JsonValue] = {}
+        if depth := state.depth_decision:
+            found |= {"depth": depth.decision, "depth_reasoning": depth.reasoning}
+        if shallow := state.shallow_result:
+            found["escalation"] = {
+                "policy": self._escalation.policy,
+                "taken": shallow.escalate,
+                "cause": shallow.reason,
+                "phrases": by_phrases(shallow.answer).escalate,
+            }
+        return found
 
     def build(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
         """The graph before compilation: four nodes and their conditional edges."""
@@ -94,7 +100,7 @@ class ChatResearcher:
         graph.add_node("deep_research", self._research_deep)
         graph.add_edge(START, "intent_classifier")
         graph.add_conditional_edges("intent_classifier", route_after_orchestration)
-        graph.add_conditional_edges("shallow_research", self._escalate)
+        graph.add_conditional_edges("shallow_research", should_escalate)
         graph.add_edge("deep_research", END)
         return graph
 
@@ -136,21 +142,16 @@ class ChatResearcher:
             session.events.emit(Decision(name="escalation", value=False, cause=cause))
             raise
         answer = last_answer(result.messages)
-        found = assess(answer)
-        enabled = self._settings.enable_escalation
-        session.events.emit(
-            Decision(
-                name="escalation",
-                value=enabled and found.escalate,
-                cause=found.cause if enabled else "enable_escalation=false",
-                detail={"assessment": found.cause, "tool_calls": result.tool_iterations},
-            )
-        )
+        query, history = state.original_query or "", transcript(self._before(state))
+        found = await self._escalation.decide(query, answer, session, history=history)
+        detail: dict[str, JsonValue] = {
+            "policy": self._escalation.policy,
+            "phrases": by_phrases(answer).cause,
+            "tool_calls": result.tool_iterations,
+        }
+        session.events.emit(Decision(name="escalation", value=found.escalate, cause=found.cause, detail=detail))
         verdict = ShallowResult(answer=answer, escalate=found.escalate, reason=found.cause)
         return {"shallow_result": verdict, "messages": [AIMessage(answer)]}
-
-    def _escalate(self, state: ChatResearcherState) -> Literal["clarifier", "__end__"]:
-        return should_escalate(state, enabled=self._settings.enable_escalation)
 
     async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
         """Runs again from here whenever the user has answered; the clarifier goes on where it asked."""

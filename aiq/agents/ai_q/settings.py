@@ -96,8 +96,17 @@ class DeepSettings(Settings):
         return self
 
 
+class EscalationSettings(Settings):
+    """`policy`: who says that a shallow answer is not enough: its own `phrases`, a model (`assessed`), or nobody."""
+
+    policy: Literal["phrases", "assessed", "never"] = "phrases"
+
+
 class AiqSettings(Settings):
-    """`entry`: the whole chat graph, or one researcher alone. `max_history` counts messages."""
+    """`entry`: the whole chat graph, or one researcher alone. `max_history` counts messages.
+
+    `enable_escalation=false` is the policy `never`, whatever `escalation.policy` says.
+    """
 
     entry: Literal["chat", "shallow", "deep"] = "chat"
     enable_escalation: bool = True
@@ -105,6 +114,7 @@ class AiqSettings(Settings):
     max_history: int = Field(default=20, ge=1)
     data_sources: DataSources = None
     intent: IntentSettings = IntentSettings()
+    escalation: EscalationSettings = EscalationSettings()
     clarifier: ClarifierSettings = ClarifierSettings()
     shallow: ShallowSettings = ShallowSettings()
     deep: DeepSettings = DeepSettings()

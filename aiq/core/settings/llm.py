@@ -65,6 +65,16 @@ class LlmSettings(Settings):
             return lent if own is None else own.model_copy(update={"model": lent.model})
         return self._named(role)
 
+    def setup(self, role: str) -> dict[str, JsonValue]:
+        """What a role's calls are made with, its own settings before the common ones; None: the endpoint's default."""
+        own = self.role(role)
+        return {
+            "model": own.model or self.model,
+            "temperature": self.temperature if own.temperature is None else own.temperature,
+            "max_tokens": own.max_tokens or self.max_tokens,
+            "extra_body": {**self.extra_body, **own.extra_body},
+        }
+
     def _named(self, role: str) -> RoleSettings:
         names = [name for name in self.roles if role == name or role.startswith(name + ".")]
         return self.roles[max(names, key=len)] if names else RoleSettings()

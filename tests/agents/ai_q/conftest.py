@@ -18,7 +18,7 @@ from aiq.core.samples import SampleKey
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
-from aiq.core.tools import Tool, ToolResult
+from aiq.core.tools import Reader, Tool, ToolResult
 from aiq.core.users import ApprovingUser, User
 from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
 from aiq.llm.models import RunModels
@@ -112,7 +112,7 @@ class Box:
 
 
 class NoWeb:
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"{url}: there is no web here")
 
 

@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import multiprocessing
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ from tests.citations.fuzzing.properties import check
 from tests.citations.fuzzing.reports import hostile_cases, long_cases, planned_cases
 
 _ROUND = 200
+_SECONDS = 10
+"""CPU time after which a case hangs."""
 _STAGES: tuple[tuple[SearchStrategy[Case], int], ...] = (
     (hostile_cases, 140),
     (planned_cases, 59),
@@ -66,15 +69,25 @@ def _stage(cases: SearchStrategy[Case], most: int, number: int) -> tuple[int, Fa
     @given(cases)
     def run(case: Case) -> None:
         seen.append(case)
-        check(case)
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        try:
+            check(case)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
+    signal.signal(signal.SIGPROF, _too_long)
     try:
         run()
     except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        frame = next(frame for frame in reversed(frames) if frame.name != _too_long.__name__)
         wrong = f"{type(error).__name__}: {error}"[:600]
         return most, Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
     return len(seen), None
+
+
+def _too_long(signum: int, frame: object) -> None:
+    raise TimeoutError(f"one case took more than {_SECONDS} seconds")
 
 
 def _keep(failure: Failure) -> str:

@@ -1,0 +1,55 @@
+"""A journal that is also read by key while it is written: rows stay on the disk, their places in memory."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.experiment.journal import cut_torn_line, json_line, whole_lines
+
+RowT = TypeVar("RowT", bound=Record)
+
+
+class Shelf(Generic[RowT]):
+    """Rows of one type in one file, each under the text of its field `key`; the last row of a key wins.
+
+    Opening cuts a torn last line. Raises UserError for a line that is no such row.
+    """
+
+    def __init__(self, path: Path, row: type[RowT], key: str) -> None:
+        self._row = row
+        self._key = key
+        cut_torn_line(path)
+        self._file = path.open("a+b")
+        self._places = dict(_places(path, key))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def read(self, key: str) -> RowT:
+        self._file.seek(self._places[key])
+        return self._row.model_validate_json(self._file.readline())
+
+    def append(self, row: RowT) -> None:
+        """Write a row; the system has it when this returns."""
+        place = self._file.seek(0, os.SEEK_END)
+        self._file.write(json_line(row).encode())
+        self._file.flush()
+        self._places[str(getattr(row, self._key))] = place
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _places(path: Path, key: str) -> Iterator[tuple[str, int]]:
+    """Key and place in the file, in bytes, of each row."""
+    place = 0
+    for number, line in enumerate(whole_lines(path), 1):
+        try:
+            yield str(json.loads(line)[key]), place
+        except (ValueError, LookupError, TypeError):
+            raise UserError(f"{path}, line {number}: this is no row of it; remove the line to go on") from None
+        place += len(line)
