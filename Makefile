@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test format lock world
+.PHONY: help run test format lock world graphs
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -19,3 +19,6 @@ lock: ## compile the hashed locks anew (needs uv)
 
 world: ## generate the closed world and the mini datasets anew
 	.venv/bin/aiq offline world --out benchmarks
+
+graphs: ## draw the diagrams of docs/graphs.md anew
+	.venv/bin/aiq graphs --out docs/graphs.md

@@ -57,7 +57,7 @@ def _single(overrides: Sequence[str], *, show: bool) -> int:
     if show:
         return _show_config(overrides)
     plan = _plan(overrides)
-    return _one(plan, _folder(plan, new_run_id())).exit_code
+    return carry_out(plan, _folder(plan, new_run_id())).exit_code
 
 
 def _sweep(overrides: Sequence[str], *, show: bool) -> int:
@@ -78,7 +78,7 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
     for number, (job, plan) in enumerate(zip(jobs, plans, strict=True)):
         print(f"job {number + 1} of {len(jobs)}: {', '.join(f'{k}={v}' for k, v in job.axes.items())}", file=sys.stderr)
         try:
-            outcome = _one(plan, _folder(plan, f"{sweep_id}.{number}"))
+            outcome = carry_out(plan, _folder(plan, f"{sweep_id}.{number}"))
         except UserError as error:
             print(f"aiq: {error}", file=sys.stderr)
             ends.append(JobEnd(job.axes, 2, None))
@@ -103,10 +103,10 @@ def _resume(path: Path, overrides: Sequence[str]) -> int:
     plan = make_plan(settings_from(manifest.config), manifest.overrides, manifest.sweep)
     for note in resume.check_same(plan, manifest, folder):
         print(f"aiq: {note}", file=sys.stderr)
-    return _one(plan, folder, manifest).exit_code
+    return carry_out(plan, folder, manifest).exit_code
 
 
-def _one(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "Outcome":
+def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "Outcome":
     """Run, write the page, print what came out and how to go on."""
     from aiq.experiment.execute import execute
     from aiq.experiment.table import print_summary

@@ -98,19 +98,21 @@ def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[i
     """What each mark shows in the verified report; empty if it goes. `[1][3]` becomes `[1]` where 3 repeats 1."""
     links = _Links(audit, numbers)
     result: list[tuple[int, ...]] = []
-    beside: set[int] = set()  # numbers in the marks that stand right before this one
+    beside: set[int] = set()  # numbers that the marks right before this one show
+    written: set[int] = set()  # and those that they have in the report as given
     last = 0
     for finding in audit.marks:
         mark = finding.mark
         if audit.report.text[last : mark.start].strip(" ,，、"):
-            beside = set()
+            beside, written = set(), set()
         shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
         if finding.url is not None and finding.url.kept:
             shown = links.shown(finding, finding.url, shown)
-        if shown != mark.numbers:
+        if written.isdisjoint(mark.numbers):  # what is written twice stays twice
             shown = tuple(n for n in shown if n not in beside or n in mark.numbers)
         result.append(shown)
         beside.update(shown)
+        written.update(mark.numbers)
         last = mark.end
     return result
 
@@ -148,11 +150,13 @@ def _ends_of_removed_runs(text: str, marks: Sequence[MarkFinding], wanted: Seque
 
 
 def _reason(finding: MarkFinding, audit: ReportAudit) -> str:
-    """Why a mark goes: what is wrong with the entry it points to, or that there is none."""
-    if finding.url is not None and finding.url.reason is not None:
-        return finding.url.reason
-    reasons = [audit.entries[p].reason for p in finding.entries if p is not None]
-    return next((reason for reason in reasons if reason), "dangling")
+    """Why a mark goes: what is wrong with its entry, that there is none, or that the mark beside it shows the same."""
+    if finding.url is not None and not finding.url.kept:
+        return finding.url.reason or ""
+    entries = [audit.entries[p].entry.number for p in finding.entries if p is not None and audit.entries[p].kept]
+    reasons = [audit.entries[p].reason for p in finding.entries if p is not None and not audit.entries[p].kept]
+    repeated = f"duplicate_of_citation_{entries[0]}" if entries else "dangling"
+    return next((reason for reason in reasons if reason), repeated)
 
 
 def _link_edits(finding: MarkFinding, audit: ReportAudit) -> Iterator[Edit]:

@@ -62,11 +62,13 @@ class Models(Protocol):
         json_schema: Mapping[str, JsonValue] | None = None,
         vote: int = 0,
         subject: str | None = None,
+        model: str | None = None,
         **options: Any,
     ) -> Reply:
         """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
 
         `subject` takes the place of sample and epoch in the seed: for a question that several samples may ask.
+        `model`: another than the role's, for a member of a panel.
 
         `options` are chat-completion parameters (temperature, max_tokens). Raises ModelError,
         LimitReached, RunAborted.

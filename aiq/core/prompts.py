@@ -41,6 +41,10 @@ class Prompts:
         """The prompt. Raises jinja2.UndefinedError when a variable is missing."""
         return self._environment.get_template(name).render(**variables).strip()
 
+    def source(self, name: str) -> str:
+        """The template as it stands in its file."""
+        return (self._folder / name).read_text(encoding="utf-8")
+
     def hash(self, *names: str) -> str:
         digest = hashlib.sha256()
         for name in names:

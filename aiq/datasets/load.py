@@ -26,7 +26,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     files = Files()
     truths = read_truth(files, settings.path, settings.truth)
     files.count(source.fingerprint.encode())
-    samples = [sample.model_copy(update={"truth": truths.get(sample.id)}) for sample in samples]
+    samples = [sample.model_copy(update={"truth": truths.get(sample.id, sample.truth)}) for sample in samples]
     return Dataset(
         name=settings.name,
         samples=select(samples, settings, seed=seed, limit=limit),

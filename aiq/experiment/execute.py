@@ -21,7 +21,7 @@ from aiq.experiment.plan import Plan
 from aiq.experiment.progress import Progress
 from aiq.experiment.records import Manifest, RunStatus, SampleRow, ScoreRow, Summary
 from aiq.experiment.resources import Resources, is_offline_model, open_resources
-from aiq.experiment.resume import load_tally
+from aiq.experiment.resume import check_finished, load_tally
 from aiq.experiment.runner import Runner
 from aiq.experiment.sessions import Sessions
 from aiq.experiment.summary import Summariser
@@ -88,6 +88,8 @@ class _Run:
         self._start = time.monotonic()
         self._before = folder.read_summary() if folder.summary_path.exists() else None
         self._tally, self._unscored = load_tally(folder, plan)
+        if earlier is not None and earlier.rescored is not None:
+            check_finished(plan, self._tally, earlier.rescored.run)
         self._manifest = earlier or new_manifest(plan, folder.path.name, offline=is_offline_model(plan.settings))
 
     @property
@@ -142,11 +144,12 @@ class _Run:
         roles = tuple(role for account in summary.usage.values() for role in account.roles)
         counts = {"attempts_planned": len(self._plan.keys), **summary.statuses}
         unjudged = sum(errors.n for errors in summary.judge_errors.values())
+        agents = self._manifest.rescored.models if self._manifest.rescored else {}
         self._manifest = self._manifest.model_copy(
             update={
                 "status": ending.status,
                 "finished": utc_now(),
-                "models": models_of(self._plan, roles),
+                "models": {**models_of(self._plan, roles), **agents},
                 "counts": {**counts, "judge_errors": unjudged},
             }
         )

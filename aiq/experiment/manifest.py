@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from aiq import __version__
 from aiq.experiment import users
 from aiq.experiment.config import config_of
-from aiq.experiment.plan import Plan, agent_digest, digest_of, model_of, prompts_digest
+from aiq.experiment.plan import Plan, agent_digest, digest_of, model_of, models_of_role, prompts_digest
 from aiq.experiment.records import DatasetIdentity, Hashes, Manifest
 
 _NOT_IN_THE_HASH = ("output_dir", "runner", "cassette")
@@ -60,8 +60,13 @@ def hashes_of(plan: Plan, config: dict[str, JsonValue]) -> Hashes:
 def models_of(plan: Plan, used_roles: tuple[str, ...] = ()) -> dict[str, str]:
     """Model by role: the default, the roles with a model of their own, and those that were really used."""
     llm = plan.settings.llm
-    roles = {*llm.roles, *used_roles, *(role for planned in plan.judges for role in planned.judge.roles)}
-    return {"default": llm.model, **{role: model_of(llm, role) for role in sorted(roles)}}
+    judged = {
+        role: ", ".join(models_of_role(planned.judge, llm, role))
+        for planned in plan.judges
+        for role in planned.judge.roles
+    }
+    roles = {*llm.roles, *used_roles, *judged}
+    return {"default": llm.model, **{role: judged.get(role) or model_of(llm, role) for role in sorted(roles)}}
 
 
 def package_versions() -> dict[str, str]:

@@ -80,17 +80,23 @@ def _make(plugin: Plugin, prefix: str) -> tuple[Any, Any]:
 
 def _plan_judge(name: str, plugin: Plugin, llm: LlmSettings) -> JudgePlan:
     judge, settings = _make(plugin, f"judge.{name}")
-    models = {role: model_of(llm, role) for role in judge.roles}
     digest = digest_of(
         {
             "target": plugin.target,
             "settings": settings.model_dump(mode="json"),
             "version": judge.version,
             "prompt": judge.prompt_hash,
-            "models": models,
+            "models": {role: llm.setup(role) for role in judge.roles},
         }
     )
-    return JudgePlan(name, judge, digest, ", ".join(sorted(set(models.values()))) or None)
+    models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}
+    return JudgePlan(name, judge, digest, ", ".join(sorted(models)) or None)
+
+
+def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
+    """The models that a judge asks in one of its roles: the panel it names (`panels`: models by role), or the role's."""
+    panels: Mapping[str, tuple[str, ...]] = getattr(judge, "panels", {})
+    return panels.get(role) or (model_of(llm, role),)
 
 
 def _check_metrics(judges: tuple[JudgePlan, ...]) -> None:

@@ -12,6 +12,7 @@ from aiq.core.samples import SampleKey
 from aiq.core.sources import Source
 from aiq.core.usage import Usage
 from aiq.stats.estimates import Estimate
+from aiq.stats.noise import RunNoise
 
 AttemptStatus = Literal["completed", "failed", "limit", "cancelled"]
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
@@ -149,6 +150,13 @@ class Resumption(Record):
     overrides: tuple[str, ...]
 
 
+class Rescored(Record):
+    """Where the reports of a run come from whose judges alone have worked: the other run, and its agents' models."""
+
+    run: str
+    models: Mapping[str, str]
+
+
 class Manifest(Record):
     """`manifest.json`: what was run, on what, with which code, and how far it came."""
 
@@ -170,6 +178,7 @@ class Manifest(Record):
     git_revision: str | None
     sweep: SweepPlace | None = None
     shard: str | None = None
+    rescored: Rescored | None = None
     counts: Mapping[str, int] = Field(default_factory=dict)
 
 
@@ -218,6 +227,7 @@ class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
     `failures` counts attempts by the error that they ended in, the most frequent ones only.
+    `judge_noise`: of the metrics whose judge judged a report more than once.
     """
 
     schema_version: Literal[1] = 1
@@ -234,6 +244,7 @@ class Summary(Record):
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
     judge_errors: Mapping[str, JudgeErrors]
+    judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]
     usage: Mapping[str, AccountUsage]

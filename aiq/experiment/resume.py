@@ -43,16 +43,8 @@ def _may_change(name: str) -> bool:
 
 
 def check_same(plan: Plan, manifest: Manifest, folder: RunFolder) -> list[str]:
-    """Notes on what else has changed since the run was started.
-
-    Raises DatasetError when the dataset has: then old and new rows do not belong together.
-    """
-    dataset, then = plan.dataset, manifest.dataset
-    if dataset.fingerprint != then.fingerprint or len(dataset.samples) != then.samples:
-        raise DatasetError(
-            f"dataset {dataset.name} has changed since {folder.path} was started (fingerprint {then.fingerprint}, "
-            f"now {dataset.fingerprint}); bring the old files back, or start a new run"
-        )
+    """Notes on what else has changed since the run was started. Raises DatasetError as `check_dataset` does."""
+    check_dataset(plan, manifest, folder)
     notes = []
     if agent_digest(plan) != manifest.hashes.agent:
         notes.append("the agent or its prompts have changed since the run was started; finished attempts are kept")
@@ -60,6 +52,28 @@ def check_same(plan: Plan, manifest: Manifest, folder: RunFolder) -> list[str]:
         if manifest.hashes.judges.get(planned.name) != planned.hash:
             notes.append(f"judge {planned.name} has changed since the run was started; it scores every report anew")
     return notes
+
+
+def check_dataset(plan: Plan, manifest: Manifest, folder: RunFolder) -> None:
+    """Raises DatasetError when the dataset has changed: then old and new rows do not belong together."""
+    dataset, then = plan.dataset, manifest.dataset
+    if dataset.fingerprint != then.fingerprint or len(dataset.samples) != then.samples:
+        raise DatasetError(
+            f"dataset {dataset.name} has changed since {folder.path} was started (fingerprint {then.fingerprint}, "
+            f"now {dataset.fingerprint}); bring the old files back, or start a new run"
+        )
+
+
+def check_finished(plan: Plan, tally: Tally, run: str) -> None:
+    """Raises UserError where an agent would have to be asked for reports that are only to be scored again."""
+    retry_failed = plan.settings.runner.retry_failed
+    left = [key for key in plan.keys if not tally.finished(key, retry_failed=retry_failed)]
+    if left:
+        raise UserError(
+            f"rescoring asks no agent, and {len(left)} of {len(plan.keys)} attempts of {run} are not done "
+            f"{'or are to be made again ' if retry_failed else ''}(the first: {left[0].sample_id}, epoch {left[0].epoch}); "
+            f"go on with that run: aiq run resume={run}"
+        )
 
 
 def load_tally(folder: RunFolder, plan: Plan) -> tuple[Tally, dict[SampleKey, SampleRow]]:

@@ -21,6 +21,7 @@ from aiq.experiment.records import (
 )
 from aiq.experiment.tally import Scored, Tally
 from aiq.stats.estimates import Estimate, mean_estimate, mean_of, ratio_estimate
+from aiq.stats.noise import RunNoise, pooled
 
 Policy = Literal["worst", "exclude"]
 
@@ -66,6 +67,7 @@ class Summariser:
             ),
             failures=self._failures(),
             judge_errors=self._judge_errors(),
+            judge_noise=self._judge_noise(),
             slices=self._slices(),
             routes=self._routes(),
             usage={account: _account(roles) for account, roles in tally.usage.items()},
@@ -123,6 +125,16 @@ class Summariser:
             if messages:
                 errors[planned.name] = JudgeErrors(n=len(messages), first=messages[0])
         return errors
+
+    def _judge_noise(self) -> dict[str, RunNoise]:
+        """How far judgements of one report lie apart, for the metrics that were judged more than once."""
+        found = {}
+        for planned, metric in self._declared():
+            scores = (self._tally.score(key, planned, metric) for key in self._keys)
+            noise = pooled([score.noise for score in scores if score is not None and score.noise is not None])
+            if noise is not None:
+                found[metric.name] = noise
+        return found
 
     def _slices(self) -> dict[str, dict[str, dict[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""

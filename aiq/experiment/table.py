@@ -20,6 +20,8 @@ def print_summary(summary: Summary, folder: RunFolder, console: Console | None =
     parts: list[Table | Text] = [_metrics(summary)]
     if summary.unavailable:
         parts.append(Text("\n".join(f"no {name}: {why}" for name, why in summary.unavailable.items()), style="dim"))
+    if summary.judge_noise:
+        parts.append(_noise(summary))
     parts += [_attempts(summary), _spend(summary)]
     if summary.offline:
         parts.append(Text(OFFLINE_NOTE, style="yellow"))
@@ -45,6 +47,19 @@ def _metrics(summary: Summary) -> Table:
         table.add_row(name, number(found.mean), interval(found), str(found.n), found.estimator, shown)
     if not summary.agent_failures.failed:
         table.columns.pop()
+    return table
+
+
+def _noise(summary: Summary) -> Table:
+    """How far judgements of one report lie apart, by where they differ; beside the sampling interval above."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("judge noise")
+    for heading in ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements"):
+        table.add_column(heading, justify="right")
+    for name, noise in summary.judge_noise.items():
+        parts = (noise.votes, noise.orders, noise.members, noise.order_gap)
+        shown = ("-" if part is None else number(part) for part in parts)
+        table.add_row(name, number(noise.sd), *shown, number(noise.standard_error), str(noise.judgements))
     return table
 
 

@@ -13,6 +13,7 @@ from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.plan import JudgePlan, Plan
 from aiq.experiment.records import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
+from aiq.stats.noise import NOISE, Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The last score of a key by one metric. `why`: the error, or the reason for having none."""
+    """The last score of a key by one metric. `why`: the error, or the reason for having none.
+
+    `noise`: the spread of its judgements, where there were several.
+    """
 
     attempt: int
     judge_hash: str
@@ -46,6 +50,7 @@ class Scored:
     numerator: float | None
     denominator: float | None
     why: str | None
+    noise: Noise | None = None
 
 
 class Tally:
@@ -73,8 +78,9 @@ class Tally:
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
         for row in rows:
             why = row.error.message if row.error else row.reason
+            noise = Noise.model_validate(row.detail[NOISE]) if NOISE in row.detail else None
             self.scores[row.metric][row.key] = Scored(
-                row.attempt, row.judge_hash, row.status, row.value, row.numerator, row.denominator, why
+                row.attempt, row.judge_hash, row.status, row.value, row.numerator, row.denominator, why, noise
             )
             self._spend("judge", row.usage or {})
 

@@ -1,10 +1,11 @@
 """How judges ask a model: up to `tries` times, reading strictly; an unusable answer is never a score."""
 
 import asyncio
+import hashlib
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import JsonValue
@@ -26,17 +27,26 @@ class Unusable(ValueError):
 
 
 async def ask(
-    session: Session, role: str, prompt: str, read: Callable[[str], T], *, tries: int, vote: int = 0
+    session: Session,
+    role: str,
+    prompt: str,
+    read: Callable[[str], T],
+    *,
+    tries: int,
+    vote: int = 0,
+    subject: str | None = None,
+    **options: Any,
 ) -> tuple[T, int]:
     """The answer to `prompt` as `read` makes it, and how many tries it took (1 .. tries).
 
     `read` raises Unusable for an answer it cannot use; the same prompt is then sent again with
-    another seed. Raises JudgeError after the last try, ModelError and LimitReached at once.
+    another seed. `subject` and `options` (`model`, `temperature`): see `Models.complete`. Raises
+    JudgeError after the last try, ModelError and LimitReached at once.
     """
     problem = ""
     for attempt in range(tries):
         reply = await session.models.complete(
-            role, [Message(role="user", content=prompt)], vote=vote + _TRY_STRIDE * attempt
+            role, [Message(role="user", content=prompt)], vote=vote + _TRY_STRIDE * attempt, subject=subject, **options
         )
         try:
             return read(reply.text), attempt + 1
@@ -44,6 +54,27 @@ async def ask(
             start = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
             problem = f"{error}; the last answer began {start!r}"
     raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
+
+
+async def ask_once(
+    session: Session, role: str, prompt: str, read: Callable[[str], T], *, tries: int, vote: int = 0
+) -> T:
+    """The same for a question that stands for itself: asked once a run, whichever sample comes to it first.
+
+    Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was.
+    """
+    content = [role, session.models.setup(role), prompt, *([vote] if vote else [])]
+    asked = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    key = hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
+
+    async def usable() -> str:
+        def text_of(text: str) -> str:
+            read(text)
+            return text
+
+        return (await ask(session, role, prompt, text_of, tries=tries, vote=vote, subject=key))[0]
+
+    return read(await session.answers.once(key, usable))
 
 
 async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
@@ -93,25 +124,43 @@ def read_object(text: str) -> dict[str, JsonValue]:
     Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
     numbers beyond a float and repeated keys are refused, because one would have to guess.
     """
-    text = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
-    found: list[dict[str, JsonValue]] = []
-    position = 0
-    for _ in range(_MAX_STARTS):
-        start = text.find("{", position)
-        if start < 0:
-            break
-        value, position = _decode(text, start)
-        if value is not None:
-            found.append(value)
+    return _only(list(_values(text, "{")), "JSON object")
+
+
+def read_objects(text: str) -> list[dict[str, JsonValue]]:
+    """The one JSON list of objects in an answer, as strictly; other lists, such as a mark `[1]`, are words."""
+    lists = [value for value in _values(text, "[") if value and all(isinstance(item, dict) for item in value)]
+    return _only(lists, "JSON list of objects")
+
+
+def without_thoughts(text: str) -> str:
+    """The answer after the `<think>` block that it may begin with."""
+    return re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
+
+
+def _only(found: list[T], what: str) -> T:
     if not found:
-        raise Unusable("there is no complete JSON object in it")
+        raise Unusable(f"there is no complete {what} in it")
     if len(found) > 1:
-        raise Unusable("there are several JSON objects in it")
+        raise Unusable(f"there are several {what}s in it")
     return found[0]
 
 
-def _decode(text: str, start: int) -> tuple[dict[str, JsonValue] | None, int]:
-    """The object that begins at `start` and where it ends; or None and where to look on."""
+def _values(text: str, bracket: str) -> Iterator[Any]:
+    """The JSON values that begin with this bracket, none of them inside another."""
+    text = without_thoughts(text)
+    position = 0
+    for _ in range(_MAX_STARTS):
+        start = text.find(bracket, position)
+        if start < 0:
+            return
+        value, position = _decode(text, start)
+        if value is not None:
+            yield value
+
+
+def _decode(text: str, start: int) -> tuple[Any, int]:
+    """The value that begins at `start` and where it ends; or None and where to look on."""
     try:
         return _DECODER.raw_decode(text, start)
     except Unusable:

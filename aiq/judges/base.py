@@ -16,7 +16,8 @@ class Judge(Protocol):
     `Class(Class.Settings(...))`, serves all samples at once and keeps nothing of any of them.
     `metrics` is what it may yield; `roles` the model roles it speaks in (empty: it asks no model);
     `version` changes whenever the same answers of a model would give other scores; `prompt_hash`
-    covers all its templates, None without any.
+    covers all its templates, None without any. A judge that lets a panel of models answer names them
+    by role in `panels`.
     """
 
     Settings: ClassVar[type[Settings]]

@@ -1,4 +1,4 @@
-"""Reading the two answers of FACT's models strictly: extracted citations, and verdicts on a page's statements."""
+"""Reading the answers of FACT's models strictly: extracted citations, groups of statements alike, verdicts."""
 
 from collections.abc import Mapping
 from typing import Final, get_args
@@ -36,6 +36,23 @@ def _citation(entry: JsonValue) -> Citation:
     if reference is not None and (isinstance(reference, bool) or not isinstance(reference, int)):
         raise Unusable("a citation's reference is neither a whole number nor null")
     return Citation(statement=" ".join(statement.split()), reference=reference, url=canonical(url))
+
+
+def read_groups(answer: str, statements: int) -> list[list[int]]:
+    """`{"groups": [[1, 3], [2]]}`: each number from 1 in exactly one group, groups by their first. Raises Unusable."""
+    groups = [_group(entry) for entry in _list(read_object(answer), "groups")]
+    if sorted(number for group in groups for number in group) != list(range(1, statements + 1)):
+        raise Unusable(f"the groups do not hold each of the {statements} statements once")
+    return sorted(groups)
+
+
+def _group(entry: JsonValue) -> list[int]:
+    if not isinstance(entry, list) or not entry:
+        raise Unusable("a group is no list of numbers")
+    numbers = [number for number in entry if isinstance(number, int) and not isinstance(number, bool)]
+    if len(numbers) < len(entry):
+        raise Unusable("a group holds something that is no whole number")
+    return sorted(numbers)
 
 
 def read_verdicts(answer: str, statements: int) -> list[Verdict]:

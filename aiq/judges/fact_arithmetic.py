@@ -20,11 +20,12 @@ class Judged(Record):
 
 
 class CitedPage(Record):
-    """One cited URL with its statements judged; or `error`, why they could not be."""
+    """One cited URL with its statements judged; or `error`, why they could not be. `digest`: of the page as read."""
 
     url: str
     judged: tuple[Judged, ...] = ()
     error: str | None = None
+    digest: str | None = None
 
 
 class Counts(Record):

@@ -1,6 +1,7 @@
 """Fences of judge prompts that the text under judgement cannot forge."""
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,17 +12,23 @@ PROMPTS: Final = Prompts(Path(__file__).parent / "prompts")
 
 LABELS: Final = (
     "question", "accepted_answers", "response",
-    "task", "criteria", "article_1", "article_2",
+    "task", "criteria", "dimension", "article", "article_1", "article_2",
     "reference_list", "report_part", "page", "statements",
 )  # fmt: skip
 """Every label that a judge prompt fences data with."""
 
-_FORGED: Final = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(LABELS)})\b)", re.IGNORECASE)
+
+def _tags(labels: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, labels))})\b)", re.IGNORECASE)
 
 
-def harmless(text: str) -> str:
-    """The text with each tag broken that looks like a fence of any judge prompt.
+_FORGED: Final = _tags(LABELS)
+
+
+def harmless(text: str, labels: Sequence[str] = ()) -> str:
+    """The text with each tag broken that looks like a fence of any judge prompt, or has one of these labels.
 
     `fence` itself protects a text only against its own label; a report could open another one.
     """
-    return _FORGED.sub("< ", text)
+    text = _FORGED.sub("< ", text)
+    return _tags(labels).sub("< ", text) if labels else text

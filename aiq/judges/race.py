@@ -1,37 +1,47 @@
 """RACE: how good a report is against a reference report, by criteria weighted per task (Deep Research Bench).
 
-One model call scores both reports on every criterion; the model sees no weights and no citations.
-The arithmetic is in `race_arithmetic`, the reading of answers in `race_answer`.
+One model call scores both reports on every criterion; the model sees no weights and no citations. Calls are
+repeated as the panel's settings say. The arithmetic is in `race_arithmetic`, the reading of answers in `race_answer`.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Final
+from functools import partial
+from statistics import fmean
+from typing import Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
-from aiq.core.errors import DatasetError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
-from aiq.core.settings import Settings
-from aiq.judges.asking import ask
 from aiq.judges.base import not_applicable
-from aiq.judges.clean import without_citations
-from aiq.judges.fencing import PROMPTS, harmless
+from aiq.judges.panel import Order, Panel, Vote, mean_score
 from aiq.judges.race_answer import read_marks
-from aiq.judges.race_arithmetic import DIMENSIONS, Mark, Means, outcome
+from aiq.judges.race_arithmetic import DIMENSIONS, Mark, outcome
+from aiq.judges.race_cleaning import Cleaner
+from aiq.judges.race_criteria import Rubrics
+from aiq.judges.race_task import TaskSettings, criteria_json, language, wordings
+from aiq.judges.wording import hash_of
 
-_TEMPLATES: Final = {"en": "race_en.j2", "zh": "race_zh.j2"}
-_ROLE: Final = "judge.race"
+ROLE: Final = "judge.race"
 
-Marks = Mapping[str, Sequence[Mark]]
+_ORDERS: Final[dict[str, tuple[Order, ...]]] = {
+    "first": ("first",),
+    "swapped": ("swapped",),
+    "both": ("first", "swapped"),
+}
+_PLACES: Final = {
+    "task_prompt": "task",
+    "article_1": "article_1",
+    "article_2": "article_2",
+    "criteria_list": "criteria",
+}
 
 
-class RaceSettings(Settings):
-    """`tries`: questions to the model until its answer is complete (the official number is 10)."""
+class RaceSettings(TaskSettings):
+    """`tries`: officially 10. `order`: our report is article 1 (`first`, officially), 2 (`swapped`), or each in turn."""
 
-    tries: int = Field(default=10, ge=1)
+    order: Literal["first", "swapped", "both"] = "first"
 
 
 class Race:
@@ -41,88 +51,73 @@ class Race:
     name = "race"
     version = "1"
     metrics = tuple(Metric.share(f"race.{name}") for name in ("overall", *DIMENSIONS))
-    roles = (_ROLE,)
 
     def __init__(self, settings: RaceSettings) -> None:
-        self._tries = settings.tries
-        self.prompt_hash = PROMPTS.hash(*_TEMPLATES.values())
+        self._panel = Panel(ROLE, settings, _ORDERS[settings.order])
+        self._cleaner = Cleaner(self.name, settings)
+        self._rubrics = Rubrics(self.name, settings)
+        self._wordings = wordings(
+            self.name,
+            "race_{language}.j2",
+            settings.official_dir,
+            "prompt/score_prompt_{language}.py",
+            "generate_merged_score_prompt",
+            _PLACES,
+        )
+        self.panels = self._panel.panels
+        self.roles = (ROLE, *self._cleaner.roles, *self._rubrics.roles)
+        self.prompt_hash = hash_of((*self._wordings.values(), *self._cleaner.wordings, *self._rubrics.wordings))
 
     def check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
-            _rubric(sample)
+            self._rubrics.check(sample)
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
         """None without a reference: then there is nothing to be better or worse than."""
         return self.metrics if sample.reference else ()
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        rubric = _rubric(sample)
         if not sample.reference:
-            return not_applicable(self.metrics, f"task {sample.id} has no reference report")
-        marks, tries = await self._marks(sample, rubric, report.text, sample.reference, session)
-        return _scores(marks, rubric, tries)
-
-    async def _marks(
-        self, sample: Sample, rubric: Rubric, ours: str, reference: str, session: Session, vote: int = 0
-    ) -> tuple[Marks, int]:
-        """One judgement of two reports, and the tries it took."""
-        prompt = PROMPTS.render(
-            _TEMPLATES[language(sample)],
-            task=harmless(sample.question.text),
-            criteria=harmless(_criteria_json(rubric)),
-            article_1=harmless(without_citations(ours)),
-            article_2=harmless(without_citations(reference)),
-        )
-        return await ask(
-            session, _ROLE, prompt, lambda answer: read_marks(answer, rubric), tries=self._tries, vote=vote
-        )
-
-
-def language(sample: Sample) -> str:
-    """`zh` for a Chinese task, else `en`: the two languages that the benchmark has."""
-    stated = sample.question.language or sample.tags.get("language") or "en"
-    return "zh" if stated.lower().startswith("zh") else "en"
-
-
-def _rubric(sample: Sample) -> Rubric:
-    """The task's criteria; raises DatasetError when they are absent or lack a dimension."""
-    remedy = "point the setting dataset.criteria at the file that holds them"
-    if sample.rubric is None:
-        raise DatasetError(f"task {sample.id} has no criteria, which judge race needs: {remedy}")
-    for name in DIMENSIONS:
-        if not sample.rubric.criteria.get(name) or name not in sample.rubric.dimension_weight:
-            raise DatasetError(f"task {sample.id} has no criteria or no weight for dimension {name}: {remedy}")
-    return sample.rubric
-
-
-def _criteria_json(rubric: Rubric) -> str:
-    """The criteria without their weights, as the judge model sees them."""
-    shown = {
-        name: [{"criterion": c.criterion, "explanation": c.explanation} for c in rubric.criteria[name]]
-        for name in DIMENSIONS
-    }
-    return json.dumps(shown, ensure_ascii=False, indent=1)
-
-
-def _scores(marks: Marks, rubric: Rubric, tries: int) -> list[Score]:
-    result = outcome(marks, rubric)
-    summary: dict[str, JsonValue] = {
-        **_means(result.overall),
-        "tries": tries,
-        "unmatched": list(result.unmatched),
-    }
-    return [
-        Score(metric="race.overall", value=result.overall.share, detail=summary),
-        *(
-            Score(
-                metric=f"race.{name}",
-                value=means.share,
-                detail={**_means(means), "marks": [mark.model_dump(mode="json") for mark in marks[name]]},
+            return not_applicable(
+                self.metrics, f"task {sample.id} has no reference report; judge race_absolute needs none"
             )
-            for name, means in result.dimensions.items()
-        ),
-    ]
+        rubric, generated = await self._rubrics.rubric(sample, session)
+        spoken = language(sample)
+        ours = await self._cleaner.clean(report.text, spoken, session)
+        reference = await self._cleaner.clean(sample.reference, spoken, session)
+
+        def prompt(order: Order) -> str:
+            articles = (ours, reference) if order == "first" else (reference, ours)
+            values = {"task": sample.question.text, "criteria": criteria_json(rubric)}
+            return self._wordings[spoken].render({**values, "article_1": articles[0], "article_2": articles[1]})
+
+        votes = await self._panel.ask(
+            session, prompt, lambda text, order: read_marks(text, rubric, swapped=order == "swapped")
+        )
+        written: dict[str, JsonValue] = {"rubric": rubric.model_dump(mode="json")} if generated else {}
+        return _scores(votes, rubric, written)
 
 
-def _means(means: Means) -> dict[str, JsonValue]:
-    return {"ours": means.ours, "reference": means.reference}
+def _scores(
+    votes: Sequence[Vote[dict[str, tuple[Mark, ...]]]], rubric: Rubric, more: Mapping[str, JsonValue]
+) -> list[Score]:
+    """The mean of the judgements' shares, with every judgement in the detail."""
+    outcomes = [outcome(vote.answer, rubric) for vote in votes]
+    strangers = dict.fromkeys(name for result in outcomes for name in result.unmatched)
+    scores = []
+    for name in ("overall", *DIMENSIONS):
+        means = [result.means(name) for result in outcomes]
+        detail: dict[str, JsonValue] = {
+            "ours": fmean(mean.ours for mean in means),
+            "reference": fmean(mean.reference for mean in means),
+        }
+        if name == "overall":
+            detail |= {"tries": sum(vote.tries for vote in votes), "unmatched": list(strangers), **more}
+        shares = [mean.share for mean in means]
+        scores.append(mean_score(f"race.{name}", votes, shares, detail, partial(_marks, name)))
+    return scores
+
+
+def _marks(dimension: str, marks: Mapping[str, Sequence[Mark]]) -> dict[str, JsonValue]:
+    """What one judgement shows of a dimension."""
+    return {"marks": [mark.model_dump(mode="json") for mark in marks[dimension]]} if dimension in marks else {}

@@ -23,6 +23,14 @@ class Mark(Record):
     analysis: str = ""
 
 
+class PointMark(Record):
+    """One criterion of a report judged by itself, 0 to 10; `criterion` as the model spelt it."""
+
+    criterion: str
+    score: float
+    analysis: str = ""
+
+
 class Means(Record):
     """Weighted means of both articles, 0 to 10, in a dimension or overall."""
 
@@ -42,6 +50,10 @@ class Outcome(Record):
     overall: Means
     dimensions: Mapping[str, Means]
     unmatched: tuple[str, ...] = ()
+
+    def means(self, name: str) -> Means:
+        """`overall`, or a dimension's."""
+        return self.overall if name == "overall" else self.dimensions[name]
 
 
 def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | None]:
@@ -76,16 +88,32 @@ def weights(names: Sequence[str], criteria: Sequence[Criterion]) -> list[float]:
     return [mean if at is None else criteria[at].weight for at in match(names, criteria)]
 
 
+def weighted_mean(values: Sequence[float], shares: Sequence[float]) -> float:
+    """0 where there is no value or no weight."""
+    total = sum(shares)
+    return sum(value * share for value, share in zip(values, shares, strict=True)) / total if total > 0 else 0.0
+
+
 def weighted_means(marks: Sequence[Mark], criteria: Sequence[Criterion]) -> Means:
     """A dimension's means; 0 where there is no mark or no weight."""
     shares = weights([mark.criterion for mark in marks], criteria)
-    total = sum(shares)
-    if total <= 0:
-        return Means(ours=0.0, reference=0.0)
     return Means(
-        ours=sum(mark.ours * weight for mark, weight in zip(marks, shares, strict=True)) / total,
-        reference=sum(mark.reference * weight for mark, weight in zip(marks, shares, strict=True)) / total,
+        ours=weighted_mean([mark.ours for mark in marks], shares),
+        reference=weighted_mean([mark.reference for mark in marks], shares),
     )
+
+
+def absolute(marks: Mapping[str, Sequence[PointMark]], rubric: Rubric) -> dict[str, float]:
+    """`overall` and each dimension of a report judged by itself, 0 to 10: the same means, dimension weights made 1."""
+    means = {
+        name: weighted_mean(
+            [mark.score for mark in marks[name]],
+            weights([mark.criterion for mark in marks[name]], rubric.criteria[name]),
+        )
+        for name in DIMENSIONS
+    }
+    overall = weighted_mean(list(means.values()), [rubric.dimension_weight[name] for name in DIMENSIONS])
+    return {"overall": overall, **means}
 
 
 def outcome(marks: Mapping[str, Sequence[Mark]], rubric: Rubric) -> Outcome:
@@ -95,15 +123,18 @@ def outcome(marks: Mapping[str, Sequence[Mark]], rubric: Rubric) -> Outcome:
         ours=sum(dimensions[name].ours * rubric.dimension_weight[name] for name in DIMENSIONS),
         reference=sum(dimensions[name].reference * rubric.dimension_weight[name] for name in DIMENSIONS),
     )
-    unmatched = [
-        mark.criterion
+    return Outcome(overall=overall, dimensions=dimensions, unmatched=unmatched(marks, rubric))
+
+
+def unmatched(marks: Mapping[str, Sequence[Mark | PointMark]], rubric: Rubric) -> tuple[str, ...]:
+    """The criteria, as spelt by the model, that fit none of the task's."""
+    names = {name: [mark.criterion for mark in marks[name]] for name in DIMENSIONS}
+    return tuple(
+        spelt
         for name in DIMENSIONS
-        for mark, at in zip(
-            marks[name], match([mark.criterion for mark in marks[name]], rubric.criteria[name]), strict=True
-        )
+        for spelt, at in zip(names[name], match(names[name], rubric.criteria[name]), strict=True)
         if at is None
-    ]
-    return Outcome(overall=overall, dimensions=dimensions, unmatched=tuple(unmatched))
+    )
 
 
 def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -54,6 +54,7 @@ class RunModels:
         json_schema: Mapping[str, JsonValue] | None = None,
         vote: int = 0,
         subject: str | None = None,
+        model: str | None = None,
         **options: Any,
     ) -> Reply:
         body: dict[str, Any] = {**self._options(role), **options}
@@ -62,7 +63,7 @@ class RunModels:
         if json_schema is not None:
             body["response_format"] = {"type": "json_schema", "json_schema": dict(json_schema)}
         answer: Any = await self._openai.chat.completions.create(
-            model=self.name(role),
+            model=model or self.name(role),
             messages=[message.model_dump() for message in messages],  # type: ignore[misc]
             extra_headers={ROLE: role, VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
             extra_body=self._extra_body(role) or None,

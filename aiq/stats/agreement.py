@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -31,6 +31,17 @@ def kappa(pairs: Sequence[Pair]) -> float | None:
     given, predicted = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
     chance = sum(given[label] * predicted[label] for label in sorted(given)) / len(pairs) ** 2
     return None if chance == 1 else (sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance)
+
+
+def weighted_kappa(pairs: Sequence[tuple[int, int]], *, power: Literal[1, 2] = 2) -> float | None:
+    """Kappa of ordered labels: a disagreement weighs |difference| ** power (Cohen 1968; 1 linear, 2 quadratic).
+
+    1 - sum of observed weights / sum of those expected from both margins. None where chance alone agrees fully.
+    """
+    given, predicted = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
+    observed = sum(abs(a - b) ** power for a, b in pairs)
+    chance = sum(n * m * abs(a - b) ** power for a, n in given.items() for b, m in predicted.items())
+    return 1 - observed * len(pairs) / chance if chance else None
 
 
 def auc(positive: Sequence[float], negative: Sequence[float]) -> float | None:

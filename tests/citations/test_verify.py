@@ -91,6 +91,20 @@ def test_duplicates_merge_into_the_first() -> None:
     assert _reasons(verified) == [(3, "duplicate_of_citation_1")]
 
 
+def test_of_marks_side_by_side_one_goes_only_where_two_entries_became_one() -> None:
+    entries = "[1] https://nope.com\n[2] https://v.com/1\n[3] http://v.com/1"
+    kept = "\n\n## References\n\n[1] https://v.com/1\n"
+    _check("Fact [2][2].", entries, "Fact [1][1]." + kept)
+    assert [edit.rule for edit in _check("Fact [2][3].", entries, "Fact [1]." + kept).edits] == [
+        "renumbered",
+        "duplicate_of_citation_2",
+        "url_not_in_registry",
+        "renumbered",
+        "duplicate_of_citation_2",
+    ]
+    assert "dangling" not in {edit.rule for edit in _check("Fact [3][2].", entries, "Fact [1]." + kept).edits}
+
+
 def test_pages_of_a_document_are_separate_citations() -> None:
     _check(
         "A [1]. B [2]. C [3].",

@@ -55,6 +55,9 @@ async def test_a_complete_answer_becomes_five_shares(scripted: Any, task: Sample
         "reference": pytest.approx(4),
         "tries": 1,
         "unmatched": [],
+        "judgements": [
+            {"model": "m", "order": "first", "vote": 1, "tries": 1, "value": scores[0].value},
+        ],
     }
     assert [metric.name for metric in Race.metrics] == [score.metric for score in scores]
 
@@ -180,7 +183,7 @@ async def test_malformed_to_the_last_try_is_an_error_and_no_score(
 async def test_without_a_reference_there_is_a_reason_instead(scripted: Any, task: Sample) -> None:
     alone = task.model_copy(update={"reference": None})
     scores, endpoint = await run(scripted, ["never asked"], alone, OURS)
-    assert [score.not_applicable for score in scores] == ["task 7 has no reference report"] * 5
+    assert [score.not_applicable for score in scores] == ["task 7 has no reference report; judge race_absolute needs none"] * 5
     assert endpoint.got == []
     assert judge().metrics_for(alone) == ()
     assert judge().metrics_for(task) == Race.metrics

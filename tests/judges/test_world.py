@@ -1,4 +1,4 @@
-"""`world.coverage` and the escalation metrics, on what the closed world knows."""
+"""`world.coverage`, on what the closed world knows."""
 
 from typing import cast
 
@@ -7,10 +7,9 @@ import pytest
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Fact, Question, Sample, Truth
 from aiq.core.session import Session
-from aiq.judges.escalation import Escalation, EscalationSettings
 from aiq.judges.world import World, WorldSettings
 
-SESSION = cast(Session, None)  # neither judge asks anything of its session
+SESSION = cast(Session, None)  # it asks nothing of its session
 
 FACTS = (
     Fact(id="d1/halden-works/headquarters", forms=("Halden Works & Tessmark",)),
@@ -24,8 +23,8 @@ def sample(truth: Truth | None) -> Sample:
     return Sample(id="1", question=Question(text="?"), truth=truth)
 
 
-def report(text: str = "", route: str = "deep") -> Report:
-    return Report(text=text, raw_text=text, route=route)
+def report(text: str) -> Report:
+    return Report(text=text, raw_text=text, route="deep")
 
 
 async def coverage(text: str, truth: Truth | None) -> Score:
@@ -58,42 +57,13 @@ async def test_without_truth_or_facts_there_is_a_reason_and_no_number() -> None:
     assert (await coverage("x", Truth(hops=1, needs_depth=False))).not_applicable == "the sample needs no facts"
 
 
-@pytest.mark.parametrize(
-    ("route", "needs_depth", "precision", "recall"),
-    [
-        ("deep", True, 1.0, 1.0),
-        ("escalated", True, 1.0, 1.0),
-        ("escalated", False, 0.0, None),
-        ("shallow", True, None, 0.0),
-        ("meta", True, None, 0.0),
-        ("shallow", False, None, None),
-    ],
-)
-async def test_escalation(route: str, needs_depth: bool, precision: float | None, recall: float | None) -> None:
-    truth = Truth(hops=2, needs_depth=needs_depth)
-    scores = await Escalation(EscalationSettings()).score(sample(truth), report(route=route), SESSION)
-    for score, expected in zip(scores, (precision, recall), strict=True):
-        assert score.numerator == expected
-        assert score.denominator == (None if expected is None else 1.0)
-        assert (score.not_applicable is None) == (expected is not None)
-    assert [score.metric for score in scores] == ["escalation.precision", "escalation.recall"]
-
-
-async def test_escalation_without_truth_has_a_reason() -> None:
-    scores = await Escalation(EscalationSettings()).score(sample(None), report(), SESSION)
-    assert [score.not_applicable for score in scores] == ["the dataset has no truth for this sample"] * 2
-
-
 def test_what_a_failed_attempt_gets() -> None:
     assert World.metrics == (Metric.share("world.coverage"),)
-    assert [metric.worst for metric in Escalation.metrics] == [None, 0.0]  # a failed attempt did not go deep
 
 
 def test_a_failed_attempt_is_worst_only_in_what_its_sample_can_have() -> None:
-    world, escalation = World(WorldSettings()), Escalation(EscalationSettings())
+    world = World(WorldSettings())
     for truth in (None, Truth(hops=1, needs_depth=False)):
         assert world.metrics_for(sample(truth)) == ()
-        assert [metric.name for metric in escalation.metrics_for(sample(truth))] == ["escalation.precision"]
     needed = sample(Truth(hops=2, needs_depth=True, facts=(Fact(id="d1/a", forms=("x",)),)))
     assert world.metrics_for(needed) == World.metrics
-    assert escalation.metrics_for(needed) == Escalation.metrics

@@ -77,7 +77,7 @@ class DeepResearcher:
         fields["files"] = {path: file_data(str(text)) for path, text in state.files.items()}
         fields["tools_info"] = state.tools_info or listing([tool for tool in tools if tool.data_source])
         config: Any = {"recursion_limit": self._settings.recursion_limit}
-        result = await self.graph(session, tools).ainvoke({**fields, "messages": state.messages}, config)
+        result = await self.graph(session.models, tools).ainvoke({**fields, "messages": state.messages}, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
         report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
         session.keep_draft(report)
@@ -93,14 +93,14 @@ class DeepResearcher:
         self._log_end(session, ended)
         return ended
 
-    def graph(self, session: Session, tools: Sequence[Tool]) -> Graph:
+    def graph(self, models: Models, tools: Sequence[Tool]) -> Graph:
         """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
-        key = (id(session.models), *(tool.name for tool in tools))
+        key = (id(models), *(tool.name for tool in tools))
         if key not in self._graphs:
-            self._graphs[key] = (session.models, self._compile(session, tools))  # kept, so that its id stays its own
+            self._graphs[key] = (models, self._compile(models, tools))  # kept, so that its id stays its own
         return self._graphs[key][1]
 
-    def _compile(self, session: Session, tools: Sequence[Tool]) -> Graph:
+    def _compile(self, models: Models, tools: Sequence[Tool]) -> Graph:
         harness.register_profile()
         settings = self._settings
         research = [tool.name for tool in tools if tool.data_source]
@@ -108,7 +108,7 @@ class DeepResearcher:
             {
                 "name": name,
                 "description": description,
-                "model": session.models.chat(ROLES[name]),
+                "model": models.chat(ROLES[name]),
                 "tools": [as_langchain(tool) for tool in tools],
                 "middleware": [
                     harness.files(),
@@ -121,7 +121,7 @@ class DeepResearcher:
         todos: list[Middleware] = [harness.todos()] if settings.enable_todos else []
         own: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
         return create_deep_agent(
-            session.models.chat(ROLES["orchestrator"]),
+            models.chat(ROLES["orchestrator"]),
             [as_langchain(tool) for tool in tools if tool.data_source is None],
             subagents=subagents,
             middleware=[harness.files(), *todos, *own, *self._shared("orchestrator.j2"), SubagentStatus()],

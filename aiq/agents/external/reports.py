@@ -47,7 +47,12 @@ class Reports:
 
     async def research(self, question: Question, session: Session) -> Report:
         """The file's report. Raises AgentError where it has none, or one to another task."""
-        key = session.key.sample_id
+        article = self.article(session.key.sample_id, question)
+        session.events.emit(ReportWritten(text=article, raw_text=article, route=ROUTE))
+        return Report(text=article, raw_text=article, route=ROUTE)
+
+    def article(self, key: str, question: Question) -> str:
+        """The report with this id. Raises AgentError where there is none, or one to another task."""
         row = self._rows.get(key)
         if row is None:
             raise AgentError(f"{self._path} has no report with id {key}; choose samples with dataset.ids")
@@ -57,5 +62,4 @@ class Reports:
         article = row.values.get("article")
         if not isinstance(article, str) or not article.strip():
             raise AgentError(f"{row.where}: the article is empty")
-        session.events.emit(ReportWritten(text=article, raw_text=article, route=ROUTE))
-        return Report(text=article, raw_text=article, route=ROUTE)
+        return article

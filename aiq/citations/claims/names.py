@@ -12,6 +12,7 @@ _WORD: Final = re.compile(rf"[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
 _GAP: Final = re.compile(r" |-|‐|–|\. |’s |'s ")
 _LINKS: Final = frozenset(["of", "de", "van", "von", "der", "den", "la", "le", "du", "di", "da", "del", "the"])
 _STARTS: Final = re.compile(r"(?:^|[.!?:;。！？：；\n•|(（\"“][\"”»')）\]]*)\s*$")
+_LOOK_BACK: Final = 20
 _TITLE: Final = 0.6
 """Share of capitalised words from which on a statement is a title, or German, and capitals mean nothing."""
 
@@ -68,7 +69,7 @@ def _trimmed(text: str, run: list[re.Match[str]]) -> Iterator[list[re.Match[str]
     """A sentence's first word is no name for its capital alone."""
     while run and (run[-1][0].lower() in _LINKS):
         run = run[:-1]
-    if run and _STARTS.search(text, 0, run[0].start()) and not _odd(run[0][0]):
+    if run and _STARTS.search(text, max(0, run[0].start() - _LOOK_BACK), run[0].start()) and not _odd(run[0][0]):
         plain = folded(run[0][0])
         compound = text[run[0].end() : run[0].end() + 1] in ("-", "‐")  # "Non-Gaussian" is one first word
         if len(run) == 1 or compound or plain in rules().words.openers or key(plain) is None or key(plain) in glue():

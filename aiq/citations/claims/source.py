@@ -86,8 +86,9 @@ class SourceText:
 
     def dates(self, stated: Date) -> tuple[list[int], list[int]]:
         """The tokens of dates that say the same, and of those that say part of it."""
-        same = [self.token_at(date.start) for date in self._dates if date.says(stated)]
-        part = [self.token_at(date.start) for date in self._dates if date.allows(stated)]
+        found = self._dates.get(stated.month, [])
+        same = [self.token_at(date.start) for date in found if date.says(stated)]
+        part = [self.token_at(date.start) for date in found if date.allows(stated)]
         return same, part
 
     def token_at(self, offset: int) -> int:
@@ -123,8 +124,12 @@ class SourceText:
         return [number.bare for number in ordered], ordered
 
     @cached_property
-    def _dates(self) -> tuple[Date, ...]:
-        return dates(self.text)
+    def _dates(self) -> dict[int, list[Date]]:
+        """The dates by month."""
+        by_month: dict[int, list[Date]] = {}
+        for date in dates(self.text):
+            by_month.setdefault(date.month, []).append(date)
+        return by_month
 
     @cached_property
     def _acronyms(self) -> dict[str, list[int]]:

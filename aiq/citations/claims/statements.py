@@ -17,15 +17,16 @@ PIN: Final = "\ue000"
 VOID: Final = "\ue001"
 """Stands for what is neither seen nor said: the syntax of a link around its label."""
 PRIVATE: Final = str.maketrans({PIN: "\ufffd", VOID: "\ufffd"})
-_BRACKETED: Final = rf"[(（][ \t]?(?:(?i:source|sources|see|via|来源)[:： ]*)?(?:{PIN}+[,，; ]*)+[)）]"
-_PINS: Final = re.compile(f"[ \t]?(?:{_BRACKETED}|{PIN}+)")
-_CITED: Final = f"(?:[ \t]*(?:{_BRACKETED}|{PIN}+))*"
+_BRACKETED: Final = rf"[(（][ \t]?(?:(?i:source|sources|see|via|来源)[:： ]*)?(?:{PIN}++[,，; ]*+)++[)）]"
+_PINS: Final = re.compile(f"[ \t]?(?:{_BRACKETED}|{PIN}++)")
+_CITED: Final = f"(?:[ \t]*+(?:{_BRACKETED}|{PIN}++))*+"
 _SENTENCE_END: Final = re.compile(
     f'(?:(?<=[.!?])|(?<=[.!?]["”)]))(?P<pins>{_CITED})[ \t]+(?=["“‘(*{VOID}]*[A-Z\\d\u00c0-\u024f])'
     f"|(?<=[。！？；])(?P<cjk_pins>{_CITED})[ \t]*"
 )
 _LEAD: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)+")
 _DECORATION: Final = re.compile(r"[*_`]{1,3}")
+_LONGEST_HEAD: Final = 300
 _CELL: Final = re.compile(r"(?:\\.|[^|\\])+")
 
 
@@ -122,8 +123,8 @@ def _cells(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
 def _row(heads: Sequence[str], cells: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """A cell is a statement of its own: "row's name, column's heading: cell"."""
     for number, (start, end, text) in enumerate(cells):
-        head = heads[number] if number < len(heads) else ""
-        yield start, end, f"{cells[0][2]}, {head}: {text}" if number and head else text
+        head = heads[number][:_LONGEST_HEAD] if number < len(heads) else ""
+        yield start, end, f"{cells[0][2][:_LONGEST_HEAD]}, {head}: {text}" if number and head else text
 
 
 def _plain(sentence: str) -> str:

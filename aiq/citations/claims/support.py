@@ -40,6 +40,8 @@ def check_against(statement: Statement, source: SourceText) -> Support:
     if not terms:
         return Support("unknown", 0.0, (_nothing_to_compare(statement, source),))
     windows = best_windows(terms, source, len(statement.tokens))
+    if not windows and len(source.tokens) < rules().unusable.least_words:
+        return Support("unknown", 0.0, ("the source has hardly any text, and nothing of the statement in it",))
     evidence = _Evidence(statement, source, tuple(terms), tuple(windows))
     score = evidence.score()
     limits = rules().thresholds

@@ -1,5 +1,6 @@
 """What a statement says, as terms to look for: words, names, numbers, dates."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -13,10 +14,10 @@ from aiq.citations.claims.source import SourceText
 from aiq.citations.claims.tokens import Tokens, tokenize
 from aiq.citations.markdown import masked
 
+_LONGEST = 4_000  # signs of a statement that are read: no sentence is longer, and a hostile line must cost nothing
 _MOSTLY_CJK = 0.4
 _HARDLY_CJK = 0.05
 _IN_CJK_TEXT = 0.5  # what a pair of signs is worth if one of them is a function word
-_ELSEWHERE = 30  # places of a number beyond which it is common
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,10 @@ class Statement:
     @classmethod
     def read(cls, text: str) -> "Statement":
         """Take a statement apart."""
+        text = text[:_LONGEST]
         tokens = tokenize(text)
         without_units = masked(text, [(number.start, number.end) for number in tokens.numbers if number.dimension], "0")
-        return cls(text, tokens, names(without_units), dates(text))
+        return cls(text, tokens, names(without_units), _once(dates(text)))
 
     @cached_property
     def cjk_share(self) -> float:
@@ -57,9 +59,10 @@ class Statement:
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
         """The numbers that must be borne out: not those of a date, not small ones glued to words, each once."""
+        every = dates(self.text)
         found: dict[tuple[float, str], Number] = {}
         for number in self.tokens.numbers:
-            of_date = any(date.start <= number.start < date.end for date in self.dates)
+            of_date = any(date.start <= number.start < date.end for date in every)
             before = self.text[max(0, number.start - 1) : number.start]
             if not (of_date and not number.year) and not (before.isascii() and before.isalpha()):
                 found.setdefault((number.value, number.dimension), number)
@@ -120,3 +123,11 @@ class Statement:
             worth = 1.0 if same else 0.5 if part else 0.0
             found.append(Term("date", self.text[date.start : date.end], weight, tuple(same or part), worth))
         return found
+
+
+def _once(found: Iterable[Date]) -> tuple[Date, ...]:
+    """Each day or month once, where it stands first."""
+    first: dict[tuple[int | None, int, int | None], Date] = {}
+    for date in found:
+        first.setdefault((date.year, date.month, date.day), date)
+    return tuple(first.values())

@@ -8,7 +8,7 @@ from aiq.citations.claims.lexicon import CJK
 from aiq.citations.claims.rules import rules
 from aiq.citations.claims.tokens import Tokens
 
-_LINK: Final = re.compile(r"!?\[[^\]\n]*\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)")
+_LINK: Final = re.compile(r"!?\[[^\[\]\n]{0,300}\]\([^)\s]{0,2000}(?:\s+\"[^\"\n]{0,500}\")?\)")
 _WORD: Final = re.compile(rf"[{CJK}]|[^\W\d_{CJK}]+")
 _HEAD: Final = 6_000
 _CJK_PER_WORD: Final = 1.7
@@ -35,8 +35,6 @@ def why_unusable(text: str, tokens: Tokens) -> str | None:
         sign = _phrases("phrases").search(head)
     if sign is not None:
         return f"the source is an error page or a wall (“{sign[0].strip()}”)"
-    if words < limits.least_words:
-        return "the source has hardly any text"
     return None
 
 

@@ -1,8 +1,10 @@
 """What a judge's request asks for: its instructions, that is the prompt without the material between tags."""
 
+import random
 import re
 from functools import lru_cache
 
+from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
 
 _FENCED = re.compile(r"<(?P<label>[a-z_0-9]+)>\n.*?\n?</(?P=label)>", re.DOTALL)
@@ -23,3 +25,9 @@ def _unfenced(text: str) -> str:
 def seed(request: ChatRequest) -> int:
     """The request's seed; 0 where it carries none."""
     return request.seed or 0
+
+
+def mood(request: ChatRequest, *parts: object) -> random.Random:
+    """A judge's mood: of the seed, the named model (the members of a panel differ), and what is judged."""
+    name = () if request.model == "offline" else (request.model,)
+    return random.Random(derive(seed(request), *name, *parts))

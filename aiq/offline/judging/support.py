@@ -32,8 +32,11 @@ class Page:
         self.passages = [f"{title}\n" + "\n".join(told[at : at + WINDOW]) for at in range(max(1, len(told) - 1))]
         self.vocabularies = [frozenset(words(passage)) for passage in self.passages]
 
-    def says(self, statement: str) -> Support:
-        """The verdict on one statement. Numbers must agree, most names be there, and the words be near each other."""
+    def says(self, statement: str, *, in_part: bool = False) -> Support:
+        """The verdict on one statement. Numbers must agree, most names be there, and the words be near each other.
+
+        `in_part`: the words alone will do, fewer of them where a number agrees.
+        """
         if self.unreadable:
             return "unknown"
         wanted = tuple(dict.fromkeys(words(statement)))
@@ -41,6 +44,10 @@ class Page:
             return "unsupported"
         overlaps = [sum(word in there for word in wanted) / len(wanted) for there in self.vocabularies]
         best = max(overlaps)
+        if in_part:
+            told = numbers(self.text)
+            shared = any(number.agrees(other, 0.005) for number in numbers(statement) for other in told)
+            return "supported" if best >= (ENOUGH / 2 if shared else ENOUGH) else "unsupported"
         near = [passage for passage, overlap in zip(self.passages, overlaps, strict=True) if overlap >= best - 0.1]
         if is_chinese(statement) != is_chinese(self.text):  # a reader without the other language has only the figures
             return "supported" if numbers(statement) and _figures_agree(statement, [self.text]) else "unsupported"

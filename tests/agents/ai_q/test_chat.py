@@ -147,7 +147,12 @@ async def test_an_insufficient_answer_escalates_through_the_clarifier(on_bench: 
     assert stages(bench) == ["intent_classifier", "shallow_research", "clarifier", "deep_research"]
     (escalation,) = decisions(bench, "escalation")
     assert (escalation.value, escalation.cause) == (True, "phrase: unable to find")
-    assert report.extras["escalation"] == "phrase: unable to find"
+    assert report.extras["escalation"] == {
+        "policy": "phrases",
+        "taken": True,
+        "cause": "phrase: unable to find",
+        "phrases": True,
+    }
     # What the shallow path wrote is not part of the deep researcher's conversation.
     assert all("unable to find" not in m.text for r in bench.endpoint.of("aiq.orchestrator") for m in r.messages)
 
@@ -156,7 +161,9 @@ async def test_without_escalation_the_insufficient_answer_stands(on_bench: Any) 
     script = answers("shallow", shallow="I was unable to find it.")
     report, bench = await research(on_bench, script, enable_escalation=False)
     assert (report.route, report.text) == ("shallow", "I was unable to find it.")
-    assert decisions(bench, "escalation")[0].cause == "enable_escalation=false"
+    (escalation,) = decisions(bench, "escalation")
+    assert (escalation.value, escalation.cause) == (False, "never: enable_escalation=false")
+    assert escalation.detail["phrases"] == "phrase: unable to find"  # what that policy would have gone by
 
 
 async def test_an_empty_answer_without_escalation_is_an_error(on_bench: Any) -> None:
@@ -182,7 +189,7 @@ async def test_without_the_clarifier_nobody_is_asked(on_bench: Any) -> None:
     report, bench = await research(on_bench, answers("deep"), enable_clarifier=False)
     assert report.route == "deep"
     assert bench.endpoint.of("aiq.clarifier") == bench.endpoint.of("aiq.clarifier_planner") == []
-    assert "What was settled with the user" not in bench.endpoint.of("aiq.orchestrator")[0].system
+    assert "The plan, and what the user said" not in bench.endpoint.of("aiq.orchestrator")[0].system
 
 
 async def test_a_failure_of_the_shallow_path_ends_the_attempt_and_its_cause_is_recorded(on_bench: Any) -> None:

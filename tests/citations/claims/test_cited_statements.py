@@ -1,5 +1,7 @@
 """Which sentence carries which citation, with its place in the report."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +45,24 @@ def test_places_are_those_of_the_report() -> None:
 def test_a_statement_knows_its_marks_and_urls() -> None:
     (statement,) = cited_statements(parse_report(f"It grew [1] and [2] (https://d.example/x).{LIST}"))
     assert (statement.marks, statement.body_urls) == ((0, 1), (0,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"A view! https://d.example/{'x' * 5000} and more",
+        "It grew.[1]" + " [1]" * 5000 + " it",
+        "It grew. (see " + "[1], " * 5000,
+        "It grew." + "(https://d.example/a " * 2000,
+        "| a " * 5000 + "\n" + "| [1] " * 3000,
+        "\\" * 20000 + "[1]",
+    ],
+)
+def test_hostile_reports_take_no_time(text: str) -> None:
+    report = parse_report(text + LIST)
+    start = time.process_time()
+    cited_statements(report)
+    assert time.process_time() - start < 2
 
 
 @given(st.text(alphabet=st.sampled_from("aB1 []()【】*-#|.\n。https://x.example,，\ue000\ue001"), max_size=300))

@@ -86,6 +86,18 @@ def test_a_page_about_errors_or_with_a_cookie_line_can_be_read() -> None:
         assert check_support("Halden Works was founded in 1912.", PAGE + extra).verdict == "supported"
 
 
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("The city has 120,000 people.", "supported"),
+        ("The city has 98,000 people.", "unsupported"),
+        ("Vera Tal paints.", "unknown"),
+    ],
+)
+def test_a_line_is_a_source_too(statement: str, verdict: str) -> None:
+    assert check_support(statement, "The city has about 120,000 people.").verdict == verdict
+
+
 def test_nothing_to_compare_across_languages_is_unknown() -> None:
     support = check_support("她喜欢散步。", PAGE)
     assert support.verdict == "unknown"

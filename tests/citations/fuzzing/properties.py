@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Iterator
 
-from aiq.citations.audit import audit_report
 from aiq.citations.cases import AuditCase, audited
 from aiq.citations.edits import apply_edits
 from aiq.citations.files import as_json
@@ -35,12 +34,10 @@ def check(case: Case) -> None:
         time_is_linear(case)
         return
     sources = list(case.sources)
-    retrieved = [source for source in sources if source.kind == "retrieved"]
-    audit = audit_report(parse_report(case.text), SourceIndex(retrieved))
-    places_are_in_order(audit.report)
-    sources_follow_the_rules(audit, retrieved)
     shown = audited(AuditCase(case.text, sources, CitationSettings()))
     verified = shown.verified
+    places_are_in_order(verified.found.report)
+    sources_follow_the_rules(verified.found, [source for source in sources if source.kind == "retrieved"])
     edits_make_the_verified_report(case.text, verified)
     only_retrieved_sources_are_valid(verified, sources)
     nothing_is_left_to_do(verified, verify(verified.text, sources))

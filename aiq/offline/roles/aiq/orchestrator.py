@@ -24,7 +24,7 @@ from aiq.offline.writing import report, short
 from aiq.offline.writing.order import Order
 
 _ROUNDS = re.compile(r"in rounds, at most (\d+)")
-_DISPATCHES = re.compile(r"`researcher-agent` one to (\d+) times")
+_DISPATCHES = re.compile(r"`researcher-agent` at least once, at most (\d+) times")
 _PER_DISPATCH = 3
 _QUERY = re.compile(r"^\s*[-*•]\s+(.*\S)\s*$", re.MULTILINE)
 _SHOWN_GAPS = 12

@@ -2,7 +2,8 @@
 
 Why it answers as it does: it looks for the passage of the page that shares most words with the statement, and believes
 the statement if the passage has its numbers and the page its names. It is lenient with paraphrase it cannot follow
-(words decide), blind to who did what to whom, and strict with figures, which it compares by value.
+(words decide), blind to who did what to whom, and strict with figures, which it compares by value. Where the
+prompt is content with a part of the statement, half of its words in one passage will do, or one figure among them.
 """
 
 import json
@@ -12,6 +13,7 @@ from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.judging.request import DECLINED, instructions
 from aiq.offline.judging.support import Page
 
+_IN_PART = "some or all of the facts"
 _STATEMENT = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 
 
@@ -24,7 +26,7 @@ def reply(request: ChatRequest) -> ChatReply:
     page = Page(text)
     entries = []
     for number, statement in _STATEMENT.findall(statements):
-        verdict = page.says(statement)
+        verdict = page.says(statement, in_part=_IN_PART in wanted)
         if f'"{verdict}"' not in wanted:
             verdict = "unsupported"
         entries.append({"statement": int(number), "verdict": verdict})

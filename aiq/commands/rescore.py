@@ -1,0 +1,33 @@
+"""Score the reports of a run again, with other judges or changed ones; no agent is asked.
+
+aiq rescore latest judge=[race]
+aiq rescore RUN judge.race.votes=3 llm.roles.judge.model=MODEL
+
+The scores go into a run folder of their own, beside the old one, which stays as it is. Judges that have
+not changed keep their scores. RUN is a run folder, a run id, or `latest`.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} RUN SETTING=VALUE ..."
+    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="of judge, llm, web, search, runner")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from aiq.experiment.find import find_run
+    from aiq.experiment.folder import RunFolder
+    from aiq.experiment.rescore import plan_rescore, take_over
+    from aiq.run import carry_out, find_own_classes
+
+    find_own_classes()
+    old = find_run(args.run, args.results)
+    plan, manifest = plan_rescore(old, args.overrides)
+    new = RunFolder(Path(old.path).parent / manifest.run_id)
+    take_over(old, new, plan)
+    new.write_manifest(manifest)
+    return carry_out(plan, new, manifest).exit_code

@@ -1,0 +1,1 @@
+"""What runs over damaged reports say of the judges that scored them."""

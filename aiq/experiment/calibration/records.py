@@ -1,0 +1,134 @@
+"""The figures of a calibration, as `reliability.json` has them."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from pydantic import Field
+
+from aiq.core.base import Record
+
+CONTROLS: Final = ("padding", "instructions", "order")
+"""Damages after which a report is as good as before: no better for words that say nothing, or for asking."""
+
+_CONTENT: Final = ("sections", "facts", "numbers", "nonsense")
+_CITED: Final = ("facts", "numbers", "nonsense", "shuffled")
+_MEANT: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("race", _CONTENT),
+    ("world.", _CONTENT),
+    ("fresheval.", ("facts", "numbers")),
+    ("fact.citation_accuracy", _CITED),
+    ("fact.effective_citations", (*_CITED, "fabricated", "sections")),
+    ("fact.total_valid_citations", (*_CITED, "fabricated", "sections")),
+    ("fact.", ("fabricated", "sections")),
+    ("citations.supported_rate", _CITED),
+    ("citations.", ("fabricated",)),
+)
+
+FEWER_IS_BETTER: Final = ("citations.removed",)
+"""Metrics whose sign is turned before anything is worked out."""
+
+
+def meant_to_see(metric: str, damages: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the damages that this metric should answer to; every damage that is no control for one not known here."""
+    known = next((found for prefix, found in _MEANT if metric.startswith(prefix)), None)
+    return tuple(name for name in damages if (name in known if known is not None else name not in CONTROLS))
+
+
+class Figure(Record):
+    """A number with its 95 % bootstrap interval over tasks; `n` counts what it was taken over."""
+
+    value: float
+    ci95: tuple[float, float] | None
+    n: int
+
+
+class Seen(Record):
+    """One damage. `meant`: whether the metric should see it, and it counts in the reliability.
+
+    `spearman`, `kendall`: of score and planted quality over the degrees within a task, mean over
+    tasks; a task whose scores are all equal counts 0. `recall`: share of damaged reports scored
+    below their twin by more than the judge's noise; `precision`: that share against the share of
+    control reports below their twin, at equal numbers of both; `None` where nothing is flagged. `drop`: mean
+    of twin - damaged.
+    """
+
+    meant: bool
+    spearman: Figure | None
+    kendall: Figure | None
+    recall: Figure | None
+    precision: float | None
+    drop: Figure | None
+
+
+class Steadiness(Record):
+    """Repeated judgements of one report. `sd`: pooled within reports; `equal`: share of equal pairs of scores."""
+
+    sd: float
+    equal: float
+    reports: int
+
+
+class MetricReliability(Record):
+    """How far to trust one metric of one judge (`judge_hash`).
+
+    `reliability`: mean Spearman correlation with planted quality over the damages that the metric is
+    meant to see, then over tasks; 0 where it is negative. 1: it always ranks by quality; 0: as by
+    chance, or not at all. `correlation` is the same before 0 cuts it.
+    """
+
+    metric: str
+    judge: str
+    judge_hash: str
+    judge_model: str | None
+    reports: int
+    tasks: int
+    correlation: Figure | None
+    reliability: Figure | None
+    noise: Steadiness | None
+    false_alarms: Figure | None
+    obeys_instructions: Figure | None
+    length_rise: Figure | None
+    length_correlation: Figure | None
+    position_bias: Figure | None
+    damages: Mapping[str, Seen]
+
+
+class Agreement(Record):
+    """Two judges. `verdicts`: kappa and share of equal verdicts on whether a report is worse than its twin.
+
+    `spearman` and `alpha` (Krippendorff's, interval) are over the scores of the same reports, and only
+    given where both yield the same metric.
+    """
+
+    first: str
+    second: str
+    reports: int
+    equal: float | None
+    kappa: Figure | None
+    spearman: Figure | None
+    alpha: Figure | None
+
+
+class LabelAgreement(Record):
+    """A metric against a user's labels. `accuracy` and `kappa` only where both are 0 or 1."""
+
+    metric: str
+    judge_model: str | None
+    labels: int
+    accuracy: Figure | None
+    kappa: Figure | None
+    spearman: Figure | None
+    kendall: Figure | None
+
+
+class Calibration(Record):
+    """`reliability.json`. `offline`: the judges' model was the embedded one. `alpha`: of all judges' verdicts, nominal."""
+
+    schema_version: Literal[1] = 1
+    runs: tuple[str, ...]
+    offline: bool
+    metrics: tuple[MetricReliability, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
+    alpha: Figure | None = None
+    labels: tuple[LabelAgreement, ...] = ()
+    unmatched_labels: int = Field(default=0, ge=0)

@@ -1,0 +1,113 @@
+"""Judge noise: how far judgements of one report lie apart, and what that does to a run's mean. Pure functions.
+
+A judgement is made by a member of a panel, in an order of presentation, as one of several votes; every member
+judges in every order as often (a balanced design), so that plain means over cells are fair.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean, stdev, variance
+
+from aiq.core.base import Record
+
+NOISE = "noise"
+"""Where a score row's detail holds a report's Noise."""
+
+
+class Judgement(Record):
+    """One value of one judgement, and where it comes from. `order`: `first` or `swapped`, or nothing to swap."""
+
+    member: str
+    order: str
+    vote: int
+    value: float
+
+
+class Noise(Record):
+    """The spread of one report's judgements, all in the metric's unit; None where there is nothing to compare.
+
+    `sd`: of all judgements. `votes`: within a member and order (root of the mean variance). `orders`, `members`:
+    of the means of either; they hold a share of the votes' noise. `order_gap`: the mean as first article
+    minus the mean as second, so that above 0 the place in front is an advantage. All sd are of samples (n - 1).
+    """
+
+    judgements: int
+    sd: float
+    votes: float | None = None
+    orders: float | None = None
+    members: float | None = None
+    order_gap: float | None = None
+
+
+class RunNoise(Record):
+    """The judge noise of a metric over a run's reports: roots of mean squares, the gap as plain mean.
+
+    `reports`: those with several judgements. `standard_error`: of the run's mean, for the judge's part alone:
+    sqrt(sum(sd^2 / judgements)) / reports. It takes order and member for chance and so is rather too large.
+    """
+
+    reports: int
+    judgements: int
+    sd: float
+    votes: float | None
+    orders: float | None
+    members: float | None
+    order_gap: float | None
+    standard_error: float
+
+
+def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
+    """The spread of one report's judgements; None where there is only one."""
+    if len(judgements) < 2:
+        return None
+    cells = _grouped(judgements, lambda one: (one.member, one.order))
+    within = [variance(cell) for cell in cells if len(cell) > 1]
+    orders = {one.order: 0 for one in judgements}
+    means = [fmean(one.value for one in judgements if one.order == order) for order in orders]
+    gap = means[0] - means[1] if list(orders) == ["first", "swapped"] else None
+    return Noise(
+        judgements=len(judgements),
+        sd=stdev(one.value for one in judgements),
+        votes=math.sqrt(fmean(within)) if within else None,
+        orders=_sd(means),
+        members=_sd([fmean(values) for values in _grouped(judgements, lambda one: one.member)]),
+        order_gap=gap,
+    )
+
+
+def pooled(noises: Sequence[Noise]) -> RunNoise | None:
+    """The noise over a run's reports; None where no report was judged more than once."""
+    if not noises:
+        return None
+    return RunNoise(
+        reports=len(noises),
+        judgements=sum(noise.judgements for noise in noises),
+        sd=math.sqrt(fmean(noise.sd**2 for noise in noises)),
+        votes=_root_mean_square(noise.votes for noise in noises),
+        orders=_root_mean_square(noise.orders for noise in noises),
+        members=_root_mean_square(noise.members for noise in noises),
+        order_gap=_mean(noise.order_gap for noise in noises),
+        standard_error=math.sqrt(sum(noise.sd**2 / noise.judgements for noise in noises)) / len(noises),
+    )
+
+
+def _grouped(judgements: Iterable[Judgement], key: Callable[[Judgement], object]) -> list[list[float]]:
+    """The values by key, in the order in which the keys first come."""
+    groups: dict[object, list[float]] = {}
+    for one in judgements:
+        groups.setdefault(key(one), []).append(one.value)
+    return list(groups.values())
+
+
+def _sd(values: Sequence[float]) -> float | None:
+    return stdev(values) if len(values) > 1 else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    found = [value for value in values if value is not None]
+    return fmean(found) if found else None
+
+
+def _root_mean_square(values: Iterable[float | None]) -> float | None:
+    mean = _mean(None if value is None else value**2 for value in values)
+    return None if mean is None else math.sqrt(mean)

@@ -1,0 +1,35 @@
+"""What each stage of an attempt cost."""
+
+from pathlib import Path
+
+from aiq.agents.ai_q.costs import STAGES, by_stage
+from aiq.core.usage import Usage, UsageLedger
+from aiq.offline import roles
+
+PRICED = Usage(calls=1, input_tokens=100, output_tokens=10, cost_usd=0.5)
+
+
+def test_every_role_of_ai_q_has_its_stage() -> None:
+    programs = (Path(next(iter(roles.__path__))) / "aiq").glob("[a-z]*.py")
+    assert {f"aiq.{program.stem}" for program in programs} == {role for role in STAGES if role.startswith("aiq.")}
+
+
+def test_roles_of_a_stage_are_summed_and_unknown_ones_are_other() -> None:
+    ledger = UsageLedger()
+    for role in ("aiq.planner", "aiq.researcher", "aiq.researcher", "aiq.shallow_researcher", "my.tool"):
+        ledger.record(role, PRICED)
+    stages = {name: Usage.model_validate(usage) for name, usage in by_stage(ledger).items()}
+    assert {name: (usage.calls, usage.total_tokens, usage.cost_usd) for name, usage in stages.items()} == {
+        "deep": (3, 330, 1.5),
+        "shallow": (1, 110, 0.5),
+        "other": (1, 110, 0.5),
+    }
+
+
+def test_a_call_without_a_price_leaves_its_stage_without_one() -> None:
+    ledger = UsageLedger()
+    ledger.record("aiq.planner", PRICED)
+    ledger.record("aiq.researcher", PRICED.model_copy(update={"cost_usd": None}))
+    ledger.record("aiq.shallow_researcher", PRICED)
+    stages = {name: Usage.model_validate(usage) for name, usage in by_stage(ledger).items()}
+    assert (stages["deep"].cost_usd, stages["shallow"].cost_usd) == (None, 0.5)

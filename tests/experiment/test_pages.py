@@ -1,0 +1,145 @@
+"""The run's page store: one fetch a URL, whoever asks and whenever; failures once a process; torn lines cut."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from aiq.core.errors import ToolError, ToolErrorKind, UserError
+from aiq.core.sources import Page
+from aiq.core.tools import Reader
+from aiq.experiment.folder import RunFolder
+from aiq.experiment.pages import PageStore, read_pages
+
+
+class CountingWeb:
+    """A web that knows every page but those with `gone` in their address, and answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.fetched: list[str] = []
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
+        self.fetched.append(url if reader is None else reader.address(url))
+        await self.open.wait()
+        if "gone" in url:
+            raise ToolError(ToolErrorKind.TIMEOUT, f"{url} took too long")
+        text = f"What stands at {url}, fetch {len(self.fetched)}. Größe, 大小."
+        return Page(url=url, final_url=f"{url}#moved", title="A page", text=text, published="2026-01-02")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder(tmp_path)
+
+
+async def test_a_page_is_fetched_once_and_told_to_all_who_wait(folder: RunFolder) -> None:
+    web = CountingWeb()
+    web.open.clear()
+    store = PageStore(web, folder)
+    asking = [asyncio.create_task(store.fetch(f"https://a.example/{n % 3}")) for n in range(30)]
+    await asyncio.sleep(0)
+    web.open.set()
+    pages = await asyncio.gather(*asking)
+    store.close()
+    assert sorted(web.fetched) == [f"https://a.example/{n}" for n in range(3)]
+    assert all(page == pages[n % 3] for n, page in enumerate(pages))
+    assert pages[1].final_url == "https://a.example/1#moved"
+    assert (pages[1].title, pages[1].published) == ("A page", "2026-01-02")
+
+
+async def test_pages_outlive_the_process_and_are_read_back_by_url(folder: RunFolder) -> None:
+    first, second = PageStore(CountingWeb(), folder), CountingWeb()
+    pages = [await first.fetch(f"https://a.example/{n}") for n in range(3)]
+    first.close()
+    store = PageStore(second, folder)
+    assert [await store.fetch(f"https://a.example/{n}") for n in (2, 0, 1)] == [pages[2], pages[0], pages[1]]
+    await store.fetch("https://a.example/3")
+    store.close()
+    assert second.fetched == ["https://a.example/3"]
+    stored = read_pages(folder)
+    assert list(stored) == [f"https://a.example/{n}" for n in range(4)]
+    assert stored["https://a.example/1"].text == pages[1].text
+    assert stored["https://a.example/1"].digest == pages[1].digest
+    assert pages[0].digest != pages[1].digest
+
+
+async def test_the_same_text_has_the_same_digest_wherever_it_stands(folder: RunFolder) -> None:
+    one = Page(url="https://a.example/", final_url="https://a.example/", title="T", text="x\ud83d")
+    other = Page(url="https://b.example/", final_url="https://b.example/", title="T", text="x\ud83d")
+    assert one.digest == other.digest != one.model_copy(update={"title": "U"}).digest
+
+
+async def test_a_torn_line_is_cut_and_its_page_fetched_again(folder: RunFolder) -> None:
+    store = PageStore(CountingWeb(), folder)
+    for n in range(3):
+        await store.fetch(f"https://a.example/{n}")
+    store.close()
+    file = folder.path / "pages.jsonl"
+    file.write_bytes(file.read_bytes()[:-20])
+    web = CountingWeb()
+    store = PageStore(web, folder)
+    await store.fetch("https://a.example/1")
+    assert (await store.fetch("https://a.example/2")).text.endswith("fetch 1. Größe, 大小.")
+    store.close()
+    assert web.fetched == ["https://a.example/2"]
+    assert len([json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]) == 3
+
+
+async def test_a_line_that_is_no_page_is_named(folder: RunFolder) -> None:
+    (folder.path / "pages.jsonl").write_text('{"url": "https://a.example/"}\n')
+    with pytest.raises(UserError, match=r"pages\.jsonl, line 1: .*remove the line"):
+        PageStore(CountingWeb(), folder)
+
+
+async def test_a_page_that_fails_is_tried_once_a_process(folder: RunFolder) -> None:
+    web = CountingWeb()
+    store = PageStore(web, folder)
+    for _ in range(2):
+        tried = await asyncio.gather(*[store.fetch("https://gone.example/") for _ in range(5)], return_exceptions=True)
+        assert {(error.kind, str(error)) for error in tried if isinstance(error, ToolError)} == {
+            (ToolErrorKind.TIMEOUT, "https://gone.example/ took too long")
+        }
+        assert len(tried) == 5
+    store.close()
+    assert len(web.fetched) == 1
+    store = PageStore(web, folder)
+    with pytest.raises(ToolError):
+        await store.fetch("https://gone.example/")
+    store.close()
+    assert len(web.fetched) == 2
+    assert read_pages(folder) == {}
+
+
+@pytest.mark.parametrize("cancelled", [0, 1])
+async def test_who_is_cancelled_takes_the_page_from_nobody(folder: RunFolder, cancelled: int) -> None:
+    """Whether it was the one that fetched (then another one does) or one that waited."""
+    web = CountingWeb()
+    web.open.clear()
+    store = PageStore(web, folder)
+    asking = [asyncio.create_task(store.fetch("https://a.example/")) for _ in range(3)]
+    await asyncio.sleep(0)
+    asking[cancelled].cancel()
+    await asyncio.sleep(0)
+    web.open.set()
+    pages = await asyncio.gather(*asking, return_exceptions=True)
+    store.close()
+    assert isinstance(pages[cancelled], asyncio.CancelledError)
+    assert len([page for page in pages if isinstance(page, Page)]) == 2
+    assert len(web.fetched) == (2 if cancelled == 0 else 1)
+    assert list(read_pages(folder)) == ["https://a.example/"]
+
+
+async def test_what_a_reader_service_makes_of_a_page_is_another_text(folder: RunFolder) -> None:
+    web = CountingWeb()
+    store = PageStore(web, folder)
+    plain = await store.fetch("https://a.example/")
+    read = await store.fetch("https://a.example/", Reader(template="https://reader.example/{url}"))
+    again = await store.fetch("https://a.example/", Reader(template="https://reader.example/{url}"))
+    store.close()
+    assert web.fetched == ["https://a.example/", "https://reader.example/https://a.example/"]
+    assert plain.text != read.text == again.text
+    assert read.url == "https://a.example/"
+    assert read_pages(folder)["https://a.example/"].text == read.text  # the one fetched last

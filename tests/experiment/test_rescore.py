@@ -1,0 +1,154 @@
+"""`aiq rescore`: the reports of a run judged again, in a folder of their own, and no agent asked."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.experiment.folder import RunFolder
+
+if TYPE_CHECKING:
+    from tests.experiment.conftest import Workplace
+
+RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
+
+WORDS = """\
+from tiny_parts import Letters, Metric, Score
+
+class Words(Letters):
+    name = "words"
+    metrics = (Metric(name="words.count"),)
+    roles = ("judge.words",)
+
+    async def score(self, sample, report, session):
+        await session.models.complete("judge.words", [Message(role="user", content="words of " + report.text)])
+        return [Score(metric="words.count", value=len(report.text.split()))]
+
+from aiq.core.models import Message
+"""
+
+
+@pytest.fixture
+def run(here: "Workplace") -> Path:
+    """A finished run whose agent and judge ask a model; the endpoint has forgotten it."""
+    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: words:Words\n")
+    (here.path / "words.py").write_text(WORDS)
+    assert main(["run", *RUN]) == 0
+    here.endpoint.asked.clear()
+    return here.only_run()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rescore(here: "Workplace", run: Path, *overrides: str) -> Path:
+    before = set(here.runs())
+    assert main(["rescore", run.name, *overrides]) == 0
+    (new,) = set(here.runs()) - before
+    return new
+
+
+def test_a_changed_judge_scores_the_same_reports_and_no_agent_is_asked(here: "Workplace", run: Path) -> None:
+    before = contents(run)
+    reports = [row["report"] for row in here.lines(run / "samples.jsonl")]
+    new = rescore(here, run, "judge.letters.minimum=3")
+    assert sorted(here.endpoint.asked) == sorted(reports)  # what the judge asks; the agent would ask the questions
+    assert contents(run) == before
+    assert here.values(new) == here.values(run)
+    assert here.summary(new)["metrics"] == here.summary(run)["metrics"]
+    assert here.summary(new)["usage"] == here.summary(run)["usage"]
+    assert (new / "index.html").is_file()
+    assert main(["show", new.name, "s3"]) == 0
+    old, hashes = (json.loads((folder / "manifest.json").read_text())["hashes"] for folder in (run, new))
+    assert hashes["agent"] == old["agent"]
+    assert hashes["judges"] != old["judges"]
+
+
+def test_a_judge_that_is_added_is_the_only_one_that_works(here: "Workplace", run: Path) -> None:
+    new = rescore(here, run, "judge=[letters,words]", "judge.letters.ask=true")
+    assert len(here.endpoint.asked) == 6
+    assert all(text.startswith("words of ") for text in here.endpoint.asked)
+    metrics = here.summary(new)["metrics"]
+    assert {"letters.count", "words.count"} <= set(metrics)
+    assert metrics["letters.count"] == here.summary(run)["metrics"]["letters.count"]
+    here.endpoint.asked.clear()
+    alone = rescore(here, new, "judge=[words]", "llm.roles.judge.words.temperature=1")
+    assert len(here.endpoint.asked) == 6  # another temperature is another judge
+    assert set(here.summary(alone)["metrics"]) == {"words.count"}
+
+
+def test_another_model_is_the_judges_and_not_the_agents(here: "Workplace", run: Path) -> None:
+    new = rescore(here, run, "llm.model=big-2", "llm.prices.big-2={input: 1, output: 1}", "runner.concurrency=3")
+    manifest = json.loads((new / "manifest.json").read_text())
+    assert manifest["models"]["echo.writer"] == "small-1"
+    assert manifest["models"]["judge.letters"] == manifest["models"]["default"] == "big-2"
+    assert manifest["rescored"]["run"].endswith(run.name)
+    assert {row["judge_model"] for row in here.lines(new / "scores.jsonl")} == {"big-2"}
+
+
+def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: "Workplace", run: Path) -> None:
+    new = rescore(here, run, "judge.letters.minimum=3")
+    whole = here.values(new)
+    scores = (new / "scores.jsonl").read_text().splitlines(keepends=True)
+    (new / "scores.jsonl").write_text("".join(line for line in scores if json.loads(line)["sample_id"] != "s3"))
+    here.endpoint.asked.clear()
+    assert main(["run", f"resume={new}"]) == 0
+    assert here.endpoint.asked == [whole["s3", 1, "report"]]
+    assert here.values(new) == whole
+
+
+def test_no_agent_works_in_a_rescored_run(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+    here.write_samples({"a": "fail", "b": "fine"})
+    assert main(["run", "experiment=tiny"]) == 0
+    run = here.only_run()
+    assert main(["rescore", run.name, "judge.letters.minimum=1", "runner.retry_failed=true"]) == 2
+    assert "are not done or are to be made again (the first: a, epoch 1)" in capsys.readouterr().err
+    new = rescore(here, run, "judge.letters.minimum=1")
+    assert here.summary(new)["statuses"] == {"completed": 1, "failed": 1}
+    assert main(["run", f"resume={new}", "runner.retry_failed=true"]) == 2
+    assert f"go on with that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
+
+
+def test_an_unfinished_run_is_finished_first(
+    here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (run / "samples.jsonl").read_text().splitlines(keepends=True)
+    (run / "samples.jsonl").write_text("".join(rows[:-1]))
+    assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
+    assert "1 of 6 attempts" in capsys.readouterr().err
+    (run / "samples.jsonl").write_text("".join(rows))
+    with RunFolder(run).lock():
+        assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
+    assert "still alive" in capsys.readouterr().err
+    assert here.runs() == [run]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ([], "every judge has scored all reports"),
+        (["judge.letters.minimum=0"], "every judge has scored all reports"),
+        (["judge=[ltters]"], "did you mean letters?"),
+        (["judge.letters.minimun=3"], "judge.letters.minimun: there is no such setting"),
+        (["judge.letters.minimum=many"], "judge.letters.minimum='many'"),
+        (["judge.ltters.minimum=3"], "judge.ltters.target: must be set"),
+        (["~judge.letters"], "judge.letters cannot change"),
+        (["agent.words=2"], "agent.words cannot change"),
+        (["seed=1"], "seed cannot change"),
+        (["dataset.path=other.jsonl"], "dataset.path cannot change"),
+        (["nonsense"], "expected SETTING=VALUE"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_writes_nothing(
+    here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str], overrides: list[str], said: str
+) -> None:
+    capsys.readouterr()
+    assert main(["rescore", run.name, *overrides]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert here.runs() == [run]
+    assert here.endpoint.asked == []
