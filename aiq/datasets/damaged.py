@@ -19,7 +19,7 @@ Degrees = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)
 
 
 class DamagedSettings(BenchSettings):
-    """`damages`: degrees in percent by damage, as `aiq.agents.external.damages` names them. `tasks`: the first n only."""
+    """`damages`: degrees in percent, as `aiq.agents.external.damages` names them. `tasks`: only the first n."""
 
     damages: Mapping[str, Degrees] = Field(min_length=1)
     tasks: int | None = Field(default=None, ge=1)

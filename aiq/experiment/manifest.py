@@ -14,7 +14,7 @@ from aiq.experiment.config import config_of
 from aiq.experiment.plan import Plan, agent_digest, digest_of, model_of, models_of_role, prompts_digest
 from aiq.experiment.records import DatasetIdentity, Hashes, Manifest
 
-_NOT_IN_THE_HASH = ("output_dir", "runner", "cassette")
+_NOT_IN_THE_HASH = ("output_dir", "judge_reliability", "runner", "cassette")
 _PACKAGES = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 

@@ -94,7 +94,7 @@ def _plan_judge(name: str, plugin: Plugin, llm: LlmSettings) -> JudgePlan:
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
-    """The models that a judge asks in one of its roles: the panel it names (`panels`: models by role), or the role's."""
+    """The models that a judge asks in a role: the panel it names (`panels`: models by role), or the role's own."""
     panels: Mapping[str, tuple[str, ...]] = getattr(judge, "panels", {})
     return panels.get(role) or (model_of(llm, role),)
 

@@ -1,10 +1,13 @@
 """The table at the end of a run, on the terminal."""
 
+from collections.abc import Mapping
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from aiq.core.usage import Usage
+from aiq.experiment.calibration.beside import reliabilities
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.records import Summary
 from aiq.stats.estimates import Estimate
@@ -17,7 +20,10 @@ _WIDEST = 1000
 def print_summary(summary: Summary, folder: RunFolder, console: Console | None = None) -> None:
     """Metrics, failures, spend, and where everything is."""
     console = console or Console()
-    parts: list[Table | Text] = [_metrics(summary)]
+    reliability, problem = reliabilities(folder, summary.metrics)
+    parts: list[Table | Text] = [_metrics(summary, reliability)]
+    if problem is not None:
+        parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
     if summary.unavailable:
         parts.append(Text("\n".join(f"no {name}: {why}" for name, why in summary.unavailable.items()), style="dim"))
     if summary.judge_noise:
@@ -36,15 +42,16 @@ def show(content: RenderableType, console: Console) -> None:
     console.print(content)
 
 
-def _metrics(summary: Summary) -> Table:
+def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
     table = Table(title=f"{summary.experiment}  {summary.run_id}", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric")
-    for heading in ("mean", "95 % interval", "n", "estimator", f"failures {summary.agent_failures.alternative}d"):
+    for heading in ("mean", "95 % interval", "n", "estimator", "judge reliability", f"failures {summary.agent_failures.alternative}d"):
         table.add_column(heading, justify="right")
     other = summary.agent_failures.metrics
     for name, found in summary.metrics.items():
         shown = number(other[name].mean) if summary.agent_failures.failed and name in other else ""
-        table.add_row(name, number(found.mean), interval(found), str(found.n), found.estimator, shown)
+        cells = (number(found.mean), interval(found), str(found.n), found.estimator, reliability[name])
+        table.add_row(name, *cells, shown)
     if not summary.agent_failures.failed:
         table.columns.pop()
     return table

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aiq.core.samples import SampleKey
+from aiq.experiment.calibration.beside import reliabilities
 from aiq.experiment.folder import RunFolder, write_whole
 from aiq.experiment.order import natural
 from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
@@ -26,6 +27,7 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
             manifest=manifest,
             summary=summary,
             attempts=attempts,
+            reliability=reliabilities(folder, summary.metrics)[0],
             offline_note=OFFLINE_NOTE,
             style=style("style.css"),
             script=(TEMPLATES / "filter.js").read_text(encoding="utf-8"),

@@ -112,9 +112,7 @@ def test_no_agent_works_in_a_rescored_run(here: "Workplace", capsys: pytest.Capt
     assert f"go on with that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
 
 
-def test_an_unfinished_run_is_finished_first(
-    here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unfinished_run_is_finished_first(here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = (run / "samples.jsonl").read_text().splitlines(keepends=True)
     (run / "samples.jsonl").write_text("".join(rows[:-1]))
     assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
@@ -126,29 +124,29 @@ def test_an_unfinished_run_is_finished_first(
     assert here.runs() == [run]
 
 
-@pytest.mark.parametrize(
-    ("overrides", "said"),
-    [
-        ([], "every judge has scored all reports"),
-        (["judge.letters.minimum=0"], "every judge has scored all reports"),
-        (["judge=[ltters]"], "did you mean letters?"),
-        (["judge.letters.minimun=3"], "judge.letters.minimun: there is no such setting"),
-        (["judge.letters.minimum=many"], "judge.letters.minimum='many'"),
-        (["judge.ltters.minimum=3"], "judge.ltters.target: must be set"),
-        (["~judge.letters"], "judge.letters cannot change"),
-        (["agent.words=2"], "agent.words cannot change"),
-        (["seed=1"], "seed cannot change"),
-        (["dataset.path=other.jsonl"], "dataset.path cannot change"),
-        (["nonsense"], "expected SETTING=VALUE"),
-    ],
-)
+BAD: list[tuple[list[str], str]] = [
+    ([], "every judge has scored all reports"),
+    (["judge.letters.minimum=0"], "every judge has scored all reports"),
+    (["judge=[ltters]"], "did you mean letters?"),
+    (["judge.letters.minimun=3"], "judge.letters.minimun: there is no such setting"),
+    (["judge.letters.minimum=many"], "judge.letters.minimum='many'"),
+    (["judge.ltters.minimum=3"], "judge.ltters.target: must be set"),
+    (["~judge.letters"], "judge.letters cannot change"),
+    (["agent.words=2"], "agent.words cannot change"),
+    (["seed=1"], "seed cannot change"),
+    (["dataset.path=other.jsonl"], "dataset.path cannot change"),
+    (["nonsense"], "expected SETTING=VALUE"),
+]
+
+
 def test_what_cannot_be_is_one_line_and_writes_nothing(
-    here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str], overrides: list[str], said: str
+    here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    capsys.readouterr()
-    assert main(["rescore", run.name, *overrides]) == 2
-    err = capsys.readouterr().err
-    assert said in err
-    assert len(err.splitlines()) == 1
+    for overrides, said in BAD:
+        capsys.readouterr()
+        assert main(["rescore", run.name, *overrides]) == 2
+        err = capsys.readouterr().err
+        assert said in err
+        assert len(err.splitlines()) == 1
     assert here.runs() == [run]
     assert here.endpoint.asked == []

@@ -11,7 +11,7 @@ from aiq.agents.external.reports import Reports, ReportsSettings
 from aiq.citations.parsing import parse_report
 from aiq.citations.verify import verify
 from aiq.core.damage import UNDAMAGED, Damaged
-from aiq.core.errors import AgentError, ConfigError, ToolError
+from aiq.core.errors import AgentError, ToolError
 from aiq.core.events import ReportWritten
 from aiq.core.reports import Report
 from aiq.core.samples import Question

@@ -129,6 +129,7 @@ class RunSettings(Settings):
     limit: int | None = Field(default=None, ge=1)
     clock: Annotated[datetime, BeforeValidator(_clock)] = Field(default="now", validate_default=True)
     output_dir: str = "results"
+    judge_reliability: str | None = Field(default=None, description="a reliability.json; null: the latest that fits")
     agent: Plugin
     dataset: DatasetSettings
     llm: LlmSettings

@@ -29,7 +29,9 @@ def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -
     verdicts = worse_than_twin(rated, reports, noise)
     meant = meant_to_see(rated.metric, reports.damages)
     false_alarms = figure(_by_task(reports, verdicts, "order"))
-    damages = {damage: _seen(rated, reports, damage, damage in meant, verdicts, false_alarms) for damage in reports.damages}
+    damages = {
+        damage: _seen(rated, reports, damage, damage in meant, verdicts, false_alarms) for damage in reports.damages
+    }
     correlation = figure([[value] for value in _correlations(rated, reports, meant, spearman).values()])
     return MetricReliability(
         metric=rated.metric,
@@ -98,9 +100,7 @@ def _seen(
     )
 
 
-def _correlations(
-    rated: Rated, reports: Reports, damages: Sequence[str], correlation: Correlation
-) -> dict[str, float]:
+def _correlations(rated: Rated, reports: Reports, damages: Sequence[str], correlation: Correlation) -> dict[str, float]:
     """By task: the mean over damages of the correlation of score and -degree, the undamaged report among them."""
     found: dict[str, list[float]] = {}
     for damage in damages:

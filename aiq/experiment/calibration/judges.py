@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Final, TypeVar
 
 from aiq.experiment.calibration.figures import steadiness, worse_than_twin
-from aiq.experiment.calibration.records import Agreement, Figure
+from aiq.experiment.calibration.records import CONTROLS, Agreement, Figure, meant_to_see
 from aiq.experiment.calibration.scored import Rated, Reports
 from aiq.stats.agreement import accuracy, bootstrap95, kappa
 from aiq.stats.krippendorff import alpha_interval, alpha_nominal
@@ -13,22 +13,27 @@ from aiq.stats.ranks import spearman
 
 T = TypeVar("T")
 
-_SPEAKS_FOR: Final = ("race.overall", "race_absolute.overall", "fact.citation_accuracy", "fresheval.relaxed")
+_SPEAKS_FOR: Final = (
+    "race.overall",
+    "race_absolute.overall",
+    "fact.citation_accuracy",
+    "citations.supported_rate",
+    "fresheval.relaxed",
+)
 
 
 def between_judges(reports: Reports) -> tuple[tuple[Agreement, ...], Figure | None]:
     """Every pair of judges, each by the metric that speaks for it, and Krippendorff's alpha of all their verdicts.
 
-    The metric is the judge's main one, or else its first.
+    The metric is the judge's main one, or else its first. A judge has a verdict on damages that the
+    metric is meant to see, and on the controls.
     """
     speakers = _speakers(reports.rated)
-    verdicts = [worse_than_twin(one, reports, steadiness(one)) for one in speakers]
+    verdicts = [_verdicts(one, reports) for one in speakers]
     found = [
         _agreement(a, b, verdicts[i], verdicts[j], reports) for (i, a), (j, b) in combinations(enumerate(speakers), 2)
     ]
-    units = {
-        sample: [verdict[sample] for verdict in verdicts if sample in verdict] for sample in reports.damaged
-    }
+    units = {sample: [verdict[sample] for verdict in verdicts if sample in verdict] for sample in reports.damaged}
     alpha = over_tasks(units, reports, alpha_nominal) if len(speakers) > 1 else None
     return tuple(found), alpha
 
@@ -41,9 +46,13 @@ def _speakers(rated: Sequence[Rated]) -> list[Rated]:
     return list(found.values())
 
 
-def _agreement(
-    a: Rated, b: Rated, of_a: dict[str, bool], of_b: dict[str, bool], reports: Reports
-) -> Agreement:
+def _verdicts(rated: Rated, reports: Reports) -> dict[str, bool]:
+    asked = {*meant_to_see(rated.metric, reports.damages), *CONTROLS}
+    worse = worse_than_twin(rated, reports, steadiness(rated))
+    return {sample: found for sample, found in worse.items() if reports.damaged[sample].damage in asked}
+
+
+def _agreement(a: Rated, b: Rated, of_a: dict[str, bool], of_b: dict[str, bool], reports: Reports) -> Agreement:
     shared = {sample: (str(of_a[sample]), str(of_b[sample])) for sample in of_a if sample in of_b}
     scores: dict[str, tuple[float, float]] = {}
     if a.metric == b.metric:
@@ -64,12 +73,14 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     return spearman([first for first, _ in pairs], [second for _, second in pairs])
 
 
-def over_tasks(
-    values: dict[str, T], reports: Reports, measure: Callable[[Sequence[T]], float | None]
-) -> Figure | None:
+def over_tasks(values: dict[str, T], reports: Reports, measure: Callable[[Sequence[T]], float | None]) -> Figure | None:
     """A measure over samples, its interval over tasks; None where there is none."""
     clusters: dict[str, list[T]] = {}
     for sample, value in values.items():
         clusters.setdefault(reports.groups.get(sample, sample), []).append(value)
     whole = measure(list(values.values()))
-    return None if whole is None else Figure(value=whole, ci95=bootstrap95(list(clusters.values()), measure), n=len(values))
+    return (
+        None
+        if whole is None
+        else Figure(value=whole, ci95=bootstrap95(list(clusters.values()), measure), n=len(values))
+    )

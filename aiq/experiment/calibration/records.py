@@ -10,12 +10,12 @@ from aiq.core.base import Record
 CONTROLS: Final = ("padding", "instructions", "order")
 """Damages after which a report is as good as before: no better for words that say nothing, or for asking."""
 
-_CONTENT: Final = ("sections", "facts", "numbers", "nonsense")
-_CITED: Final = ("facts", "numbers", "nonsense", "shuffled")
+_CONTENT: Final = ("sections", "facts", "roles", "numbers", "nonsense")
+_CITED: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
 _MEANT: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("race", _CONTENT),
     ("world.", _CONTENT),
-    ("fresheval.", ("facts", "numbers")),
+    ("fresheval.", ("facts", "roles", "numbers")),
     ("fact.citation_accuracy", _CITED),
     ("fact.effective_citations", (*_CITED, "fabricated", "sections")),
     ("fact.total_valid_citations", (*_CITED, "fabricated", "sections")),
@@ -29,7 +29,7 @@ FEWER_IS_BETTER: Final = ("citations.removed",)
 
 
 def meant_to_see(metric: str, damages: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the damages that this metric should answer to; every damage that is no control for one not known here."""
+    """Those of the damages that this metric should answer to: all but the controls for one not known here."""
     known = next((found for prefix, found in _MEANT if metric.startswith(prefix)), None)
     return tuple(name for name in damages if (name in known if known is not None else name not in CONTROLS))
 
@@ -122,7 +122,7 @@ class LabelAgreement(Record):
 
 
 class Calibration(Record):
-    """`reliability.json`. `offline`: the judges' model was the embedded one. `alpha`: of all judges' verdicts, nominal."""
+    """`reliability.json`. `offline`: the model was the embedded one. `alpha`: of all judges' verdicts, nominal."""
 
     schema_version: Literal[1] = 1
     runs: tuple[str, ...]

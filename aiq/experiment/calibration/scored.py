@@ -3,20 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-from pydantic import BaseModel
 
 from aiq.core.damage import UNDAMAGED, Damaged
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.calibration.records import FEWER_IS_BETTER
 from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import read_rows
+from aiq.experiment.journal import RowT, read_rows
 from aiq.experiment.records import SampleRow, ScoreRow
-
-
-RowT = TypeVar("RowT", bound=BaseModel)
 
 
 @dataclass(slots=True)

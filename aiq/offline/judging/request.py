@@ -28,6 +28,5 @@ def seed(request: ChatRequest) -> int:
 
 
 def mood(request: ChatRequest, *parts: object) -> random.Random:
-    """A judge's mood: of the seed, the named model (the members of a panel differ), and what is judged."""
-    name = () if request.model == "offline" else (request.model,)
-    return random.Random(derive(seed(request), *name, *parts))
+    """A judge's mood: of the seed, the model asked for (the members of a panel differ), and what is judged."""
+    return random.Random(derive(seed(request), request.model, *parts))

@@ -11,13 +11,14 @@ from typing import Final
 
 from aiq.agents.external.damages.added import instructed, padded
 from aiq.agents.external.damages.cited import fabricated, shuffled
-from aiq.agents.external.damages.told import dropped, garbled, renumbered, reordered, swapped
+from aiq.agents.external.damages.told import dropped, exchanged, garbled, renumbered, reordered, swapped
 
 Damage = Callable[[str, float, Random], str]
 
 DAMAGES: Final[Mapping[str, Damage]] = {
     "sections": dropped,
     "facts": swapped,
+    "roles": exchanged,
     "numbers": renumbered,
     "fabricated": fabricated,
     "shuffled": shuffled,

@@ -21,7 +21,9 @@ def fabricated(text: str, share: float, random: Random) -> str:
     urls = list(dict.fromkeys(text[start:end] for start, end in places))
     names = {url: f"{random.choice(_INVENTED)}-{random.randrange(10_000, 100_000)}" for url in urls}
     taken = set(chosen(urls, share, random))
-    return edited(text, [(*place, _on_host(url, names[url])) for place in places if (url := text[slice(*place)]) in taken])
+    return edited(
+        text, [(*place, _on_host(url, names[url])) for place in places if (url := text[slice(*place)]) in taken]
+    )
 
 
 def _on_host(url: str, name: str) -> str:

@@ -48,6 +48,18 @@ def swapped(text: str, share: float, random: Random) -> str:
     return edited(text, edits)
 
 
+def exchanged(text: str, share: float, random: Random) -> str:
+    """In a share of the sentences with two names, the first and the last change places: who did what to whom."""
+    report = parse_report(text)
+    known = names(report)
+    edits: list[Edit] = []
+    for (start, end), _ in _drawn(report, share, random, lambda said: _ends(said, known)):
+        (first, one), (last, other) = _ends(text[start:end], known)
+        edits.append((start + first, start + first + len(one), other))
+        edits.append((start + last, start + last + len(other), one))
+    return edited(text, edits)
+
+
 def renumbered(text: str, share: float, random: Random) -> str:
     """In a share of the sentences with numbers, every number changed: years by 3 to 17, others by half or more."""
     report = parse_report(text)
@@ -101,6 +113,16 @@ def _drawn(
 
 def _named(said: str, known: Sequence[str]) -> list[str]:
     return [name for name in known if name in said]
+
+
+def _ends(said: str, known: Sequence[str]) -> list[tuple[int, str]]:
+    """The first and the last name of a sentence with their places; none where they are one or overlap."""
+    found = sorted((said.find(name), -len(name), name) for name in _named(said, known))
+    if len(found) < 2:
+        return []
+    first, one = found[0][0], found[0][2]
+    last, other = max((said.rfind(name), name) for _, _, name in found)
+    return [(first, one), (last, other)] if first + len(one) <= last and one != other else []
 
 
 def _changed(number: str, draw: int) -> str:

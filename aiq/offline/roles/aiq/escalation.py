@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator
 
-from aiq.citations.body import without_references
 from aiq.core.base import Record
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.reading import comparisons, questions
@@ -33,6 +32,7 @@ _CONFLICT = re.compile(
     re.IGNORECASE,
 )
 _SETTLED = re.compile(r"\b(?:newest|most recent|latest|more recent|newer)\b", re.IGNORECASE)
+_LIST = re.compile(r"^\W*(?:sources|references|来源|参考文献)\W*$", re.IGNORECASE | re.MULTILINE)
 _MARK = re.compile(r"\[\d+\]")
 
 FEW = 3
@@ -60,7 +60,7 @@ def reply(request: ChatRequest) -> ChatReply:
         return ChatReply(text="The answer looks fine.")
     work = _Work(
         question=questions.parse(request.fenced("question") or ""),
-        body=without_references(answer),
+        body=_LIST.split(answer)[0],
         prompt=request.system,
         year=request.now.year if request.now else None,
     )

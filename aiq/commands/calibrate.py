@@ -1,0 +1,36 @@
+"""Measure judges: by runs over damaged reports, or by your own labels.
+
+`aiq run experiment=judge_calibration`, then `aiq calibrate latest`: do the judges see what is wrong with a
+report, how steady are they, do they fall for length or for instructions? The figures go to reliability.json
+in the (first) run's folder, where later runs find them. Further RUNs add repetitions, or other judges of
+the same reports. --labels compares with a file of rows {"sample_id", "metric", "label"}.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="your labels of the runs' samples (.jsonl, .csv)")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here as well")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from rich.console import Console
+
+    from aiq.commands.score import write_json
+    from aiq.experiment.calibration.calibrate import calibrate, write
+    from aiq.experiment.calibration.tables import tables
+    from aiq.experiment.find import find_run
+    from aiq.experiment.table import show
+
+    folders = [find_run(name, args.results) for name in args.run]
+    calibration = calibrate(folders, args.labels)
+    show(tables(calibration), Console())
+    if calibration.metrics:
+        print(f"written to {write(folders[0], calibration)}")
+    if args.json is not None:
+        write_json(args.json, calibration.model_dump_json(indent=2))
+    return 0

@@ -1,0 +1,79 @@
+"""`aiq export drb` of a real offline run: the official files, and the same figures when they are read back."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.experiment.export_drb import export
+from aiq.experiment.folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Two research reports judged by RACE and FACT, and a third task that the agent failed on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("drb"))
+        assert main(["run", "experiment=deep_drb", "limit=2", "judge=[race,fact]", "runner.progress=false"]) == 0
+        folder = next(Path("results/deep_drb").iterdir()).absolute()
+        last = json.loads((folder / "samples.jsonl").read_text().splitlines()[-1])
+        failed = {**last, "sample_id": "99", "status": "failed", "report": None, "outcome": None}
+        with (folder / "samples.jsonl").open("a") as file:
+            file.write(json.dumps(failed) + "\n")
+        yield folder
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_files_have_the_official_shape(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "drb", str(run), "--out", str(tmp_path), "--name", "mine"]) == 0
+    assert "1 samples have no report and stand in no file: 99" in capsys.readouterr().out
+    reports = {row["sample_id"]: row["report"] for row in rows(run / "samples.jsonl")}
+    raw = rows(tmp_path / "data/test_data/raw_data/mine.jsonl")
+    assert [set(row) for row in raw] == [{"id", "prompt", "article"}] * 2
+    assert [row["id"] for row in raw] == [1, 2]
+    assert all(row["article"] == reports[str(row["id"])] for row in raw)
+
+    fact = tmp_path / "results/fact/mine"
+    extracted, deduplicated, scraped, validated = (
+        rows(fact / f"{stage}.jsonl") for stage in ("extracted", "deduplicated", "scraped", "validated")
+    )
+    assert [row["id"] for row in validated] == [1, 2]
+    citation = extracted[0]["citations"][0]
+    assert set(citation) == {"fact", "ref_idx", "url"}
+    assert citation["ref_idx"].isdecimal()
+    grouped = deduplicated[0]["citations_deduped"]
+    assert {one["url"] for one in extracted[0]["citations"]} == set(grouped)
+    assert citation["fact"] in grouped[citation["url"]]["facts"]
+    page = scraped[0]["citations_deduped"][citation["url"]]
+    stored = {row["url"]: row for row in rows(run / "pages.jsonl")}[citation["url"]]
+    assert page["url_content"] == stored["text"] != ""
+    page = validated[0]["citations_deduped"][citation["url"]]
+    assert [result["idx"] for result in page["validate_res"]] == list(range(len(page["facts"])))
+    assert {result["result"] for result in page["validate_res"]} <= {"supported", "unsupported", "unknown"}
+    assert page["validate_error"] is None
+
+
+@pytest.mark.parametrize("kind", ["fact", "race"])
+def test_read_back_they_give_the_figures_of_the_run(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    export(RunFolder(run), tmp_path, "mine")
+    file = {"fact": "validated.jsonl", "race": "raw_results.jsonl"}[kind]
+    written = tmp_path / f"results/{kind}/mine"
+    assert main(["score", kind, str(written / file), "--json", str(tmp_path / "out.json")]) == 0
+    scores = json.loads((tmp_path / "out.json").read_text())
+    metrics = json.loads((run / "summary.json").read_text())["metrics"]
+    assert scores["metrics"].keys() <= metrics.keys()
+    for name, found in scores["metrics"].items():
+        assert found["mean"] == pytest.approx(metrics[name]["mean"], abs=1e-12), name
+    assert (written / f"{kind}_result.txt").read_text() in capsys.readouterr().out
+    if kind == "fact":
+        official = {name: metrics[f"fact.{name}"]["mean"] for name in ("total_citations", "total_valid_citations")}
+        expected = {**official, "valid_rate": metrics["fact.citation_accuracy"]["mean"]}
+        assert scores["official"] == pytest.approx(expected, abs=1e-12)

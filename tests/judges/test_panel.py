@@ -1,0 +1,169 @@
+"""Votes, orders and panels: every judgement is asked for by itself, all count, and their spread is told."""
+
+import json
+from statistics import stdev
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from aiq.core.errors import JudgeError
+from aiq.core.reports import Score
+from aiq.core.samples import Rubric, Sample
+from aiq.core.settings import LlmSettings
+from aiq.experiment.plan import models_of_role
+from aiq.judges.race import Race, RaceSettings
+from aiq.judges.race_arithmetic import DIMENSIONS
+
+OURS = "Our port report says this."
+
+
+def card(rubric: Rubric, first: float, second: float) -> str:
+    return json.dumps(
+        {
+            name: [
+                {"criterion": c.criterion, "analysis": "", "article_1_score": first, "article_2_score": second}
+                for c in rubric.criteria[name]
+            ]
+            for name in DIMENSIONS
+        }
+    )
+
+
+def ours_in_front(request: dict[str, Any]) -> bool:
+    prompt: str = request["messages"][-1]["content"]
+    return f"<article_1>\n{OURS}\n</article_1>" in prompt
+
+
+async def run(scripted: Any, answer: Any, task: Sample, report: Any, **settings: Any) -> tuple[list[Score], Any]:
+    async with scripted(answer) as (session, endpoint):
+        return await Race(RaceSettings(**settings)).score(task, report(OURS), session), endpoint
+
+
+async def test_swapped_articles_and_their_marks_are_exchanged_back(
+    scripted: Any, task: Sample, rubric: Rubric, report: Any
+) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        return card(rubric, 6, 4) if ours_in_front(request) else card(rubric, 5, 5.5)  # ours 5.5 when second
+
+    scores, endpoint = await run(scripted, answer, task, report, order="both")
+    assert [ours_in_front(request) for request in endpoint.got].count(True) == 1
+    shares = [6 / 10, 5.5 / 10.5]
+    assert scores[0].value == pytest.approx(sum(shares) / 2, abs=1e-12)
+    assert scores[0].detail["ours"] == pytest.approx(5.75)
+    assert scores[0].detail["reference"] == pytest.approx(4.5)
+    noise: Any = scores[0].detail["noise"]
+    assert noise["order_gap"] == pytest.approx(shares[0] - shares[1])
+    assert (noise["votes"], noise["members"], noise["judgements"]) == (None, None, 2)
+    marks: Any = scores[1].detail["judgements"]
+    assert [(one["order"], one["marks"][0]["ours"]) for one in marks] == [("first", 6.0), ("swapped", 5.5)]
+    alone, _ = await run(scripted, answer, task, report, order="swapped")
+    assert alone[0].value == pytest.approx(shares[1], abs=1e-12)
+
+
+async def test_votes_have_seeds_of_their_own_and_are_averaged(
+    scripted: Any, task: Sample, rubric: Rubric, report: Any
+) -> None:
+    seeds: list[int] = []
+
+    def answer(request: dict[str, Any]) -> str:
+        if request["seed"] not in seeds:
+            seeds.append(request["seed"])
+        return card(rubric, 2 + 2 * (request["seed"] % 3), 4)
+
+    scores, endpoint = await run(scripted, answer, task, report, votes=5, temperature=0.7)
+    assert len(seeds) == len(endpoint.got) == 5
+    assert {request["temperature"] for request in endpoint.got} == {0.7}
+    shares = [(2 + 2 * (seed % 3)) / (6 + 2 * (seed % 3)) for seed in seeds]
+    for score in scores:
+        judgements: Any = score.detail["judgements"]
+        assert score.value == pytest.approx(sum(shares) / 5, abs=1e-12)
+        assert sorted(one["value"] for one in judgements) == pytest.approx(sorted(shares))
+        assert [one["vote"] for one in judgements] == [1, 2, 3, 4, 5]
+        noise: Any = score.detail["noise"]
+        assert noise["sd"] == pytest.approx(stdev(shares))
+
+
+async def test_more_votes_keep_the_first(scripted: Any, task: Sample, rubric: Rubric, report: Any) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        return card(rubric, request["seed"] % 10, 5)
+
+    one, _ = await run(scripted, answer, task, report)
+    three, _ = await run(scripted, answer, task, report, votes=3)
+    judgements: Any = three[0].detail["judgements"]
+    assert judgements[0]["value"] == one[0].value
+    assert "noise" not in one[0].detail
+
+
+async def test_each_member_of_a_panel_is_asked_and_named(
+    scripted: Any, task: Sample, rubric: Rubric, report: Any
+) -> None:
+    merits = {"strict-1": 3.0, "kind-1": 9.0}
+    scores, endpoint = await run(
+        scripted, lambda r: card(rubric, merits[r["model"]], 3), task, report, panel=list(merits), votes=2
+    )
+    assert sorted(request["model"] for request in endpoint.got) == ["kind-1", "kind-1", "strict-1", "strict-1"]
+    assert scores[0].value == pytest.approx((0.5 + 0.75) / 2)
+    judgements: Any = scores[0].detail["judgements"]
+    assert [one["model"] for one in judgements] == ["strict-1", "strict-1", "kind-1", "kind-1"]
+    noise: Any = scores[0].detail["noise"]
+    assert noise["members"] == pytest.approx(stdev([0.5, 0.75]))
+    assert noise["votes"] == 0
+
+
+def test_the_rows_name_the_panel_and_the_other_roles_models() -> None:
+    llm = LlmSettings(base_url="http://model.example/v1", model="m")
+    judge = Race(RaceSettings(panel=("a", "b"), cleaning="model"))
+    assert {role: models_of_role(judge, llm, role) for role in judge.roles} == {
+        "judge.race": ("a", "b"),
+        "judge.race_clean": ("m",),
+    }
+    assert models_of_role(Race(RaceSettings()), llm, "judge.race") == ("m",)
+
+
+async def test_one_unusable_judgement_fails_the_judge_as_a_whole(
+    scripted: Any, task: Sample, rubric: Rubric, report: Any
+) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        return "I would rather not." if request["model"] == "b" and not ours_in_front(request) else card(rubric, 6, 4)
+
+    with pytest.raises(JudgeError, match=r"no usable answer in 2 tries.*\(b, order swapped, vote 1: one of 4 judg"):
+        await run(scripted, answer, task, report, panel=["a", "b"], order="both", tries=2)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"votes": 0},
+        {"votes": 100},
+        {"votes": True},
+        {"panel": ["a", "a"]},
+        {"panel": [" "]},
+        {"panel": 3},
+        {"order": "random"},
+        {"temperature": -1},
+        {"tries": 0},
+        {"cleaning": "never"},
+        {"criteria": "guess"},
+        {"generation_samples": 0},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RaceSettings(**settings)
+
+
+def test_a_panel_of_one_needs_no_brackets() -> None:
+    assert RaceSettings.model_validate({"panel": "a"}).panel == ("a",)
+
+
+async def test_the_offline_stack_answers_votes_orders_and_panels(offline: Any, task: Sample, report: Any) -> None:
+    async def judged() -> Score:
+        async with offline() as session:
+            settings = RaceSettings(votes=2, order="both", panel=("offline-1", "offline-2"))
+            return (await Race(settings).score(task, report(OURS), session))[0]
+
+    first, again = await judged(), await judged()
+    assert first == again
+    judgements: Any = first.detail["judgements"]
+    assert len({one["value"] for one in judgements}) > 4  # seeds, orders and models really differ
