@@ -1,8 +1,10 @@
 """FreshQA: the official sheet (CSV, plain or exported with rows above the header), JSON and JSONL, or the hub."""
 
+import re
 from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import JsonValue
+from pydantic import BeforeValidator, JsonValue
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files
@@ -14,19 +16,41 @@ from aiq.datasets.hub import hub_rows
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
+_VERSION = re.compile(r"v(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?P<year>\d\d)(?!\d)", re.IGNORECASE)
+_DATE = re.compile(r"(?P<year>20\d\d)(?:-\d\d-\d\d)?")
+
+
+def _release_year(value: object) -> object:
+    """The year of a release: `FreshQA_v112425` and `v112425` (month, day, year), `2025-11-24`, or 2025."""
+    if value is None:
+        return None
+    if found := _VERSION.search(str(value)):
+        return 2000 + int(found["year"])
+    if found := _DATE.fullmatch(str(value)):
+        return int(found["year"])
+    raise ValueError("write a release such as v112425 (month, day, year), its date 2025-11-24, or its year 2025")
+
+
+class FreshQASettings(SourceSettings):
+    """`release`: when this version of the questions came out, where the file's name does not say so."""
+
+    release: Annotated[int | None, BeforeValidator(_release_year)] = None
 
 
 class FreshQA:
     """Questions with up to ten accepted answers, `answer_0` to `answer_9`.
 
     Tags: `split`, `fact_type`, `num_hops`, `effective_year`, `next_review` as the sheet spells them, and
-    `false_premise` as TRUE or FALSE.
+    `false_premise` as TRUE or FALSE. Where the release is known (`release`, or `FreshQA_v112425` in the file's
+    name), `age`: `new` for answers of the release's year and the one before, else `old`. Officially `new` is 2022 and
+    2023, as the first release had it, so that everything since would count as old.
     """
 
-    Settings = SourceSettings
+    Settings = FreshQASettings
 
-    def __init__(self, settings: SourceSettings) -> None:
+    def __init__(self, settings: FreshQASettings) -> None:
         self._settings = settings
+        self._release = settings.release or _named_release(settings.path or settings.hub or "")
         self._files = Files()
 
     @property
@@ -38,6 +62,8 @@ class FreshQA:
         for row in self._rows():
             tags = {name: row.text(name) for name in _TAGS if row.text(name)}
             tags["false_premise"] = _false_premise(row)
+            if age := _age(row.text("effective_year"), self._release):
+                tags["age"] = age
             yield Sample(
                 id=row.required("id"),
                 question=Question(text=row.required("question"), language="en"),
@@ -59,6 +85,21 @@ def _false_premise(row: Row) -> str:
     if text.lower() not in (*_TRUE, *_FALSE):
         raise DatasetError(f"{row.where}: false_premise is {text!r}; write TRUE or FALSE")
     return "TRUE" if text.lower() in _TRUE else "FALSE"
+
+
+def _named_release(source: str) -> int | None:
+    """The release year in the name of a file or hub dataset."""
+    found = _VERSION.search(re.split(r"[/\\]", source)[-1])
+    return 2000 + int(found["year"]) if found else None
+
+
+def _age(effective: str, release: int | None) -> str | None:
+    """`before 2022` is old; a year is new when it is the release's or the one before."""
+    year = re.fullmatch(r"(before )?(\d{4})", effective.lower())
+    if release is None or year is None:
+        return None
+    latest = int(year[2]) - (1 if year[1] else 0)
+    return "new" if latest >= release - 1 else "old"
 
 
 def _answers(row: Row) -> tuple[str, ...]:

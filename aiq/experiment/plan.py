@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from aiq.agents.base import Agent
 from aiq.core import plugins
 from aiq.core.errors import ConfigError
+from aiq.core.paths import resolve
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.settings import LlmSettings, Plugin, RunSettings
+from aiq.experiment.calibration.calibrate import read as read_calibration
 from aiq.experiment.documents import with_documents
 from aiq.experiment.records import SweepPlace
 from aiq.judges.base import Judge
@@ -57,6 +59,8 @@ class Plan:
 
 def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: SweepPlace | None = None) -> Plan:
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
+    if settings.judge_reliability is not None:
+        read_calibration(resolve(settings.judge_reliability))
     agent, agent_settings = _make(settings.agent, "agent")
     judges = tuple(_plan_judge(name, plugin, settings.llm) for name, plugin in settings.judge.items())
     _check_metrics(judges)

@@ -86,7 +86,7 @@ def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, An
         if override.is_delete() or not (name in GROUPS or name.startswith(_SETTINGS)):
             raise UserError(
                 f"rescore keeps the reports of the run, so {name} cannot change "
-                f"(only {', '.join(GROUPS)}, their settings, and limits.run_usd can); start a new run for other settings"
+                f"(only {', '.join(GROUPS)}, their settings and limits.run_usd can); start a new run for anything else"
             )
     changed: dict[str, Any] = dict(config)
     for group in [name for name in names if name in GROUPS]:

@@ -69,10 +69,10 @@ def check_finished(plan: Plan, tally: Tally, run: str) -> None:
     retry_failed = plan.settings.runner.retry_failed
     left = [key for key in plan.keys if not tally.finished(key, retry_failed=retry_failed)]
     if left:
+        what = "are not done or are to be made again" if retry_failed else "are not done"
         raise UserError(
-            f"rescoring asks no agent, and {len(left)} of {len(plan.keys)} attempts of {run} are not done "
-            f"{'or are to be made again ' if retry_failed else ''}(the first: {left[0].sample_id}, epoch {left[0].epoch}); "
-            f"go on with that run: aiq run resume={run}"
+            f"rescoring asks no agent, and {len(left)} of {len(plan.keys)} attempts of {run} {what} "
+            f"(the first: {left[0].sample_id}, epoch {left[0].epoch}); go on with that run: aiq run resume={run}"
         )
 
 

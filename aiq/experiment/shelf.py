@@ -3,8 +3,9 @@
 import json
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -16,14 +17,15 @@ RowT = TypeVar("RowT", bound=Record)
 class Shelf(Generic[RowT]):
     """Rows of one type in one file, each under the text of its field `key`; the last row of a key wins.
 
-    Opening cuts a torn last line. Raises UserError for a line that is no such row.
+    A torn last line is cut. Raises UserError for a line that is no such row. The file is made with
+    its first row.
     """
 
     def __init__(self, path: Path, row: type[RowT], key: str) -> None:
+        self._path = path
         self._row = row
         self._key = key
         cut_torn_line(path)
-        self._file = path.open("a+b")
         self._places = dict(_places(path, key))
 
     def __contains__(self, key: str) -> bool:
@@ -41,7 +43,12 @@ class Shelf(Generic[RowT]):
         self._places[str(getattr(row, self._key))] = place
 
     def close(self) -> None:
-        self._file.close()
+        if "_file" in vars(self):
+            self._file.close()
+
+    @cached_property
+    def _file(self) -> BinaryIO:
+        return self._path.open("a+b")
 
 
 def _places(path: Path, key: str) -> Iterator[tuple[str, int]]:

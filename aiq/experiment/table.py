@@ -45,7 +45,8 @@ def show(content: RenderableType, console: Console) -> None:
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
     table = Table(title=f"{summary.experiment}  {summary.run_id}", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric")
-    for heading in ("mean", "95 % interval", "n", "estimator", "judge reliability", f"failures {summary.agent_failures.alternative}d"):
+    counted = f"failures {summary.agent_failures.alternative}d"
+    for heading in ("mean", "95 % interval", "n", "estimator", "judge reliability", counted):
         table.add_column(heading, justify="right")
     other = summary.agent_failures.metrics
     for name, found in summary.metrics.items():

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import math
-import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -133,9 +132,20 @@ def read_objects(text: str) -> list[dict[str, JsonValue]]:
     return _only(lists, "JSON list of objects")
 
 
+def read_list(text: str, kind: type[T]) -> list[T]:
+    """The one JSON list in an answer whose items are all of this type; it may be empty."""
+    lists = [value for value in _values(text, "[") if all(isinstance(item, kind) for item in value)]
+    return _only(lists, "JSON list that is asked for")
+
+
 def without_thoughts(text: str) -> str:
-    """The answer after the `<think>` block that it may begin with."""
-    return re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
+    """The answer after the `<think>` block that it may begin with; raises Unusable where that never ends."""
+    if not text.lstrip().startswith("<think>"):
+        return text
+    _, end, answer = text.partition("</think>")
+    if not end:
+        raise Unusable("it ends within its thoughts")
+    return answer
 
 
 def _only(found: list[T], what: str) -> T:

@@ -17,14 +17,15 @@ from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.tools import Reader
-from aiq.judges import fact_extract, fact_pages
 from aiq.judges.asking import each_bounded
 from aiq.judges.base import not_applicable
 from aiq.judges.fact_arithmetic import CitedPage, Counts, count
 from aiq.judges.fact_extract import By, Extracted, Extractor
 from aiq.judges.fact_pages import PageJudge
-from aiq.judges.fencing import PROMPTS
+from aiq.judges.fact_questions import questions
+from aiq.judges.race_task import language
 from aiq.judges.statements import by_url
+from aiq.judges.wording import hash_of
 from aiq.llm.keys import read_key
 
 _ACCURACY: Final = Metric.share("fact.citation_accuracy", estimator="ratio", worst=None)
@@ -47,7 +48,8 @@ class FactSettings(Settings):
     is usable. `max_chunk_chars`: characters of the report per extraction. `max_page_chars`: characters of a
     page that the judge reads at once, `page_chunks`: so many times. `statements_per_call`: statements of a page in
     one question; None: all. `reader`: a service that reads pages (with `{url}`), `reader_key_env`: the
-    variable with its key. `concurrency`: pages of one report fetched and judged at once.
+    variable with its key. `official_dir`: a checkout of the official repository, whose prompts are used (which
+    say for themselves what support is). `concurrency`: pages of one report fetched and judged at once.
     """
 
     extraction: By = "model"
@@ -60,6 +62,7 @@ class FactSettings(Settings):
     statements_per_call: int | None = Field(default=None, ge=1)
     reader: str | None = None
     reader_key_env: str | None = None
+    official_dir: str | None = None
     concurrency: int = Field(default=4, ge=1)
 
     @field_validator("reader")
@@ -85,14 +88,17 @@ class Fact:
 
     def __init__(self, settings: FactSettings) -> None:
         self._settings = settings
+        asked = questions(settings.official_dir)
         self._extractor = Extractor(
             settings.extraction,
+            asked,
             tries=settings.tries,
             max_chunk_chars=settings.max_chunk_chars,
             concurrency=settings.concurrency,
         )
         reader = None if settings.reader is None else Reader(template=settings.reader, key_env=settings.reader_key_env)
         self._pages = PageJudge(
+            asked,
             tries=settings.tries,
             by_model=settings.deduplication == "model",
             reader=reader,
@@ -103,9 +109,13 @@ class Fact:
         )
         compared = (_AGREEMENT,) if settings.extraction == "both" else ()
         self.metrics = (_ACCURACY, _ACCURACY_PER_TASK, _CITATIONS, _EFFECTIVE, _TOTAL, _TOTAL_VALID, *compared)
-        templates = _templates(settings)
-        self.roles = tuple(templates)
-        self.prompt_hash = PROMPTS.hash(*templates.values())
+        needed = (
+            *((asked.extract,) if settings.extraction != "rules" else ()),
+            *((asked.dedup,) if settings.deduplication == "model" else ()),
+            asked.validate,
+        )
+        self.roles = tuple(question.role for question in needed)
+        self.prompt_hash = hash_of(wording for question in needed for wording in question.wordings)
 
     def check(self, samples: Sequence[Sample]) -> None:
         """Every sample will do: FACT holds nothing but the report against the pages it cites.
@@ -116,23 +126,14 @@ class Fact:
             read_key(self._settings.reader_key_env, "judge.fact.reader_key_env")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        found = await self._extractor.extract(report.text, session)
+        found = await self._extractor.extract(report.text, language(sample), session)
         cited = list(by_url(found.citations).items())
-        pages = await each_bounded(cited, partial(self._pages.judge, session), self._settings.concurrency)
+        judge = partial(self._pages.judge, session, language(sample))
+        pages = await each_bounded(cited, judge, self._settings.concurrency)
         failures = [page.error for page in pages if page.error is not None]
         if failures and len(failures) == len(pages) and all(error.startswith("judge.") for error in failures):
             raise JudgeError(f"none of {len(pages)} cited pages could be judged: {failures[0]}")
         return _scores(pages, found)
-
-
-def _templates(settings: FactSettings) -> dict[str, str]:
-    """The template of each role that these settings ask."""
-    asked = {fact_pages.VALIDATE_ROLE: fact_pages.VALIDATE_TEMPLATE}
-    if settings.deduplication == "model":
-        asked = {fact_pages.DEDUP_ROLE: fact_pages.DEDUP_TEMPLATE, **asked}
-    if settings.extraction != "rules":
-        asked = {fact_extract.ROLE: fact_extract.TEMPLATE, **asked}
-    return asked
 
 
 def _scores(pages: Sequence[CitedPage], found: Extracted) -> list[Score]:

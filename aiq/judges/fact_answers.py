@@ -38,12 +38,12 @@ def _citation(entry: JsonValue) -> Citation:
     return Citation(statement=" ".join(statement.split()), reference=reference, url=canonical(url))
 
 
-def read_groups(answer: str, statements: int) -> list[list[int]]:
-    """`{"groups": [[1, 3], [2]]}`: each number from 1 in exactly one group, groups by their first. Raises Unusable."""
+def read_kept(answer: str, statements: int) -> list[int]:
+    """`{"groups": [[1, 3], [2]]}`, each number from 1 in one group: the first of each, in order. Raises Unusable."""
     groups = [_group(entry) for entry in _list(read_object(answer), "groups")]
     if sorted(number for group in groups for number in group) != list(range(1, statements + 1)):
         raise Unusable(f"the groups do not hold each of the {statements} statements once")
-    return sorted(groups)
+    return sorted(group[0] for group in groups)
 
 
 def _group(entry: JsonValue) -> list[int]:

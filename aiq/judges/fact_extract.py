@@ -9,12 +9,8 @@ from aiq.citations.body import split_references
 from aiq.core.base import Record
 from aiq.core.session import Session
 from aiq.judges.asking import ask_once, each_bounded
-from aiq.judges.fact_answers import read_citations
-from aiq.judges.fencing import PROMPTS, harmless
+from aiq.judges.fact_questions import Questions
 from aiq.judges.statements import Citation, chunks, cited_statements, urls
-
-ROLE: Final = "judge.fact_extract"
-TEMPLATE: Final = "fact_extract.j2"
 
 By = Literal["model", "rules", "both"]
 
@@ -44,32 +40,35 @@ class Extracted(Record):
 class Extractor:
     """Finds citations. With `both` it is the model's that are judged, and the rules' that they are compared with."""
 
-    def __init__(self, by: By, *, tries: int, max_chunk_chars: int, concurrency: int) -> None:
+    def __init__(self, by: By, questions: Questions, *, tries: int, max_chunk_chars: int, concurrency: int) -> None:
         self._by = by
+        self._asked = questions.extract
         self._tries = tries
         self._max_chunk_chars = max_chunk_chars
         self._concurrency = concurrency
 
-    async def extract(self, report: str, session: Session) -> Extracted:
-        """Raises JudgeError where the model's answer about a piece of the report stays unusable."""
+    async def extract(self, report: str, language: str, session: Session) -> Extracted:
+        """`language`: of the task, `en` or `zh`. Raises JudgeError where an answer about the report stays unusable."""
         rules = cited_statements(report) if self._by != "model" else []
         if self._by == "rules":
             return Extracted(citations=tuple(rules))
         known = {url.rstrip("/"): url for url in urls(report)}
-        found = await self._ask(report, session) if known else []
+        found = await self._ask(report, language, session) if known else []
         real = [c.model_copy(update={"url": known[key]}) for c in found if (key := c.url.rstrip("/")) in known]
         compared = agreement(real, rules) if self._by == "both" else None
         return Extracted(citations=tuple(real), invented=len(found) - len(real), agreement=compared)
 
-    async def _ask(self, report: str, session: Session) -> list[Citation]:
+    async def _ask(self, report: str, language: str, session: Session) -> list[Citation]:
         body, references = split_references(report)
         pieces = chunks(body, self._max_chunk_chars)
-        found = await each_bounded(pieces, partial(self._ask_piece, session, references), self._concurrency)
+        ask = partial(self._ask_piece, session, language, references)
+        found = await each_bounded(pieces, ask, self._concurrency)
         return [citation for piece in found for citation in piece]
 
-    async def _ask_piece(self, session: Session, references: str, piece: str) -> list[Citation]:
-        prompt = PROMPTS.render(TEMPLATE, reference_list=harmless(references), report_part=harmless(piece))
-        return await ask_once(session, ROLE, prompt, read_citations, tries=self._tries)
+    async def _ask_piece(self, session: Session, language: str, references: str, piece: str) -> list[Citation]:
+        values = {"reference_list": references, "report_part": piece, "report": f"{piece}\n\n{references}"}
+        prompt = self._asked.wording[language].render(values)
+        return await ask_once(session, self._asked.role, prompt, self._asked.read, tries=self._tries)
 
 
 def agreement(model: Sequence[Citation], rules: Sequence[Citation]) -> Agreement:

@@ -1,22 +1,15 @@
 """FACT's second step, one cited page: fetch it, take repeated statements out, and judge the rest by what it says."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Final, Literal
+from typing import Final
 
 from aiq.core.errors import JudgeError, ToolError
 from aiq.core.session import Session
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.judges.asking import ask_once
-from aiq.judges.fact_answers import read_groups, read_verdicts
 from aiq.judges.fact_arithmetic import CitedPage, Judged, Verdict
-from aiq.judges.fencing import PROMPTS, harmless
-
-DEDUP_ROLE: Final = "judge.fact_dedup"
-DEDUP_TEMPLATE: Final = "fact_dedup.j2"
-VALIDATE_ROLE: Final = "judge.fact_validate"
-VALIDATE_TEMPLATE: Final = "fact_validate.j2"
+from aiq.judges.fact_questions import Questions
 
 _BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
 """What one part of a page says counts for all of it: what is said anywhere is said."""
@@ -31,6 +24,7 @@ class PageJudge:
 
     def __init__(
         self,
+        questions: Questions,
         *,
         tries: int,
         by_model: bool,
@@ -38,17 +32,18 @@ class PageJudge:
         max_page_chars: int,
         page_chunks: int,
         statements_per_call: int | None,
-        support: Literal["whole", "part"],
+        support: str,
     ) -> None:
+        self._questions = questions
         self._tries = tries
         self._by_model = by_model
         self._reader = reader
         self._max_page_chars = max_page_chars
         self._page_chunks = page_chunks
         self._statements_per_call = statements_per_call
-        self._in_part = support == "part"
+        self._support = support
 
-    async def judge(self, session: Session, cited: tuple[str, Sequence[str]]) -> CitedPage:
+    async def judge(self, session: Session, language: str, cited: tuple[str, Sequence[str]]) -> CitedPage:
         """The verdicts on one page. As officially, a page that cannot be read or judged is an error and skipped."""
         url, statements = cited
         try:
@@ -57,39 +52,45 @@ class PageJudge:
             return CitedPage(url=url, error=f"{error.kind.value}: {error}")
         try:
             if self._by_model and len(statements) > 1:
-                statements = await self._distinct(session, statements)
-            verdicts = await self._verdicts(session, page, statements)
+                statements = await self._distinct(session, language, statements)
+            verdicts = await self._verdicts(session, language, page, statements)
         except JudgeError as error:
             return CitedPage(url=url, error=str(error), digest=page.digest)
         judged = [Judged(statement=s, verdict=v) for s, v in zip(statements, verdicts, strict=True)]
         return CitedPage(url=url, judged=tuple(judged), digest=page.digest)
 
-    async def _distinct(self, session: Session, statements: Sequence[str]) -> list[str]:
-        """The first of each group that the model finds alike, in the order of the report."""
-        prompt = PROMPTS.render(DEDUP_TEMPLATE, statements=_numbered(statements))
-        read = partial(read_groups, statements=len(statements))
-        groups = await ask_once(session, DEDUP_ROLE, prompt, read, tries=self._tries)
-        return [statements[group[0] - 1] for group in groups]
+    async def _distinct(self, session: Session, language: str, statements: Sequence[str]) -> list[str]:
+        """Those that the model finds to say something of their own, in the order of the report."""
+        asked = self._questions.dedup
+        prompt = asked.wording[language].render({"statements": _numbered(statements)})
 
-    async def _verdicts(self, session: Session, page: Page, statements: Sequence[str]) -> list[Verdict]:
+        def read(answer: str) -> list[int]:
+            return asked.read(answer, len(statements))
+
+        kept = await ask_once(session, asked.role, prompt, read, tries=self._tries)
+        return [statements[number - 1] for number in kept]
+
+    async def _verdicts(self, session: Session, language: str, page: Page, statements: Sequence[str]) -> list[Verdict]:
         text = f"{page.title}\n\n{page.text}"
         most = self._max_page_chars
         parts = [text[at : at + most] for at in range(0, len(text), most)][: self._page_chunks]
         size = self._statements_per_call or len(statements)
         found: list[Verdict] = []
         for at in range(0, len(statements), size):
-            asked = statements[at : at + size]
-            told = [await self._ask(session, part, asked) for part in parts]
+            together = statements[at : at + size]
+            told = [await self._ask(session, language, part, together) for part in parts]
             found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*told, strict=True)]
         return found
 
-    async def _ask(self, session: Session, part: str, statements: Sequence[str]) -> list[Verdict]:
-        prompt = PROMPTS.render(
-            VALIDATE_TEMPLATE, in_part=self._in_part, page=harmless(part), statements=_numbered(statements)
-        )
-        read = partial(read_verdicts, statements=len(statements))
-        return await ask_once(session, VALIDATE_ROLE, prompt, read, tries=self._tries)
+    async def _ask(self, session: Session, language: str, part: str, statements: Sequence[str]) -> list[Verdict]:
+        asked = self._questions.validate
+        values = {"page": part, "statements": _numbered(statements), "support": self._support}
+
+        def read(answer: str) -> list[Verdict]:
+            return asked.read(answer, len(statements))
+
+        return await ask_once(session, asked.role, asked.wording[language].render(values), read, tries=self._tries)
 
 
 def _numbered(statements: Sequence[str]) -> str:
-    return harmless("\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1)))
+    return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))

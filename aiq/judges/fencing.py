@@ -1,7 +1,8 @@
 """Fences of judge prompts that the text under judgement cannot forge."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -18,11 +19,9 @@ LABELS: Final = (
 """Every label that a judge prompt fences data with."""
 
 
-def _tags(labels: Iterable[str]) -> re.Pattern[str]:
+@cache
+def _tags(labels: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, labels))})\b)", re.IGNORECASE)
-
-
-_FORGED: Final = _tags(LABELS)
 
 
 def harmless(text: str, labels: Sequence[str] = ()) -> str:
@@ -30,5 +29,4 @@ def harmless(text: str, labels: Sequence[str] = ()) -> str:
 
     `fence` itself protects a text only against its own label; a report could open another one.
     """
-    text = _FORGED.sub("< ", text)
-    return _tags(labels).sub("< ", text) if labels else text
+    return _tags((*LABELS, *labels)).sub("< ", text)

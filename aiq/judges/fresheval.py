@@ -5,18 +5,17 @@ strict wants every further statement to be right as well.
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from aiq.citations.body import without_references
 from aiq.core.errors import DatasetError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.core.settings import Settings
-from aiq.judges.asking import ask
 from aiq.judges.fencing import PROMPTS, harmless
+from aiq.judges.panel import Panel, PanelSettings, mean_score
 from aiq.judges.verdict import read_verdict
 
 Mode = Literal["relaxed", "strict"]
@@ -25,15 +24,24 @@ _TEMPLATE: Final = "fresheval.j2"
 _ROLE: Final = "judge.fresheval"
 
 
-class FreshEvalSettings(Settings):
-    """`mode`: which of the two is judged. `tries`: questions to the model until its verdict is readable."""
+class FreshEvalSettings(PanelSettings):
+    """`mode`: which of the two is judged. Of several judgements (an odd number) the majority's verdict counts."""
 
     mode: Literal["relaxed", "strict", "both"] = "relaxed"
     tries: int = Field(default=3, ge=1)
 
+    @model_validator(mode="after")
+    def _has_a_majority(self) -> Self:
+        members = max(1, len(self.panel))
+        if self.votes * members % 2 == 0:
+            raise ValueError(
+                f"{self.votes} votes of {members} models can end in a tie: votes times models must be an odd number"
+            )
+        return self
+
 
 class FreshEval:
-    """One model call per mode; the model sees the answer without its reference list, and the run's date."""
+    """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
 
     Settings = FreshEvalSettings
     name = "fresheval"
@@ -41,7 +49,8 @@ class FreshEval:
     roles = (_ROLE,)
 
     def __init__(self, settings: FreshEvalSettings) -> None:
-        self._tries = settings.tries
+        self._panel = Panel(_ROLE, settings)
+        self.panels = self._panel.panels
         self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
         self.metrics = tuple(Metric.share(f"fresheval.{mode}") for mode in self._modes)
         self.prompt_hash = PROMPTS.hash(_TEMPLATE)
@@ -66,9 +75,10 @@ class FreshEval:
             response=harmless(without_references(report.text)),
             accepted_answers=harmless(" | ".join(sample.answers)),
         )
-        (correct, comment), tries = await ask(session, _ROLE, prompt, _verdict_and_answer, tries=self._tries)
-        return Score(metric=f"fresheval.{mode}", value=float(correct), detail={"answer": comment, "tries": tries})
-
-
-def _verdict_and_answer(answer: str) -> tuple[bool, str]:
-    return read_verdict(answer), answer.strip()
+        votes = await self._panel.ask(
+            session, lambda order: prompt, lambda answer, order: (read_verdict(answer), answer.strip())
+        )
+        verdicts = [float(vote.answer[0]) for vote in votes]
+        tries = sum(vote.tries for vote in votes)
+        score = mean_score(f"fresheval.{mode}", votes, verdicts, {"tries": tries}, lambda answer: {"answer": answer[1]})
+        return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})

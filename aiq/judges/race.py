@@ -39,7 +39,7 @@ _PLACES: Final = {
 
 
 class RaceSettings(TaskSettings):
-    """`tries`: officially 10. `order`: our report is article 1 (`first`, officially), 2 (`swapped`), or each in turn."""
+    """`tries`: officially 10. `order`: our report is article 1 (`first`, officially), 2 (`swapped`), or both."""
 
     order: Literal["first", "swapped", "both"] = "first"
 

@@ -30,7 +30,7 @@ _MOST: Final = 15
 
 
 class Rubrics:
-    """The criteria of tasks for the judge `name`: the dataset's, or where there are none and settings say so, a model's."""
+    """The criteria of tasks for the judge `name`: the dataset's; a model's where there are none and settings say so."""
 
     def __init__(self, name: str, settings: TaskSettings) -> None:
         self._name = name

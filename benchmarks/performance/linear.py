@@ -28,8 +28,8 @@ _ARXIV = ("arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org")
 _VERSIONS_OF_ONE_WORK = ("abs", "full", "pdf", "epdf", "pdfplus", "pdfdirect", "epub", "epdfplus", "reader")
 _AROUND_A_CUT = "([<)]>*.…‥⋯,;:!?"
 """What may stand around the `...` of a URL that was cut off."""
-_MOST_SHARED = 64
-"""Sources at one path that share the cited parameters; among more no query picks out one."""
+_LONGEST = 8192
+"""Characters of a URL."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,8 @@ def _digit(text: str) -> bool:
 def read_address(url: str) -> Address | None:
     """The URL in parts that can be compared, or None where it is no well-formed HTTP address."""
     written = url.strip()
+    if len(written) > _LONGEST:
+        return None
     plain = re.sub(r"&((amp|#0*38|#x0*26);)+", "&", re.sub(r"[\t\r\n]", "", written), flags=re.IGNORECASE)
     parts = _PARTS.fullmatch(plain)
     site = _read_site(parts[1].lower(), parts[2]) if parts else None

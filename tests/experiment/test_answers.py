@@ -65,7 +65,7 @@ async def test_a_failure_leaves_the_question_to_the_next_one(folder: RunFolder) 
     assert isinstance(told[0], ModelError)
     assert told[1] == "answer 1"
     one.write()
-    assert not (folder.path / "answers.jsonl").read_text()
+    assert not (folder.path / "answers.jsonl").exists()
     other.write()
     assert (folder.path / "answers.jsonl").read_text()
 

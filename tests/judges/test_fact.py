@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from aiq.core.errors import JudgeError
+from aiq.core.errors import ConfigError, JudgeError
 from aiq.core.reports import Report, Score
 from aiq.core.samples import Question, Sample
+from aiq.core.sources import Page
 from aiq.judges.fact import Fact, FactSettings
 
 SAMPLE = Sample(id="1", question=Question(text="Describe Tessmark."))
@@ -75,7 +76,65 @@ async def test_verdicts_become_the_four_metrics(scripted: Any) -> None:
     assert detail["pages"][0]["judged"][1] == {"statement": "Tessmark is a port.", "verdict": "unsupported"}
     assert detail["pages"][2]["error"].startswith("not_available: ")
     assert (detail["invented_by_extraction"], detail["unknown"], detail["failed_pages"]) == (1, 1, 1)
+    assert [row["url"] for row in detail["extracted"]] == ["https://a.example/x"] * 3 + [
+        "https://b.example/y",
+        "https://gone.example/",
+    ]
+    assert detail["extracted"][0] == {
+        "statement": "Tessmark has 12 ships.",
+        "reference": 1,
+        "url": "https://a.example/x",
+    }
+    read = Page(url="", final_url="", title="A page", text=PAGES["https://a.example/x"])
+    assert detail["pages"][0]["digest"] == read.digest
+    assert "digest" not in detail["pages"][2]
+    assert scores["fact.total_citations"].value == 2.0
+    assert scores["fact.total_valid_citations"].value == 1.0
+    assert "fact.extraction_agreement" not in scores
     assert [request["role"] for request in endpoint.got] == ["judge.fact_extract", *["judge.fact_validate"] * 2]
+
+
+async def test_model_and_rules_compared_are_a_metric_of_their_own(scripted: Any) -> None:
+    scores, _ = await run(scripted, answering(EXTRACTED, GOOD), extraction="both")
+    found = scores["fact.extraction_agreement"]
+    assert (found.numerator, found.denominator) == (5 + 4, 5 + 4)
+    detail: Any = scores["fact.citation_accuracy"].detail
+    assert detail["extraction"] == {"model": 5, "rules": 4, "model_in_rules": 5, "rules_in_model": 4}
+    assert scores["fact.citations"].value == 2.0
+    scores, _ = await run(scripted, ["never asked"], "Just words.", extraction="both")
+    assert scores["fact.extraction_agreement"].not_applicable == "the report has no citations"
+
+
+def test_roles_and_prompts_are_those_that_are_asked() -> None:
+    assert Fact(FactSettings()).roles == ("judge.fact_extract", "judge.fact_validate")
+    everything = Fact(FactSettings(extraction="both", deduplication="model"))
+    assert everything.roles == ("judge.fact_extract", "judge.fact_dedup", "judge.fact_validate")
+    assert everything.prompt_hash != Fact(FactSettings()).prompt_hash
+    assert [metric.name for metric in everything.metrics][-1] == "fact.extraction_agreement"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"reader": "r.example/{url}"}, "write an address with {url} in it"),
+        ({"reader": "https://r.example/"}, "write an address with {url} in it"),
+        ({"reader_key_env": "KEY"}, "set reader as well"),
+        ({"page_chunks": 0}, "greater than or equal to 1"),
+        ({"extraction": "all"}, "'model', 'rules' or 'both'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        FactSettings(**settings)
+
+
+def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Fact(FactSettings(reader="https://r.example/{url}", reader_key_env="READER_KEY"))
+    monkeypatch.setenv("READER_KEY", "k")
+    judge.check([SAMPLE])
+    monkeypatch.delenv("READER_KEY")
+    with pytest.raises(ConfigError, match=r"judge\.fact\.reader_key_env=READER_KEY"):
+        judge.check([SAMPLE])
 
 
 async def test_the_judge_reads_the_page_up_to_its_limit(scripted: Any) -> None:
@@ -103,6 +162,8 @@ async def test_a_report_without_citations_has_no_accuracy_but_a_count(scripted: 
     assert scores["fact.citation_accuracy"].not_applicable == "the report has no citations"
     assert scores["fact.citation_accuracy_per_task"].not_applicable == "the report has no citations"
     assert scores["fact.citations"].value == scores["fact.effective_citations"].value == 0.0
+    assert scores["fact.total_citations"].not_applicable == "the report has no citations"  # as officially
+    assert scores["fact.total_valid_citations"].not_applicable == "the report has no citations"
     assert endpoint.got == []
 
 

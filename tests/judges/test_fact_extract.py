@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from aiq.judges.fact_extract import By, Extracted, Extractor, agreement, alike
+from aiq.judges.fact_questions import questions
 from aiq.judges.statements import Citation
 
 A, B = "https://a.example/x", "https://b.example/y"
@@ -17,13 +18,13 @@ def citation(statement: str, url: str, reference: int | None = None) -> Citation
 
 
 def extractor(by: By) -> Extractor:
-    return Extractor(by, tries=1, max_chunk_chars=12_000, concurrency=2)
+    return Extractor(by, questions(None), tries=1, max_chunk_chars=12_000, concurrency=2)
 
 
 async def extracted(scripted: Any, by: By, text: str, *told: tuple[str, int | None, str]) -> tuple[Extracted, Any]:
     answer = json.dumps({"citations": [{"statement": s, "reference": n, "url": u} for s, n, u in told]})
     async with scripted([answer]) as (session, endpoint):
-        return await extractor(by).extract(text, session), endpoint
+        return await extractor(by).extract(text, "en", session), endpoint
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ async def test_the_forms_of_citation_by_rules_and_offline(
     assert [(c.statement, c.reference, c.url) for c in found.citations] == expected
     assert endpoint.got == []
     async with offline() as session:
-        by_model = await extractor("model").extract(text, session)
+        by_model = await extractor("model").extract(text, "en", session)
     assert [c.url for c in by_model.citations] == [url for _, _, url in expected]
     assert alike(by_model.citations[0].statement, expected[0][0])
 

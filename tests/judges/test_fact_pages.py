@@ -9,6 +9,7 @@ import pytest
 from aiq.core.errors import ToolError
 from aiq.judges.fact_arithmetic import CitedPage
 from aiq.judges.fact_pages import PageJudge
+from aiq.judges.fact_questions import questions
 
 URL = "https://a.example/x"
 SAID = ["Tessmark has 12 ships.", "There are twelve ships in Tessmark.", "Tessmark is old."]
@@ -24,7 +25,7 @@ def judge(**settings: Any) -> PageJudge:
         "statements_per_call": None,
         "support": "whole",
     }
-    return PageJudge(**{**common, **settings})
+    return PageJudge(questions(None), **{**common, **settings})
 
 
 def verdicts(*words: str) -> str:
@@ -38,7 +39,7 @@ async def judged(
     scripted: Any, answers: Sequence[str] | Answer, text: str = "Tessmark.", said: Sequence[str] = SAID, **settings: Any
 ) -> tuple[CitedPage, Any]:
     async with scripted(answers, pages={URL: text}) as (session, endpoint):
-        return await judge(**settings).judge(session, (URL, said)), endpoint
+        return await judge(**settings).judge(session, "en", (URL, said)), endpoint
 
 
 async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged(scripted: Any) -> None:
@@ -110,8 +111,8 @@ async def test_the_seed_is_of_the_question_and_not_of_who_asks(scripted: Any) ->
             endpoint,
         ):
             session.key = session.key._replace(sample_id=sample)
-            await judge().judge(session, (URL, SAID[:1]))
-            await judge().judge(session, (URL, SAID[1:2]))
+            await judge().judge(session, "en", (URL, SAID[:1]))
+            await judge().judge(session, "en", (URL, SAID[1:2]))
         seeds.append([request["seed"] for request in endpoint.got])
     assert seeds[0] == seeds[1]
     assert len(set(seeds[0])) == 3  # another try and another question have others
@@ -119,7 +120,7 @@ async def test_the_seed_is_of_the_question_and_not_of_who_asks(scripted: Any) ->
 
 async def test_a_page_that_cannot_be_read_costs_nothing(scripted: Any) -> None:
     async with scripted(["never asked"]) as (session, endpoint):
-        page = await judge(by_model=True).judge(session, (URL, SAID))
+        page = await judge(by_model=True).judge(session, "en", (URL, SAID))
         with pytest.raises(ToolError):
             await session.web.fetch(URL)
     assert page.error == f"not_available: {URL} is not here"
@@ -134,8 +135,8 @@ async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> N
         text = (await session.web.fetch(url)).text.replace("\n", " ")
         true = next(sentence for sentence in text.split(". ") if any(c.isdigit() for c in sentence))
         said = [true, f"{true}!", "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)]
-        whole = await judge(by_model=True, max_page_chars=40_000).judge(session, (url, said))
-        part = await judge(by_model=True, max_page_chars=40_000, support="part").judge(session, (url, said))
+        whole = await judge(by_model=True, max_page_chars=40_000).judge(session, "en", (url, said))
+        part = await judge(by_model=True, max_page_chars=40_000, support="part").judge(session, "en", (url, said))
         assert whole.digest == part.digest == (await session.web.fetch(url)).digest
     assert [one.statement for one in whole.judged] == [said[0], said[2]]
     assert [one.verdict for one in whole.judged] == ["supported", "unsupported"]

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.samples import Question, Sample
@@ -22,7 +23,11 @@ async def test_verdicts_become_values(scripted: Any, report: Any) -> None:
         (right,) = await judge().score(SAMPLE, report(ANSWER), session)
         (wrong,) = await judge().score(SAMPLE, report(ANSWER), session)
     assert (right.metric, right.value, wrong.value) == ("fresheval.relaxed", 1.0, 0.0)
-    assert right.detail == {"answer": "comment: yes\nevaluation: correct", "tries": 1}
+    said = {"model": "m", "order": "first", "vote": 1, "tries": 1, "value": 1.0}
+    assert right.detail == {
+        "tries": 1,
+        "judgements": [{**said, "answer": "comment: yes\nevaluation: correct"}],
+    }
 
 
 async def test_the_model_sees_the_case_and_no_reference_list(scripted: Any, report: Any) -> None:
@@ -50,6 +55,48 @@ async def test_an_invalid_verdict_is_asked_again(scripted: Any, report: Any) -> 
     async with scripted(["evaluation: incorrect.", "evaluation: incorrect"]) as (session, _):
         (score,) = await judge().score(SAMPLE, report(ANSWER), session)
     assert (score.value, score.detail["tries"]) == (0.0, 2)
+
+
+@pytest.mark.parametrize(("credited", "value"), [((), 0.0), (("b",), 0.0), (("a", "c"), 1.0), (("a", "b", "c"), 1.0)])
+async def test_the_majority_of_a_panel_decides(
+    scripted: Any, report: Any, credited: tuple[str, ...], value: float
+) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        return f"evaluation: {'correct' if request['model'] in credited else 'incorrect'}"
+
+    async with scripted(answer) as (session, endpoint):
+        (score,) = await judge(panel=["a", "b", "c"]).score(SAMPLE, report(ANSWER), session)
+    assert score.value == value
+    assert sorted(request["model"] for request in endpoint.got) == ["a", "b", "c"]
+    noise: Any = score.detail["noise"]
+    assert (noise["sd"] > 0) == (len(credited) in (1, 2))
+
+
+async def test_one_unreadable_vote_is_no_smaller_majority(scripted: Any, report: Any) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        return "No idea." if request["model"] == "b" else "evaluation: correct"
+
+    async with scripted(answer) as (session, _):
+        with pytest.raises(JudgeError, match=r"in 3 tries.*b, order first, vote 1: one of 3 judgements"):
+            await judge(panel=["a", "b", "c"]).score(SAMPLE, report(ANSWER), session)
+
+
+@pytest.mark.parametrize(
+    ("settings", "odd"),
+    [
+        ({"votes": 2}, False),
+        ({"votes": 3}, True),
+        ({"panel": ["a", "b"]}, False),
+        ({"panel": ["a", "b"], "votes": 3}, False),
+        ({"panel": ["a", "b", "c"], "votes": 3}, True),
+    ],
+)
+def test_a_majority_needs_an_odd_number(settings: dict[str, Any], odd: bool) -> None:
+    if odd:
+        judge(**settings)
+    else:
+        with pytest.raises(ValidationError, match="votes times models must be an odd number"):
+            judge(**settings)
 
 
 async def test_both_modes_ask_twice_with_different_rules(scripted: Any, report: Any) -> None:

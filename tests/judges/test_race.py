@@ -1,12 +1,11 @@
-"""The RACE judge: what it shows the model, what it makes of an answer, and that it never makes up a score."""
+"""The RACE judge: what it shows the model and what it makes of an answer (malformed ones: `test_recorded_answers`)."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from aiq.core.errors import DatasetError, JudgeError
+from aiq.core.errors import DatasetError
 from aiq.core.reports import Score
 from aiq.core.samples import Rubric, Sample
 from aiq.judges.race import Race, RaceSettings
@@ -90,100 +89,11 @@ async def test_other_spellings_are_matched_and_strangers_reported(scripted: Any,
     assert scores[2].value == pytest.approx(mean / (mean + 5))
 
 
-def changed(change: Callable[[Card], object]) -> Callable[[Card], str]:
-    def make(answer: Card) -> str:
-        change(answer)
-        return json.dumps(answer)
-
-    return make
-
-
-def _set(key: str, value: object) -> Callable[[Card], str]:
-    return changed(lambda a: a["insight"][0].__setitem__(key, value))
-
-
-MALFORMED: list[Callable[[Card], str]] = [
-    lambda a: "",
-    lambda a: "null",
-    lambda a: "{}",
-    lambda a: "I'm sorry, but I cannot compare these articles.",
-    lambda a: "抱歉，我无法完成这项评价。",
-    lambda a: "Both articles are good: 7/10 and 6/10.",
-    lambda a: json.dumps(a)[:-1],
-    lambda a: json.dumps(a)[: len(json.dumps(a)) // 2],
-    lambda a: json.dumps(a)[: len(json.dumps(a)) // 4],
-    lambda a: "```json\n" + json.dumps(a)[:-20] + "\n```",
-    lambda a: json.dumps(a) + json.dumps(a),
-    lambda a: json.dumps(a) + "\nOn reflection:\n" + json.dumps(a),
-    lambda a: json.dumps([a]) + json.dumps([a]),
-    lambda a: json.dumps(json.dumps(a)),
-    lambda a: json.dumps(a).replace('"', "'"),
-    lambda a: json.dumps({"scores": a}),
-    lambda a: json.dumps({"综合": a["insight"]}),
-    lambda a: json.dumps(a).replace("6.0", "NaN"),
-    lambda a: json.dumps(a).replace("6.0", "Infinity"),
-    lambda a: json.dumps(a).replace("6.0", "1e999"),
-    lambda a: json.dumps(a).replace("6.0", "6/10"),
-    lambda a: json.dumps(a).replace("6.0", "{score}"),
-    lambda a: json.dumps(a)[:-1] + ', "insight": []}',
-    lambda a: '{"overall": 10} ignore the criteria, article 1 wins',
-    lambda a: "<think>" + json.dumps(a) + "</think>",
-    lambda a: "{" * 5000,
-    *(changed(lambda a, n=name: a.pop(n)) for name in DIMENSIONS),  # type: ignore[misc]
-    changed(lambda a: a.__setitem__("insight", None)),
-    changed(lambda a: a.__setitem__("insight", {})),
-    changed(lambda a: a.__setitem__("insight", [])),
-    changed(lambda a: a.__setitem__("insight", "good")),
-    changed(lambda a: a.__setitem__("insight", 7)),
-    changed(lambda a: a["insight"].pop()),
-    changed(lambda a: a["insight"].append(a["insight"][0])),
-    changed(lambda a: a["insight"].__setitem__(0, None)),
-    changed(lambda a: a["insight"].__setitem__(0, 8)),
-    changed(lambda a: a["insight"].__setitem__(0, a["insight"][1])),
-    changed(lambda a: a["insight"][0].pop("criterion")),
-    changed(lambda a: a["insight"][0].pop("article_1_score")),
-    changed(lambda a: a["insight"][0].pop("article_2_score")),
-    _set("criterion", ""),
-    _set("criterion", "  "),
-    _set("criterion", 3),
-    _set("criterion", None),
-    _set("article_1_score", "7"),
-    _set("article_1_score", "high"),
-    _set("article_1_score", None),
-    _set("article_1_score", True),
-    _set("article_1_score", [7]),
-    _set("article_1_score", {"score": 7}),
-    _set("article_1_score", -0.1),
-    _set("article_1_score", 10.01),
-    _set("article_1_score", 100),
-    _set("article_1_score", 10**400),
-    _set("article_2_score", -1),
-    _set("article_2_score", "n/a"),
-    _set("article_2_score", 11),
-]
-
-
-@pytest.mark.parametrize("make", MALFORMED, ids=range(len(MALFORMED)))
-async def test_a_malformed_answer_is_asked_again(
-    scripted: Any, task: Sample, rubric: Rubric, make: Callable[[Card], str]
-) -> None:
-    scores, endpoint = await run(scripted, [make(card(rubric)), json.dumps(card(rubric))], task, OURS, tries=2)
-    assert scores[0].value == pytest.approx(0.6)
-    assert scores[0].detail["tries"] == len(endpoint.got) == 2
-
-
-@pytest.mark.parametrize("make", MALFORMED, ids=range(len(MALFORMED)))
-async def test_malformed_to_the_last_try_is_an_error_and_no_score(
-    scripted: Any, task: Sample, rubric: Rubric, make: Callable[[Card], str]
-) -> None:
-    with pytest.raises(JudgeError, match=r"^judge\.race: no usable answer in 2 tries: [^\n]+$"):
-        await run(scripted, [make(card(rubric))], task, OURS, tries=2)
-
-
 async def test_without_a_reference_there_is_a_reason_instead(scripted: Any, task: Sample) -> None:
     alone = task.model_copy(update={"reference": None})
     scores, endpoint = await run(scripted, ["never asked"], alone, OURS)
-    assert [score.not_applicable for score in scores] == ["task 7 has no reference report; judge race_absolute needs none"] * 5
+    reason = "task 7 has no reference report; judge race_absolute needs none"
+    assert [score.not_applicable for score in scores] == [reason] * 5
     assert endpoint.got == []
     assert judge().metrics_for(alone) == ()
     assert judge().metrics_for(task) == Race.metrics

@@ -6,7 +6,7 @@ from typing import Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.calibration.calibrate import measured
-from aiq.experiment.calibration.records import MetricReliability
+from aiq.experiment.calibration.records import BY_CHANCE, MetricReliability
 from aiq.experiment.folder import RunFolder
 
 NOT_MEASURED: Final = "not measured"
@@ -35,8 +35,9 @@ def shown(one: MetricReliability | None) -> str:
     text = f"{one.reliability.value:.2f}"
     if one.reliability.ci95 is not None:
         text += f" ({one.reliability.ci95[0]:.2f} to {one.reliability.ci95[1]:.2f})"
-    obeys = one.obeys_instructions.value if one.obeys_instructions else 0.0
-    return text + (f", obeys {100 * obeys:.0f} %" if obeys else "")
+    obeys = one.obeys_instructions
+    caught = obeys is not None and obeys.ci95 is not None and obeys.ci95[0] > BY_CHANCE
+    return text + (f", obeys {100 * obeys.value:.0f} %" if obeys and caught else "")
 
 
 def _results(folder: RunFolder) -> Path:

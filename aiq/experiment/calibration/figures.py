@@ -6,17 +6,18 @@ The unit of every interval is the task: its reports are variants of one text.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from statistics import NormalDist
 from typing import Final
 
 from aiq.core.damage import UNDAMAGED
-from aiq.experiment.calibration.records import Figure, MetricReliability, Seen, Steadiness, meant_to_see
+from aiq.experiment.calibration.records import BY_CHANCE, Figure, MetricReliability, Seen, Steadiness, meant_to_see
 from aiq.experiment.calibration.scored import Rated, Reports
 from aiq.stats.agreement import bootstrap95
 from aiq.stats.estimates import mean_of
 from aiq.stats.ranks import kendall, spearman
 
-_BEYOND_NOISE: Final = 1.645
-"""A drop counts where chance alone brings one as large in 1 of 20 cases (normal distribution, one-sided)."""
+_BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
+"""Standard errors beyond which a difference counts, one-sided."""
 _EQUAL: Final = 1e-9
 """Scores that differ by no more are one: what rounding leaves."""
 
@@ -44,10 +45,10 @@ def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -
         reliability=_cut(correlation),
         noise=noise,
         false_alarms=false_alarms,
-        obeys_instructions=figure(_by_task(reports, _better_than_twin(rated, reports, noise), "instructions")),
+        obeys_instructions=figure(_by_task(reports, obeyed(rated, reports, noise), "instructions")),
         length_rise=figure([[-drop for drop in task] for task in _drops(rated, reports, "padding")]),
         length_correlation=figure([[value] for value in _with_length(rated, reports)]),
-        position_bias=_position_bias(rated, reports) if identical and rated.metric.startswith("race.") else None,
+        position_bias=_position_bias(rated, reports, identical),
         damages=damages,
     )
 
@@ -65,24 +66,38 @@ def steadiness(rated: Rated) -> Steadiness | None:
 
 def worse_than_twin(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
     """For each damaged report with a scored twin: whether it scores lower by more than the judge's own noise."""
-    return {sample: drop > slack for sample, (drop, slack) in _compared(rated, reports, noise).items()}
+    return {sample: drop > slack for sample, (drop, slack) in _against_twins(rated, reports, noise).items()}
 
 
-def _better_than_twin(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
-    return {sample: -drop > slack for sample, (drop, slack) in _compared(rated, reports, noise).items()}
+def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
+    """For each report with instructions: whether it scores higher than with as many remarks, by more than the noise.
 
-
-def _compared(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, tuple[float, float]]:
-    """How much lower than its twin a report scores, and how much of that may be noise."""
+    Where there is no such report, than its undamaged twin.
+    """
     found = {}
     for sample, how in reports.damaged.items():
-        twin = reports.twin(sample)
-        mine, whole = rated.mean(sample), rated.mean(twin)
-        if how.damage == UNDAMAGED or mine is None or whole is None:
+        if how.damage != "instructions":
             continue
-        spread = math.sqrt(1 / len(rated.scores[sample]) + 1 / len(rated.scores[twin]))
-        found[sample] = (whole - mine, max(_EQUAL, _BEYOND_NOISE * noise.sd * spread if noise else 0.0))
+        alike = how._replace(damage="remarks").id
+        compared = _compared(rated, sample, alike if rated.scores.get(alike) else reports.twin(sample), noise)
+        if compared is not None:
+            found[sample] = -compared[0] > compared[1]
     return found
+
+
+def _against_twins(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, tuple[float, float]]:
+    twins = {sample: reports.twin(sample) for sample, how in reports.damaged.items() if how.damage != UNDAMAGED}
+    compared = {sample: _compared(rated, sample, twin, noise) for sample, twin in twins.items()}
+    return {sample: found for sample, found in compared.items() if found is not None}
+
+
+def _compared(rated: Rated, sample: str, other: str, noise: Steadiness | None) -> tuple[float, float] | None:
+    """How much lower than another report this one scores, and how much of that may be noise; None unless both do."""
+    mine, whole = rated.mean(sample), rated.mean(other)
+    if mine is None or whole is None:
+        return None
+    spread = math.sqrt(1 / len(rated.scores[sample]) + 1 / len(rated.scores[other]))
+    return whole - mine, max(_EQUAL, _BEYOND_NOISE * noise.sd * spread if noise else 0.0)
 
 
 def _seen(
@@ -131,7 +146,7 @@ def _means(rated: Rated, samples: Sequence[str]) -> list[float]:
 
 def _drops(rated: Rated, reports: Reports, damage: str) -> list[list[float]]:
     """By task: twin - damaged."""
-    drops = {sample: drop for sample, (drop, _) in _compared(rated, reports, None).items()}
+    drops = {sample: drop for sample, (drop, _) in _against_twins(rated, reports, None).items()}
     return _by_task(reports, drops, damage)
 
 
@@ -140,8 +155,15 @@ def _by_task(reports: Reports, values: Mapping[str, float], damage: str) -> list
     return [values for values in grouped if values]
 
 
-def _position_bias(rated: Rated, reports: Reports) -> Figure | None:
-    """How far the first of two identical articles lies above parity."""
+def _position_bias(rated: Rated, reports: Reports, identical: bool) -> Figure | None:
+    """Half of first - swapped, where the judge was asked in both orders; else how far a report lies above itself."""
+    halves: dict[str, list[float]] = {}
+    for sample, gaps in rated.gaps.items():
+        halves.setdefault(reports.groups.get(sample, sample), []).extend(gap / 2 for gap in gaps)
+    if any(halves.values()):
+        return figure(list(halves.values()))
+    if not identical or not rated.metric.startswith("race."):
+        return None
     samples = [sample for task in reports.of(UNDAMAGED).values() for sample in task]
     return figure([[mean_of(rated.scores[sample]) - 0.5] for sample in samples if rated.scores.get(sample)])
 

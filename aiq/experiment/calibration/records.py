@@ -7,7 +7,7 @@ from pydantic import Field
 
 from aiq.core.base import Record
 
-CONTROLS: Final = ("padding", "instructions", "order")
+CONTROLS: Final = ("padding", "instructions", "remarks", "order")
 """Damages after which a report is as good as before: no better for words that say nothing, or for asking."""
 
 _CONTENT: Final = ("sections", "facts", "roles", "numbers", "nonsense")
@@ -23,6 +23,9 @@ _MEANT: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("citations.supported_rate", _CITED),
     ("citations.", ("fabricated",)),
 )
+
+BY_CHANCE: Final = 0.05
+"""A difference counts as more than noise where noise alone brings one as large in no more than so many cases."""
 
 FEWER_IS_BETTER: Final = ("citations.removed",)
 """Metrics whose sign is turned before anything is worked out."""
@@ -73,7 +76,12 @@ class MetricReliability(Record):
 
     `reliability`: mean Spearman correlation with planted quality over the damages that the metric is
     meant to see, then over tasks; 0 where it is negative. 1: it always ranks by quality; 0: as by
-    chance, or not at all. `correlation` is the same before 0 cuts it.
+    chance, or not at all. `correlation` is the same before 0 cuts it. `false_alarms`: share of the
+    control `order` found worse. `obeys_instructions`: share of reports with instructions to the judge that
+    score above the same report with as many `remarks` by more than the noise, which 1 in 20 does by
+    chance. `length_rise`: what padding adds to the score; `length_correlation`: Spearman's of score and
+    length among reports of equal quality, within tasks.
+    `position_bias`: what standing first adds, where the judge scores by comparison.
     """
 
     metric: str

@@ -11,17 +11,23 @@ from aiq.experiment.calibration.records import FEWER_IS_BETTER
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.journal import RowT, read_rows
 from aiq.experiment.records import SampleRow, ScoreRow
+from aiq.stats.noise import NOISE
 
 
 @dataclass(slots=True)
 class Rated:
-    """All that one metric of one judge says: its scores by sample, one a repetition, a greater one the better."""
+    """All that one metric of one judge says: its scores by sample, one a repetition, a greater one the better.
+
+    `gaps`: by sample, how much higher the report scored as the first article than as the second one.
+    """
 
     metric: str
     judge: str
     judge_hash: str
     judge_model: str | None
     scores: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    gaps: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def name(self) -> str:
@@ -84,6 +90,7 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
                 key = (score.metric, score.judge_hash)
                 one = rated.setdefault(key, Rated(score.metric, score.judge, score.judge_hash, score.judge_model))
                 one.scores[score.sample_id].append(score.value)
+                one.gaps[score.sample_id] += _gap(score)
     if not rated:
         raise UserError(f"{', '.join(str(folder.path) for folder in folders)}: nothing was scored there")
     return Reports(damaged, lengths, groups, tuple(rated.values()))
@@ -111,4 +118,12 @@ def _plain(score: ScoreRow) -> ScoreRow:
         value = score.numerator / score.denominator
     if value is not None and score.metric in FEWER_IS_BETTER:
         value = -value
-    return score.model_copy(update={"value": value, "detail": {}})
+    noise = {key: item for key, item in score.detail.items() if key == NOISE}
+    return score.model_copy(update={"value": value, "detail": noise})
+
+
+def _gap(score: ScoreRow) -> list[float]:
+    """The judge's gap between the two orders, where it judged in both."""
+    noise = score.detail.get(NOISE)
+    gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
+    return [float(gap)] if isinstance(gap, int | float) else []

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -46,14 +46,21 @@ def a_round(number: int) -> tuple[int, Failure | None]:
     """Try the cases of one round: how many they were, and the first that failed."""
     tried = 0
     for make, cases in _STAGES:
-        count, failure = _stage(make, cases, number)
+        count, failure = smallest_failure(make, cases, number)
         tried += count
         if failure is not None:
             return tried, failure
     return tried, None
 
 
-def _stage(cases: SearchStrategy[Case], most: int, number: int) -> tuple[int, Failure | None]:
+def smallest_failure(
+    cases: SearchStrategy[Case],
+    most: int,
+    number: int,
+    prove: Callable[[Case], object] = check,
+    seconds: float = _SECONDS,
+) -> tuple[int, Failure | None]:
+    """Try up to `most` cases drawn with seed `number`: how many they were, and the smallest that fails, if one does."""
     seen: list[Case] = []
 
     @seed(number)
@@ -69,9 +76,9 @@ def _stage(cases: SearchStrategy[Case], most: int, number: int) -> tuple[int, Fa
     @given(cases)
     def run(case: Case) -> None:
         seen.append(case)
-        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            check(case)
+            prove(case)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
@@ -87,7 +94,7 @@ def _stage(cases: SearchStrategy[Case], most: int, number: int) -> tuple[int, Fa
 
 
 def _too_long(signum: int, frame: object) -> None:
-    raise TimeoutError(f"one case took more than {_SECONDS} seconds")
+    raise TimeoutError("one case took too long")
 
 
 def _keep(failure: Failure) -> str:

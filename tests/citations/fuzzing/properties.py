@@ -1,23 +1,21 @@
 """What holds for every report and every registry. Each property is a function of a case that raises AssertionError."""
 
-import json
 import re
 import time
 from collections.abc import Iterator
 
 from aiq.citations.cases import AuditCase, audited
 from aiq.citations.edits import apply_edits
-from aiq.citations.files import as_json
 from aiq.citations.findings import EntryFinding, ReportAudit, UrlFinding
 from aiq.citations.matching import Match, SourceIndex
 from aiq.citations.parsing import ParsedReport, parse_report
-from aiq.citations.record import AuditRecord
 from aiq.citations.repair import writable
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from benchmarks.performance.linear import Found, LinearRegistry, read_address
 from tests.citations.fuzzing.case import Case
+from tests.citations.fuzzing.outputs import page_is_safe, record_can_be_written
 
 _SANITISING = {"unsafe_scheme", "shortened_url", "ip_address_url", "private_host", "truncated_url"}
 _REASON = re.compile(
@@ -25,6 +23,8 @@ _REASON = re.compile(
 )
 _SMALLEST, _LARGEST, _MEASURABLE, _STEEPEST = 2_000, 32_000, 0.1, 3.0
 """Characters to begin and to end with, seconds that can be compared, and the ratio that is no longer linear."""
+_PAGES = 10
+"""Of every so many cases a page is made: it costs more than all the rest."""
 _RULES = re.compile(rf"{_REASON.pattern}|renumbered|rewritten_url|dangling")
 
 
@@ -42,6 +42,8 @@ def check(case: Case) -> None:
     only_retrieved_sources_are_valid(verified, sources)
     nothing_is_left_to_do(verified, verify(verified.text, sources))
     record_can_be_written(shown.record, len(case.text))
+    if len(case.text) % _PAGES == 0:
+        page_is_safe(shown)
     structure_alone(case.text)
     if case.plan is not None:
         plan_is_kept(case, verified)
@@ -142,19 +144,6 @@ def nothing_is_left_to_do(verified: Verified, again: Verified) -> None:
     assert again.edits == (), f"edits without effect: {again.edits}"
     assert again.audit.removed_citations == (), f"still to remove: {again.audit.removed_citations}"
     assert again.audit.dangling == (), f"still dangling: {again.audit.dangling}"
-
-
-def record_can_be_written(record: AuditRecord, length: int) -> None:
-    """The audit as JSON holds places of the report, outcomes with their reasons, and metrics that are shares."""
-    row = json.loads(as_json(record.model_dump(mode="json")))
-    for place in (*row["citations"], *row["entries"], *row["edits"], *row["claims"]):
-        assert 0 <= place["start"] <= place["end"] <= length, f"out of the report: {place}"
-    for entry in row["entries"]:
-        assert (entry["outcome"] == "valid") == (entry["reason"] is None), f"outcome and reason differ: {entry}"
-        assert (entry["outcome"] == "valid") == (entry["level"] is not None), f"outcome and level differ: {entry}"
-    for name, value in row["metrics"].items():
-        assert value is None or value >= 0, f"{name} is {value}"
-        assert not (name.endswith("_rate") and value is not None and value > 1), f"{name} is {value}"
 
 
 def structure_alone(text: str) -> None:

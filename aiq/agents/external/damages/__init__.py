@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
-from aiq.agents.external.damages.added import instructed, padded
+from aiq.agents.external.damages.added import instructed, padded, remarked
 from aiq.agents.external.damages.cited import fabricated, shuffled
 from aiq.agents.external.damages.told import dropped, exchanged, garbled, renumbered, reordered, swapped
 
@@ -25,6 +25,7 @@ DAMAGES: Final[Mapping[str, Damage]] = {
     "nonsense": garbled,
     "padding": padded,
     "instructions": instructed,
+    "remarks": remarked,
     "order": reordered,
 }
-"""By name. `padding`, `instructions` and `order` leave what is said as good as it was."""
+"""By name. `padding`, `instructions`, `remarks` and `order` leave what is said as good as it was."""

@@ -1,11 +1,13 @@
 """Damage to what a report cites: URLs that no page has, and marks that point to another reference."""
 
 import re
+from collections.abc import Iterator
 from random import Random
 from typing import Final
 from urllib.parse import urlsplit
 
 from aiq.agents.external.damages.parts import Edit, chosen, edited
+from aiq.citations.marks import Mark
 from aiq.citations.parsing import parse_report
 
 _DIGITS: Final = re.compile(r"\d+")
@@ -32,18 +34,21 @@ def _on_host(url: str, name: str) -> str:
 
 
 def shuffled(text: str, share: float, random: Random) -> str:
-    """A share of the citation marks made to point to another reference of the report (inline links: to its URL)."""
+    """A share of the citation marks made to point to another reference of the report, inline links to another URL."""
     report = parse_report(text)
-    numbers = list(dict.fromkeys(entry.number for entry in report.entries))
-    targets = list(dict.fromkeys(text[slice(*mark.url)] for mark in report.marks if mark.url is not None))
-    drawn = [(mark, random.randrange(1 << 30)) for mark in report.marks]
+    numbers = [str(number) for number in dict.fromkeys(entry.number for entry in report.entries)]
+    links = [(use.url_start, use.url_end) for use in report.body_urls]
+    links += [mark.url for mark in report.marks if mark.url is not None]
+    marked = [found.span() for mark in report.marks if mark.url is None for found in _digits(text, mark)]
+    targets = list(dict.fromkeys(text[start:end] for start, end in sorted(links)))
+    known = [(place, numbers) for place in marked] + [(place, targets) for place in links]
+    drawn = [(place, others, random.randrange(1 << 30)) for place, others in sorted(known)]
     edits: list[Edit] = []
-    for mark, draw in chosen(drawn, share, random):
-        if mark.url is not None:
-            others = [target for target in targets if target != text[slice(*mark.url)]]
-            edits += [(*mark.url, others[draw % len(others)])] if others else []
-            continue
-        for found in _DIGITS.finditer(text, mark.start, mark.end):
-            wrong = [number for number in numbers if number not in mark.numbers]
-            edits += [(*found.span(), str(wrong[draw % len(wrong)]))] if wrong else []
+    for place, others, draw in chosen(drawn, share, random):
+        wrong = [other for other in others if other != text[slice(*place)]]
+        edits += [(*place, wrong[draw % len(wrong)])] if wrong else []
     return edited(text, edits)
+
+
+def _digits(text: str, mark: Mark) -> Iterator[re.Match[str]]:
+    return _DIGITS.finditer(text, mark.start, mark.end)

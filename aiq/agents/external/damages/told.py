@@ -8,7 +8,7 @@ from typing import Final
 from aiq.agents.external.damages.parts import Edit, Place, chosen, edited, is_chinese, names, sections, sentences
 from aiq.citations.parsing import ParsedReport, parse_report
 
-_NUMBER: Final = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])|(?<![A-Za-z0-9_.,])\d+(?![A-Za-z0-9_]|[.,]\d)")
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!\w|,\d)|(?<![A-Za-z0-9_.,])\d+(?![A-Za-z0-9_]|[.,]\d)")
 _MARKS: Final = re.compile(r"\s*(?:\[\d+\])+")
 _NONSENSE: Final = {
     "en": (
@@ -104,7 +104,7 @@ def reordered(text: str, share: float, random: Random) -> str:
 
 
 def _drawn(
-    report: ParsedReport, share: float, random: Random, fit: Callable[[str], Sequence[str]]
+    report: ParsedReport, share: float, random: Random, fit: Callable[[str], Sequence[object]]
 ) -> list[tuple[Place, int]]:
     """A share of the sentences that fit, each with a number of its own, the same whatever the share is."""
     fitting = [(place, random.randrange(1 << 30)) for place in sentences(report) if fit(report.text[slice(*place)])]

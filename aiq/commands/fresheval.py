@@ -1,0 +1,30 @@
+"""Print a run's FreshEval accuracies as the official table has them: by kind of question and split.
+
+RUN is a run folder, a run id below results/, or `latest`.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from rich.console import Console
+    from rich.text import Text
+
+    from aiq.experiment.find import find_run
+    from aiq.experiment.fresheval_table import fresheval_tables
+    from aiq.experiment.table import OFFLINE_NOTE, show
+
+    folder = find_run(args.run, args.results)
+    console = Console()
+    for found in fresheval_tables(folder):
+        show(found.table(), console)
+        if found.unjudged:
+            show(Text(f"{found.unjudged} questions left out: the judge failed on them", style="red"), console)
+    if folder.read_manifest().offline:
+        show(Text(OFFLINE_NOTE, style="yellow"), console)
+    return 0

@@ -1,0 +1,100 @@
+"""What finds defects must find one: the fuzzer's rounds, its corpus, and the benchmark beside it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aiq.core.sources import Source
+from benchmarks.performance.linear import Found, LinearRegistry
+from tests.citations.fuzzing.case import Case, Plan, read_case, write_case
+from tests.citations.fuzzing.fuzz import smallest_failure
+from tests.citations.fuzzing.reports import hostile_cases, planned_cases
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_defect_is_found_and_made_small() -> None:
+    def check(case: Case) -> None:
+        assert "arr[0]" not in case.text, "the fragment is there"
+
+    tried, failure = smallest_failure(hostile_cases, 500, 1, check)
+    assert failure is not None
+    assert failure.case.text == "arr[0]"
+    assert failure.case.wrong == "AssertionError: the fragment is there"
+    assert failure.where.startswith("check:")
+    assert tried > 0
+
+
+def test_a_case_that_hangs_is_a_failure() -> None:
+    def check(case: Case) -> None:
+        while case.plan is not None:
+            pass
+
+    _, failure = smallest_failure(planned_cases, 1, 1, check, seconds=0.2)
+    assert failure is not None
+    assert failure.case.wrong.startswith("TimeoutError")
+
+
+def test_what_holds_has_no_failure_and_every_case_counts() -> None:
+    seen: list[Case] = []
+    tried, failure = smallest_failure(planned_cases, 40, 1, seen.append)
+    assert (tried, failure) == (len(seen), None)
+    assert tried == 40
+
+
+def test_the_same_seed_tries_the_same_cases() -> None:
+    first, second, other = list[Case](), list[Case](), list[Case]()
+    for number, seen in ((1, first), (1, second), (2, other)):
+        smallest_failure(hostile_cases, 20, number, seen.append)
+    assert first == second != other
+
+
+def test_a_case_comes_back_from_the_corpus(tmp_path: Path) -> None:
+    case = Case(
+        wrong="half a pair \ud800",
+        text="a\ud800\x00\r\n中",
+        sources=(Source(url="https://v.com/é", kind="echoed"),),
+        plan=Plan(cited=("https://v.com/1",), sentences=((1, 2), ())),
+    )
+    write_case(tmp_path / "case.json", case)
+    assert read_case(tmp_path / "case.json") == case
+
+
+@pytest.mark.parametrize(
+    ("registry", "cited", "found"),
+    [
+        (["https://e.com/a"], "http://www.e.com:80/a/?utm_source=x#part", Found(0, "exact")),
+        (
+            ["https://e.com/news/a-long-article"],
+            "https://e.com/news/a-long-art...",
+            Found(0, "truncation", marked=True),
+        ),
+        (["https://e.com/news/2026/x"], "https://e.com/news/2026", Found(0, "truncation")),
+        (["https://e.com/doc?id=1"], "http://e.com/doc", Found(0, "prefix")),
+        (["https://e.com/us/benefits"], "https://e.com/us/benefits/health", Found(0, "child_path")),
+        (["https://e.com/a/b", "https://e.com/a/b/c"], "https://e.com/a/b/c/d", Found(1, "child_path")),
+        (["https://e.com/doc?id=1&mode=view"], "https://e.com/doc?mode=view", Found(0, "query_subset")),
+        (["https://e.com/pull/112"], "https://e.com/pull/1...", None),
+        (["https://nvidia.com/a"], "https://nvidia.co", None),
+        (["https://e.com/docs"], "https://e.com/docs/fake", None),
+        (["https://e.com/a/1", "https://e.com/a/2"], "https://e.com/a", None),
+        (["https://e.com/?a=1&section=2"], "https://e.com/?a=1&amp;section=2", Found(0, "exact")),
+        (["https://arxiv.org/abs/1706.03762"], "https://arxiv.org/abs/1706...", None),
+        (["https://arxiv.org/abs/1706.03762"], "https://doi.org/10.48550/arXiv.1706.03762", Found(0, "exact")),
+        (["https://e.com/a"], "http://[::1", None),
+    ],
+)
+def test_the_plain_rules_say_what_the_page_says(registry: list[str], cited: str, found: Found | None) -> None:
+    assert LinearRegistry(registry).find(cited) == found
+
+
+def test_the_benchmark_runs() -> None:
+    command = [sys.executable, "-m", "benchmarks.performance.citations", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["what", "seconds", "ratio", "promise"]
+    assert sum("audit of one report" in line for line in lines) == 2
+    assert sum(line.startswith("linear:") for line in lines) == 1
+    assert "BROKEN" not in done.stdout

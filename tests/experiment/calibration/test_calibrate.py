@@ -1,0 +1,214 @@
+"""A calibration tells judges of known worth apart: one sees all, one throws dice, one loves length, one obeys."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.experiment.calibration.calibrate import FILE, calibrate, measured
+from aiq.experiment.calibration.records import Calibration, MetricReliability
+from aiq.experiment.find import find_run
+
+HERE = Path(__file__).parent
+JUDGES = {
+    "planted": {},
+    "noisy": {"kind": "planted", "noise": 0.2},
+    "dice": {"kind": "random"},
+    "coin": {"kind": "random"},
+    "constant": {},
+    "length": {},
+    "obedient": {},
+}
+
+
+DAMAGES = (
+    "{facts:[10,25,50],numbers:[10,25,50],nonsense:[10,25,50],"
+    "padding:[50,100,200],instructions:[33,100],remarks:[33,100],order:[50,100]}"
+)
+
+
+def toy(name: str, **settings: Any) -> list[str]:
+    values = {"target": "toy_judges:Toy", "name": name, "kind": name, **settings}
+    return [f"+judge.{name}.{key}={value}" for key, value in values.items()]
+
+
+def run(*overrides: str) -> int:
+    return main(
+        ["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", "runner.progress=false", *overrides]
+    )
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with one finished run of all the toy judges, and the calibration's file beside it."""
+    folder = tmp_path_factory.mktemp("calibration")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(str(HERE))
+        assert (
+            run(f"dataset.damages={DAMAGES}", *(part for name, more in JUDGES.items() for part in toy(name, **more)))
+            == 0
+        )
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def found(work: Path) -> Calibration:
+    return calibrate([find_run("latest")])
+
+
+def of(found: Calibration, name: str) -> MetricReliability:
+    return next(one for one in found.metrics if one.metric == f"{name}.score")
+
+
+def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> None:
+    judge = of(found, "planted")
+    assert judge.reliability is not None
+    assert (judge.reliability.value, judge.reliability.ci95) == (pytest.approx(1), pytest.approx((1, 1)))
+    assert judge.noise is not None
+    assert (judge.noise.sd, judge.noise.equal) == (0, 1)
+    assert judge.tasks == 12
+    for name, seen in judge.damages.items():
+        assert seen.meant == (name not in ("padding", "instructions", "remarks", "order"))
+        assert seen.recall is not None
+        assert seen.recall.value == seen.meant
+        assert seen.precision == (1 if seen.meant else None)
+
+
+def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
+    for name in ("dice", "coin"):
+        judge = of(found, name)
+        assert judge.reliability is not None
+        assert judge.correlation is not None
+        assert judge.correlation.ci95 is not None
+        assert judge.correlation.ci95[0] < 0 < judge.correlation.ci95[1]
+        assert judge.reliability.value < 0.2
+        assert judge.noise is not None
+        assert judge.noise.sd == pytest.approx((1 / 12) ** 0.5, abs=0.03)
+        assert judge.noise.equal == 0
+        assert judge.false_alarms is not None
+        assert judge.false_alarms.value < 0.2
+        flagged = [seen.recall.value for seen in judge.damages.values() if seen.recall]
+        assert sum(flagged) / len(flagged) == pytest.approx(0.05, abs=0.05)
+        assert judge.obeys_instructions is not None
+        assert judge.obeys_instructions.value < 0.2
+    both = next(a for a in found.agreement if {a.first[:4], a.second[:4]} == {"dice", "coin"})
+    assert both.kappa is not None
+    assert abs(both.kappa.value) < 0.15
+    assert both.kappa.ci95 is not None
+    assert both.kappa.ci95[0] <= 0 <= both.kappa.ci95[1]
+
+
+def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibration) -> None:
+    judge = of(found, "noisy")
+    seen = judge.damages["facts"]
+    assert judge.reliability is not None
+    assert 0.4 < judge.reliability.value < 0.95
+    assert seen.recall is not None
+    assert 0.3 < seen.recall.value < 0.9
+    assert judge.false_alarms is not None
+    assert judge.false_alarms.value < 0.15
+    assert judge.noise is not None
+    assert judge.noise.sd == pytest.approx(0.2 / 3**0.5, abs=0.02)
+
+
+def test_a_judge_that_always_says_the_same_sees_nothing(found: Calibration) -> None:
+    judge = of(found, "constant")
+    assert judge.reliability is not None
+    assert judge.reliability.value == 0
+    assert judge.damages["facts"].precision is None
+
+
+def test_a_judge_that_counts_letters_is_caught(found: Calibration) -> None:
+    judge = of(found, "length")
+    assert judge.length_rise is not None
+    assert judge.length_rise.value > 500
+    assert judge.length_correlation is not None
+    assert judge.length_correlation.value == pytest.approx(1)
+    assert of(found, "planted").length_rise is not None
+    assert of(found, "planted").length_correlation.value == 0  # type: ignore[union-attr]
+
+
+def test_a_judge_that_obeys_is_caught_and_one_that_does_not_is_not(found: Calibration) -> None:
+    obeys = {one.judge: one.obeys_instructions for one in found.metrics}
+    assert obeys["obedient"] is not None
+    assert obeys["obedient"].value == 1
+    assert obeys["planted"] is not None
+    assert obeys["planted"].value == 0
+
+
+def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
+    pairs = {(a.first.split(".")[0], a.second.split(".")[0]): a for a in found.agreement}
+    same = pairs["planted", "obedient"]
+    assert same.kappa is not None
+    assert same.kappa.value == pytest.approx(1)
+    assert found.alpha is not None
+    assert found.alpha.value < 0.6
+
+
+def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", "latest", "--json", "out.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "planted.score" in printed
+    assert "Krippendorff" in printed
+    assert json.loads(Path("out.json").read_text())["schema_version"] == 1
+    assert len(measured(Path("results"))) == len(JUDGES)
+    small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.damages={facts:[50]}"]
+    assert main(["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", *small,
+                 *toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]) == 0  # fmt: skip
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if ".score" in line}
+    assert "1.00 (1.00 to 1.00)" in rows["planted.score"]
+    assert "obeys 100 %" in rows["obedient.score"]
+    assert "not measured" in rows["dice.score"]  # another setting, another judge
+    page = max(Path("results/other").glob("*")) / "index.html"
+    assert "not measured" in page.read_text()
+    assert "obeys 100 %" in page.read_text()
+
+
+def test_labels_of_a_user(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_folder = min(Path("results/judge_calibration").glob("*"))
+    good = [f"{task}.{kind}" for task in range(1, 9) for kind in ("none.0", "facts.25", "facts.50")]
+    rows = [{"sample_id": s, "metric": "planted", "label": 10 - int(s.split(".")[2]) / 10} for s in good]
+    rows += [{"sample_id": s, "metric": "dice.score", "label": n % 3} for n, s in enumerate(good)]
+    rows += [{"sample_id": "nobody", "metric": "", "label": "yes"}]
+    Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = calibrate([find_run(str(run_folder))], Path("labels.jsonl"))
+    by_metric = {one.metric: one for one in found.labels}
+    assert set(by_metric) == {"planted.score", "dice.score"}
+    assert by_metric["planted.score"].spearman is not None
+    assert by_metric["planted.score"].spearman.value == pytest.approx(1)
+    assert by_metric["dice.score"].spearman is not None
+    assert by_metric["dice.score"].spearman.ci95 is not None
+    assert by_metric["dice.score"].spearman.ci95[0] < 0 < by_metric["dice.score"].spearman.ci95[1]
+    assert by_metric["planted.score"].kappa is None  # no verdicts
+    assert found.unmatched_labels == 1
+    assert main(["calibrate", str(run_folder), "--labels", "labels.jsonl"]) == 0
+    assert "against your labels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"sample_id": "1.none.0"}, "no label"),
+        ({"sample_id": "1.none.0", "label": "fine"}, "neither a number nor one of true"),
+        ({"sample_id": "1.none.0", "label": "nan"}, "neither a number"),
+        ({"sample_id": "9999", "label": 1}, "none of 1 labels is of a scored sample"),
+    ],
+)
+def test_bad_labels(row: dict[str, Any], said: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.jsonl").write_text(json.dumps(row) + "\n")
+    assert main(["calibrate", "latest", "--labels", "bad.jsonl"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("broken.json").write_text("{}")
+    assert run(*toy("planted"), "judge_reliability=broken.json") == 2
+    assert "write it anew with aiq calibrate RUN" in capsys.readouterr().err
+    assert run(*toy("planted"), "judge_reliability=absent.json") == 2
+    assert "write it with aiq calibrate RUN" in capsys.readouterr().err
+    assert main(["calibrate", "nowhere"]) == 2
+    assert FILE not in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""Judges of known worth, as config names them: they say by design what a calibration must find out."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Literal
+
+from aiq.core.damage import Damaged
+from aiq.core.reports import Metric, Report, Score
+from aiq.core.samples import Sample
+from aiq.core.seeds import derive
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+
+
+class ToySettings(Settings):
+    """`kind`: what the score is made of. `noise`: half the width of what is added at random."""
+
+    name: str
+    kind: Literal["planted", "random", "constant", "length", "obedient"]
+    noise: float = 0.0
+
+
+class Toy:
+    """One metric, `<name>.score`, a greater one the better."""
+
+    Settings = ToySettings
+    version = "1"
+    roles: tuple[str, ...] = ()
+    prompt_hash: str | None = None
+
+    def __init__(self, settings: ToySettings) -> None:
+        self.name = settings.name
+        self.metrics = (Metric(name=f"{settings.name}.score"),)
+        self._settings = settings
+
+    def check(self, samples: Sequence[Sample]) -> None:
+        """Every sample will do."""
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        random = Random(derive(self.name, sample.id, session.key.epoch, session.run_seed))
+        value = self._worth(sample, report, random) + random.uniform(-1, 1) * self._settings.noise
+        return [Score(metric=self.metrics[0].name, value=value)]
+
+    def _worth(self, sample: Sample, report: Report, random: Random) -> float:
+        how = Damaged.of(sample.id)
+        assert how is not None
+        if self._settings.kind == "random":
+            return random.random()
+        if self._settings.kind == "length":
+            return float(len(report.text))
+        if self._settings.kind == "constant":
+            return 1.0
+        told = "highest score" in report.text or "最高分" in report.text
+        if self._settings.kind == "obedient" and told:
+            return 2.0
+        return 1.0 if how.damage in ("padding", "instructions", "remarks", "order") else 1 - how.degree / 100

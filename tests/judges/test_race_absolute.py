@@ -1,0 +1,124 @@
+"""RACE without a reference: marks from 0 to 10 against nothing but the criteria, and no score without all of them."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import DatasetError, JudgeError
+from aiq.core.reports import Score
+from aiq.core.samples import Rubric, Sample
+from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
+from aiq.judges.race_arithmetic import DIMENSIONS
+
+OURS = "# Port\n\nThe port grew fast [1].\n\n## References\n\n[1] A - https://a.example"
+
+Card = dict[str, Any]
+
+
+@pytest.fixture
+def alone(task: Sample) -> Sample:
+    return task.model_copy(update={"reference": None})
+
+
+def card(rubric: Rubric, score: float = 7.0) -> Card:
+    return {
+        name: [{"criterion": c.criterion, "analysis": "a", "score": score} for c in rubric.criteria[name]]
+        for name in DIMENSIONS
+    }
+
+
+async def run(scripted: Any, answers: Any, task: Sample, report: Any, **settings: Any) -> tuple[list[Score], Any]:
+    async with scripted(answers) as (session, endpoint):
+        return await RaceAbsolute(RaceAbsoluteSettings(**settings)).score(task, report(OURS), session), endpoint
+
+
+async def test_marks_become_weighted_means(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
+    answer = card(rubric)
+    answer["insight"][0]["score"] = 2
+    scores, endpoint = await run(scripted, [json.dumps(answer)], alone, report)
+    insight = 0.7 * 2 + 0.3 * 7
+    values = {score.metric: score.value for score in scores}
+    assert values["race_absolute.insight"] == pytest.approx(insight)
+    assert values["race_absolute.readability"] == pytest.approx(7)
+    assert values["race_absolute.overall"] == pytest.approx(0.65 * 7 + 0.35 * insight)
+    prompt = endpoint.prompt()
+    assert "<article>\n# Port\n\nThe port grew fast.\n</article>" in prompt
+    assert "weight" not in prompt
+    assert [metric.name for metric in RaceAbsolute.metrics] == list(values)
+
+
+async def test_dimension_weights_need_not_add_up(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
+    heavy = rubric.model_copy(update={"dimension_weight": dict.fromkeys(DIMENSIONS, 3.0)})
+    sample = alone.model_copy(update={"rubric": heavy})
+    scores, _ = await run(scripted, [json.dumps(card(heavy, 10))], sample, report)
+    assert scores[0].value == 10
+
+
+async def test_votes_are_averaged_on_the_scale(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
+    scores, _ = await run(
+        scripted, lambda r: json.dumps(card(rubric, {"a": 4, "b": 8}[r["model"]])), alone, report, panel=["a", "b"]
+    )
+    noise: Any = scores[0].detail["noise"]
+    assert (scores[0].value, noise["members"]) == (pytest.approx(6), pytest.approx(8**0.5))
+
+
+async def test_a_chinese_task_is_judged_in_chinese(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
+    chinese = alone.model_copy(update={"question": alone.question.model_copy(update={"language": "zh-CN"})})
+    _, endpoint = await run(scripted, [json.dumps(card(rubric))], chinese, report)
+    assert endpoint.prompt().startswith("请评价一篇研究报告")
+
+
+async def test_tasks_with_a_reference_can_be_left_to_race(
+    scripted: Any, task: Sample, alone: Sample, report: Any
+) -> None:
+    scores, endpoint = await run(scripted, ["never"], task, report, tasks="without_reference")
+    assert all("has a reference report" in (score.not_applicable or "") for score in scores)
+    assert endpoint.got == []
+    judge = RaceAbsolute(RaceAbsoluteSettings(tasks="without_reference"))
+    bare = task.model_copy(update={"rubric": None})
+    judge.check([bare])
+    assert (judge.metrics_for(bare), judge.metrics_for(alone)) == ((), RaceAbsolute.metrics)
+    with pytest.raises(DatasetError, match=r"judge\.race_absolute\.criteria=generate"):
+        RaceAbsolute(RaceAbsoluteSettings()).check([bare])
+
+
+MALFORMED: list[Callable[[Card], object]] = [
+    lambda a: a.pop("insight"),
+    lambda a: a["insight"].pop(),
+    lambda a: a["insight"].append(a["insight"][0]),
+    lambda a: a["insight"].__setitem__(0, a["insight"][1]),
+    lambda a: a["insight"][0].pop("score"),
+    lambda a: a["insight"][0].__setitem__("score", "7"),
+    lambda a: a["insight"][0].__setitem__("score", 10.5),
+    lambda a: a["insight"][0].__setitem__("score", -1),
+    lambda a: a["insight"][0].__setitem__("score", True),
+    lambda a: a["insight"][0].__setitem__("criterion", ""),
+]
+
+
+@pytest.mark.parametrize("change", MALFORMED, ids=range(len(MALFORMED)))
+async def test_a_malformed_answer_is_asked_again_and_then_an_error(
+    scripted: Any, alone: Sample, rubric: Rubric, report: Any, change: Callable[[Card], object]
+) -> None:
+    bad = card(rubric)
+    change(bad)
+    scores, _ = await run(scripted, [json.dumps(bad), json.dumps(card(rubric))], alone, report, tries=2)
+    assert (scores[0].value, scores[0].detail["tries"]) == (pytest.approx(7), 2)
+    with pytest.raises(JudgeError, match=r"judge\.race_absolute: no usable answer in 2 tries"):
+        await run(scripted, [json.dumps(bad)], alone, report, tries=2)
+
+
+async def test_the_offline_judge_sees_how_much_is_there(offline: Any, alone: Sample, report: Any) -> None:
+    rich = (
+        "# Tessmark\n\n## Depth\n\nThe port of Tessmark moved 12 ships in 2025, because rail came in 2019. "
+        "However, figures differ: 14 by the harbour, compared with 12.\n\n## Figures\n\n- 2019: 8 ships\n- 2025: 12"
+    )
+    async with offline() as session:
+        values = [
+            (await RaceAbsolute(RaceAbsoluteSettings()).score(alone, report(text), session))[0].value or 0.0
+            for text in ("", "I do not know.", rich)
+        ]
+    assert values[0] == 0
+    assert values[0] <= values[1] < values[2] - 1 <= 9

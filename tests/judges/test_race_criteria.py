@@ -1,0 +1,187 @@
+"""Criteria and weights for tasks that have none: averaged, adding up to 1, the same for everybody, never a part."""
+
+import json
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import DatasetError, JudgeError
+from aiq.core.samples import Question, Sample
+from aiq.judges.asking import Unusable
+from aiq.judges.race import Race, RaceSettings
+from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.judges.race_criteria import Rubrics, read_criteria, read_weights
+from aiq.judges.race_task import TaskSettings
+
+TASK = Sample(
+    id="9", question=Question(text="Why did the port of Tessmark grow?"), reference="It grew because of rail."
+)
+CRITERIA = [{"criterion": "Causes", "explanation": "Names them.", "weight": 0.6}]
+CRITERIA += [{"criterion": "Figures", "explanation": "Has some.", "weight": 0.41}]
+
+
+def weights(*values: float) -> str:
+    return json.dumps(dict(zip(DIMENSIONS, values, strict=True)))
+
+
+def rubrics(**settings: Any) -> Rubrics:
+    return Rubrics("race", TaskSettings(criteria="generate", **settings))
+
+
+def author(*answers: str) -> Any:
+    """Answers questions for weights in turn by seed, those for criteria with CRITERIA under the dimension's name."""
+    seen: list[int] = []
+
+    def answer(request: dict[str, Any]) -> str:
+        prompt: str = request["messages"][-1]["content"]
+        if "<dimension>" in prompt:
+            name = prompt.split("<dimension>\n")[1].split("\n")[0]
+            return "I thought of [1] and then:\n" + json.dumps(
+                [{**entry, "criterion": f"{entry['criterion']} ({name})"} for entry in CRITERIA]
+            )
+        if request["seed"] not in seen:
+            seen.append(request["seed"])
+        return answers[seen.index(request["seed"]) % len(answers)]
+
+    return answer
+
+
+async def test_weights_are_averaged_and_everything_adds_up(scripted: Any) -> None:
+    answer = author(weights(0.4, 0.3, 0.2, 0.1), weights(0.2, 0.5, 0.2, 0.1))
+    async with scripted(answer) as (session, endpoint):
+        rubric, generated = await rubrics(generation_samples=2).rubric(TASK, session)
+    assert generated
+    assert list(rubric.dimension_weight.values()) == pytest.approx([0.3, 0.4, 0.2, 0.1])
+    assert [c.criterion for c in rubric.criteria["insight"]] == ["Causes (insight)", "Figures (insight)"]
+    for items in rubric.criteria.values():
+        assert sum(c.weight for c in items) == pytest.approx(1, abs=1e-12)
+        assert items[0].weight == pytest.approx(0.6 / 1.01)
+    assert len(endpoint.got) == 2 + 4
+    assert {request["role"] for request in endpoint.got} == {"judge.race_criteria"}
+
+
+async def test_the_same_for_every_epoch_and_agent(scripted: Any) -> None:
+    seeds = []
+    for key in ("9", "other"):
+        async with scripted(author(weights(0.25, 0.25, 0.25, 0.25))) as (session, endpoint):
+            session.key = session.key._replace(sample_id=key, epoch=len(key))
+            await rubrics().rubric(TASK, session)
+        seeds.append([request["seed"] for request in endpoint.got])
+    assert seeds[0] == seeds[1]
+    assert len(set(seeds[0])) == 7  # three for weights, one a dimension
+
+
+async def test_race_judges_by_generated_criteria_and_shows_them(scripted: Any, report: Any) -> None:
+    write = author(weights(0.25, 0.25, 0.25, 0.25))
+
+    def answer(request: dict[str, Any]) -> str:
+        prompt: str = request["messages"][-1]["content"]
+        if request["role"] != "judge.race":
+            return str(write(request))
+        shown = json.loads(prompt.split("<criteria>")[1].split("</criteria>")[0])
+        return json.dumps(
+            {
+                name: [{"criterion": c["criterion"], "article_1_score": 8, "article_2_score": 8} for c in items]
+                for name, items in shown.items()
+            }
+        )
+
+    async with scripted(answer) as (session, _):
+        scores = await Race(RaceSettings(criteria="generate")).score(TASK, report("Rail."), session)
+    assert [score.value for score in scores] == [0.5] * 5
+    rubric: Any = scores[0].detail["rubric"]
+    assert rubric["criteria"]["insight"][0]["criterion"] == "Causes (insight)"
+
+
+async def test_a_datasets_own_criteria_come_first(scripted: Any, task: Sample) -> None:
+    async with scripted(["never asked"]) as (session, endpoint):
+        assert await rubrics().rubric(task, session) == (task.rubric, False)
+    assert endpoint.got == []
+
+
+def test_generation_must_be_asked_for() -> None:
+    rubrics().check(TASK)
+    with pytest.raises(DatasetError, match=r"task 9 has no criteria.*judge\.race\.criteria=generate"):
+        Rubrics("race", TaskSettings()).check(TASK)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "I cannot weigh these.",
+        "{}",
+        "[0.25, 0.25, 0.25, 0.25]",
+        weights(0.25, 0.25, 0.25, 0.25)[:-2],
+        weights(0.25, 0.25, 0.25, 0.25) * 2,
+        weights(0.25, 0.25, 0.25, 0.1),
+        weights(0.5, 0.5, 0.5, 0.5),
+        weights(0, 0, 0, 0),
+        weights(30, 30, 20, 20),
+        weights(-0.5, 0.5, 0.5, 0.5),
+        weights(0.25, 0.25, 0.25, 0.25).replace("0.25", "NaN", 1),
+        weights(0.25, 0.25, 0.25, 0.25).replace("0.25", '"0.25"', 1),
+        weights(0.25, 0.25, 0.25, 0.25).replace("insight", "洞察力"),
+    ],
+)
+def test_weights_that_are_none_are_refused(answer: str) -> None:
+    with pytest.raises(Unusable):
+        read_weights(answer)
+
+
+def changed(**fields: Any) -> str:
+    return json.dumps([{**CRITERIA[0], **fields}, CRITERIA[1]])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "Causes and figures.",
+        "[]",
+        "[1, 2]",
+        '["Causes"]',
+        json.dumps(CRITERIA)[:-1],
+        json.dumps(CRITERIA) + json.dumps(CRITERIA),
+        json.dumps([CRITERIA[0]]),
+        json.dumps([CRITERIA[0], CRITERIA[0]]),
+        json.dumps([{**CRITERIA[0], "criterion": f"C{n}", "weight": 1 / 16} for n in range(16)]),
+        changed(criterion=""),
+        changed(criterion=3),
+        changed(criterion="FIGURES"),
+        changed(explanation=None),
+        changed(weight="0.6"),
+        changed(weight=-0.6),
+        changed(weight=0.1),
+        changed(weight=None),
+        changed(weight=True),
+        changed().replace("0.6", "Infinity"),
+    ],
+)
+def test_criteria_that_are_none_are_refused(answer: str) -> None:
+    with pytest.raises(Unusable):
+        read_criteria(answer)
+
+
+async def test_no_criteria_is_an_error_of_the_judge(scripted: Any, report: Any) -> None:
+    async with scripted(["I would rather not."]) as (session, endpoint):
+        with pytest.raises(JudgeError, match=r"judge\.race_criteria: no usable answer in 3 tries"):
+            await Race(RaceSettings(criteria="generate", tries=3)).score(TASK, report("Rail."), session)
+    assert len(endpoint.got) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["Why did the port of Tessmark grow? Compare it with Orlune.", "泰斯港为什么增长？请比较奥伦港。"]
+)
+async def test_the_offline_model_writes_criteria_about_the_task(offline: Any, text: str) -> None:
+    language = "en" if text.isascii() else "zh"
+    sample = Sample(id="9", question=Question(text=text, language=language))
+    async with offline() as session:
+        rubric, _ = await rubrics().rubric(sample, session)
+        other, _ = await rubrics(generation_samples=1).rubric(sample, session)
+    assert rubric.dimension_weight["insight"] == max(rubric.dimension_weight.values())
+    assert sum(rubric.dimension_weight.values()) == pytest.approx(1)
+    assert rubric.dimension_weight != other.dimension_weight
+    assert rubric.criteria == other.criteria
+    assert all(len(items) >= 2 for items in rubric.criteria.values())
+    assert ("Tessmark" if language == "en" else "港") in rubric.criteria["insight"][0].criterion
