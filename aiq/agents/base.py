@@ -6,6 +6,7 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.settings import Settings
+from aiq.core.tools import Toolbox
 
 
 class Agent(Protocol):
@@ -21,6 +22,14 @@ class Agent(Protocol):
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached; never returns an error as a report."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """What an agent offers beside `research` whose settings may not fit the run's tools."""
+
+    def check(self, tools: Toolbox) -> None:
+        """Raises ConfigError where they do not: before the first question, so that nothing is paid for."""
 
 
 @runtime_checkable

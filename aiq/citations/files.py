@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import UserError
 from aiq.core.files import Files
 from aiq.core.plugins import describe
@@ -43,7 +44,7 @@ class SourceRow(BaseModel):
         return self
 
     def source(self) -> Source:
-        """The row as the registry holds it."""
+        """The row as a tool would declare it."""
         return Source(
             url=self.url or None,
             citation_key=self.citation_key or None,
@@ -90,8 +91,14 @@ def read_report(name: str) -> str:
 
 
 def read_sources(path: Path) -> tuple[Source, ...]:
-    """The sources of a JSONL file, of every kind, gzipped or not. Raises UserError that names the row."""
-    return tuple(row.source() for row in _rows(SourceRow, path, "--sources"))
+    """The sources of a JSONL file, gzipped or not, each once and of every kind, as a run's registry holds them.
+
+    Raises UserError that names the row.
+    """
+    registry = SourceRegistry()
+    for number, row in enumerate(_rows(SourceRow, path, "--sources")):
+        registry.add(row.source(), (number,))
+    return registry.known()
 
 
 def read_reports(path: Path) -> tuple[ReportRow, ...]:

@@ -79,6 +79,11 @@ class MarkFinding:
     entries: tuple[int | None, ...]
     url: UrlFinding | None = None
 
+    @property
+    def url_decides(self) -> bool:
+        """Whether its own URL says what it is worth, whatever its entries are: a source's, or an unsafe one."""
+        return self.url is not None and (self.url.outcome == "valid" or self.url.unsafe)
+
 
 @dataclass(frozen=True)
 class ReportAudit:

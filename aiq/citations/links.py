@@ -26,7 +26,12 @@ _CUT_AT = "/-_?=&%#"
 """A URL that ends in one of these at the end of a line may go on in the next."""
 _TRIMMED = ".,;:!?*~'\"…|"
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_DEFINITION = re.compile(r"^[ \t>]{0,6}\[[^\]\n]{1,200}\]:[ \t]*<?([^\s<>\x00]+)", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t>]++)*+\[[^\]\n]{1,200}\]:[ \t]*+(?:(?:\r\n?|\n)[ \t>]*+)?"
+    r"<?([^\s<>\x00]++)>?(?=[ \t]*+(?:[\r\n\"'(]|\Z))",
+    re.MULTILINE,
+)
+"""`[a]: url`, perhaps with a title behind it; with other words behind it, it defines nothing."""
 _ATTRIBUTE = re.compile(
     r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc)\s*=\s*"
     r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",

@@ -29,6 +29,7 @@ _INTERVAL = re.compile(
 )
 _ASSIGNED = re.compile(r"[^\s=<>!]\s?=\s?$")
 _WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_.]+$")
+_INDICES = re.compile(r"(?:\[[^\[\]]*+\])+\Z")
 _TAG_BEFORE = re.compile(
     r"<(sup|small|span|a)\b(?![^<>]*(?:href|src)\s*=\s*[\"']?[^\"'#\s])[^<>]{0,200}>$", re.IGNORECASE
 )
@@ -76,14 +77,20 @@ def _is_citation(
     if _ASSIGNED.search(before) or (len(numbers) > 1 and _INTERVAL.search(before)):
         return False
     if before.endswith("]") and not behind_mark:
-        return all(known)
+        word = _WORD.search(_INDICES.sub("", before))
+        return all(known) and not (word and _is_indexed(word[0]))
     word = _WORD.search(before)
     if word is None or match["open"] not in ("[", "\\[") or "^" in match["items"]:
         return True
-    if "_" in word[0] or word[0] in rules().code_words or (len(word[0]) == 1 and word[0].islower()):
+    if _is_indexed(word[0]):
         return False
     plain = word[0].isalpha() and word[0][1:] in (word[0][1:].lower(), word[0][1:].upper())
     return plain or all(known)
+
+
+def _is_indexed(word: str) -> bool:
+    """Whether a bracket behind this word is an index, and so are the brackets behind that: `arr[0][1]`."""
+    return "_" in word or word in rules().code_words or (len(word) == 1 and word.islower())
 
 
 def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:

@@ -103,7 +103,7 @@ class SourceIndex:
         if len(longer) != 1:
             return None
         number, text = next(iter(longer.items()))
-        return None if completes_identifier(start, text) else number
+        return None if completes_identifier(start, text) or _cuts_work(self._urls[number], url) else number
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
@@ -114,3 +114,8 @@ class SourceIndex:
         cut_off = len(found.segments) > len(url.segments)
         as_written = found.raw.startswith(url.raw)
         return self._match(number, "truncation" if cut_off and as_written else "prefix")
+
+
+def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:
+    """Whether a stub ends inside the segment that is a work's identifier, the only kind that has a slash in it."""
+    return "/" in "".join(source.segments[-1:]) and len(stub.segments) >= len(source.segments)

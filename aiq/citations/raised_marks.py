@@ -17,7 +17,8 @@ _RAISED = re.compile(
     re.DOTALL,
 )
 _POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺])$", re.IGNORECASE)
-_UNIT = re.compile(r"(?:\d|\b\w|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN]))$")
+_UNIT = re.compile(r"(?:\d|\b\w|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[A-Za-z]{1,3})$")
+_ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
 _CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
 _PLAIN = re.compile(r"(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)")
 _ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
@@ -49,11 +50,12 @@ def raised_marks(
 
 
 def _superscripts(text: str, prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
-    """`<sup>1</sup>`, but not behind a number or a unit."""
+    """`<sup>1</sup>`, but not behind a number, a unit or a formula, nor before an element (`<sup>14</sup>C`)."""
     for match in _SUPERSCRIPT.finditer(text, *stretch):
         numbers = numbers_in(match["items"])
         masked = "\x00" in prose[slice(*match.span("items"))]
         power = len(numbers) == 1 and _UNIT.search(text[max(0, match.start() - 6) : match.start()])
+        power = power or _ISOTOPE.match(text, match.start())
         if numbers and listed.issuperset(numbers) and not masked and not power:
             yield Mark(*match.span(), numbers, match.span("items"), "superscript")
 

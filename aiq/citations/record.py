@@ -166,7 +166,7 @@ def _citations(found: ReportAudit) -> Iterator[CitationRow]:
 
 def cited_outcome(mark: MarkFinding, entry: EntryFinding | None) -> tuple[Outcome | None, str | None]:
     """What a citation is worth: its entry, or the URL it leads to; a number without either dangles."""
-    if mark.url is not None and (entry is None or mark.url.outcome == "valid"):
+    if mark.url is not None and (entry is None or mark.url_decides):
         return mark.url.outcome, mark.url.reason
     return (entry.outcome, entry.reason) if entry else ("invalid", "dangling")
 

@@ -160,13 +160,19 @@ def _reason(finding: MarkFinding, audit: ReportAudit) -> str:
 
 
 def _link_edits(finding: MarkFinding, audit: ReportAudit) -> Iterator[Edit]:
-    """`[1](url)`: the URL becomes that of the source, of the entry where the report's own is none."""
-    if finding.url is None or finding.url.outcome is None:
+    """`[1](url)`: the URL becomes that of the source, of the entry where its own is none; else the link goes."""
+    url, text = finding.url, audit.report.text
+    if url is None or url.outcome is None:
         return
-    entries = [audit.entries[p] for p in finding.entries if p is not None]
-    match = finding.url.match or next((entry.match for entry in entries if entry.match), None)
-    if match and match.source.url and (finding.url.match is None or match.level != "exact"):
-        yield from _rewrite(audit.report.text, finding.url.use, match.source.url)
+    matches = [url.match, *(audit.entries[p].match for p in finding.entries if p is not None)]
+    match = next((match for match in matches if match and match.source.url), None)
+    if match and match.source.url:
+        if url.match is None or match.level != "exact":
+            yield from _rewrite(text, url.use, match.source.url)
+    elif not url.kept:
+        start = text.rindex("]", finding.mark.items[1], url.use.url_start) + 1
+        end = text.rindex(")", url.use.url_end, finding.mark.end) + 1
+        yield Edit(start=start, end=end, replacement="", rule=url.reason or "")
 
 
 def _items(items: str, numbers: Sequence[int]) -> str:

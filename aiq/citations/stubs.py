@@ -4,8 +4,9 @@ import re
 
 _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
 """A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
-_LEFT = re.compile(rf"({_WORD}*)([^\w/?&=]?)\Z")
-_RIGHT = re.compile(rf"({_WORD}*)([^\w/?&=]?)({_WORD}*)")
+_MARK = r"(?:_|[^\w/?&=])"
+_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
+_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 def completes_identifier(start: str, whole: str) -> bool:

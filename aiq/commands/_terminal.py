@@ -7,8 +7,11 @@ import sys
 from aiq.core.events import AnyEvent, Decision, Round, StageChanged, ToolCalled
 
 
+_LEAVE = frozenset({"exit", "quit", ":q"})
+
+
 class LeftError(Exception):
-    """The input has ended (Ctrl-D, or the end of a pipe)."""
+    """Whoever types has left: a word that leaves, Ctrl-D, or the end of a pipe."""
 
 
 class Terminal:
@@ -23,7 +26,7 @@ class Terminal:
             sys.stdin.reconfigure(encoding="utf-8", errors="replace")
 
     def line(self, prompt: str) -> str:
-        """The next line. Raises LeftError at the end of the input, KeyboardInterrupt on Ctrl-C.
+        """The next line. Raises LeftError at the end of the input and on `exit`, KeyboardInterrupt on Ctrl-C.
 
         Nothing else runs meanwhile: whoever asks has nothing to do without the answer.
         """
@@ -36,6 +39,8 @@ class Terminal:
             signal.signal(signal.SIGINT, before)
         if not self._typed:
             print(f"{prompt}{text}", flush=True)
+        if text.strip().lower() in _LEAVE:
+            raise LeftError
         return text.strip()
 
 

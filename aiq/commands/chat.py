@@ -10,6 +10,7 @@ Lines may come from a pipe. `exit`, Ctrl-D and Ctrl-C leave.
 """
 
 import asyncio
+import shlex
 import sys
 import time
 import uuid
@@ -31,8 +32,6 @@ if TYPE_CHECKING:  # `--help` needs none of it
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
-_LEAVE = frozenset({"exit", "quit", ":q"})
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--thread NAME] SETTING=VALUE ..."
@@ -47,7 +46,7 @@ def run(args: Namespace) -> int:
     find_own_classes()
     settings = _settings(args.overrides)
     thread = args.thread or f"chat-{uuid.uuid4().hex[:8]}"
-    again = f"aiq chat {' '.join(args.overrides)} --thread {thread}".replace("  ", " ")
+    again = shlex.join(["aiq", "chat", *args.overrides, "--thread", thread])
     kept = settings.checkpointer.kind != "memory"
     code = 0
     try:
@@ -77,6 +76,7 @@ def _settings(given: Sequence[str]) -> "RunSettings":
 
 
 async def _converse(settings: "RunSettings", thread: str) -> None:
+    from aiq.agents.base import Checked
     from aiq.core import plugins
     from aiq.experiment.resources import is_offline_model, open_resources
 
@@ -84,6 +84,8 @@ async def _converse(settings: "RunSettings", thread: str) -> None:
     agent = made(plugins.validate(made.Settings, settings.agent.settings, "agent"))
     blank = _blank(settings, thread)
     async with open_resources(settings) as resources:
+        if isinstance(agent, Checked):
+            agent.check(resources.tools)
         model = "the offline model" if is_offline_model(settings) else settings.llm.model
         print(f"thread {thread}, {model} (exit leaves)\n", flush=True)
         try:
@@ -130,10 +132,7 @@ class _Conversation:
             resume = agent.resume
             await self._turn(lambda session: resume(self._thread, session))
         while True:
-            text = self._terminal.line("you> ")
-            if text.lower() in _LEAVE:
-                return
-            if text:
+            if text := self._terminal.line("you> "):
                 await self._ask(text)
 
     async def _ask(self, text: str) -> None:

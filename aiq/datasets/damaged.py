@@ -19,9 +19,10 @@ Degrees = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)
 
 
 class DamagedSettings(BenchSettings):
-    """`damages`: degrees in percent, as `aiq.agents.external.damages` names them. `tasks`: only the first n."""
+    """`damages`: degrees in percent, as `aiq.agents.external.damages` names them;
+    None: not this damage. `tasks`: only the first n."""
 
-    damages: Mapping[str, Degrees] = Field(min_length=1)
+    damages: Mapping[str, Degrees | None] = Field(min_length=1)
     tasks: int | None = Field(default=None, ge=1)
 
 
@@ -52,8 +53,8 @@ class DamagedBench:
                 yield task.model_copy(update={"id": damaged.id, "tags": tags, "truth": truths.get(task.id)})
 
 
-def _variants(base: str, damages: Mapping[str, Sequence[int]]) -> Iterator[Damaged]:
+def _variants(base: str, damages: Mapping[str, Sequence[int] | None]) -> Iterator[Damaged]:
     yield Damaged(base, UNDAMAGED, 0)
     for damage, degrees in damages.items():
-        for degree in sorted(set(degrees)):
+        for degree in sorted(set(degrees or ())):
             yield Damaged(base, damage, degree)

@@ -73,6 +73,8 @@ async def execute(plan: Plan, folder: RunFolder, earlier: Manifest | None = None
         resources = await held.enter_async_context(open_resources(plan.settings, collections)) if run.left else None
         if resources is not None:
             check_data_sources(plan.dataset.samples, resources.tools)
+            if isinstance(plan.agent, Checked):
+                plan.agent.check(resources.tools)
         if earlier is None:
             folder.create()
             held.enter_context(folder.lock())

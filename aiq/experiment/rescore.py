@@ -43,14 +43,10 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[Plan, Manife
     fresh = new_manifest(plan, new_run_id(), offline=earlier.offline or is_offline_model(plan.settings))
     origin = Rescored(
         run=str(old.path),
-        models={role: model for role, model in earlier.models.items() if _is_agents(role)},
+        models={role: model for role, model in earlier.models.items() if not role.startswith("judge.")},
     )
     hashes = fresh.hashes.model_copy(update={"agent": earlier.hashes.agent})
     return plan, fresh.model_copy(update={"hashes": hashes, "rescored": origin})
-
-
-def _is_agents(role: str) -> bool:
-    return role != "default" and not role.startswith("judge.")
 
 
 def take_over(old: RunFolder, new: RunFolder, plan: Plan) -> None:

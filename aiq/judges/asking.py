@@ -73,7 +73,11 @@ async def ask_once(
 
         return (await ask(session, role, prompt, text_of, tries=tries, vote=vote, subject=key))[0]
 
-    return read(await session.answers.once(key, usable))
+    text = await session.answers.once(key, usable)
+    try:
+        return read(text)
+    except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
+        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=key))[0]
 
 
 async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:

@@ -32,7 +32,7 @@ class PanelSettings(Settings):
     """Who judges, and how often.
 
     `votes`: judgements a model, each with a seed of its own. `panel`: models that judge, instead of the
-    role's one. `temperature`: of the judge's calls; None: the role's. `tries`: questions to a model until its
+    role's one. `temperature`: of the judgements; None: the role's. `tries`: questions to a model until its
     answer is usable.
     """
 

@@ -160,7 +160,7 @@ def _of_mark(found: ReportAudit, number: int, mark: MarkFinding, checks: Sequenc
     for cited, position in zip(place.numbers, mark.entries, strict=True):
         entry = None if position is None else found.entries[position]
         outcome, reason = cited_outcome(mark, entry)
-        if entry is not None and (mark.url is None or mark.url.outcome != "valid"):
+        if entry is not None and not mark.url_decides:
             targets.append(_entry_target(entry, position))
         else:
             target = Target(f"[{cited}]", outcome or "unchecked", reason or "", "", None)

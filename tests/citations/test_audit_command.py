@@ -1,6 +1,7 @@
 """`aiq audit`, as typed: reports, runs and files of reports in; table, JSON, verified report and page out."""
 
 import gzip
+import hashlib
 import io
 import json
 import sys
@@ -337,3 +338,23 @@ def test_a_row_without_a_report_is_named(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', encoding="utf-8")
     assert audit(path) == 2
     assert "agent.jsonl, line 2: article" in capsys.readouterr().err
+
+
+def test_sources_are_merged_as_a_registry_does(tmp_path: Path) -> None:
+    report, sources = tmp_path / "report.md", tmp_path / "sources.jsonl"
+    report.write_text("The Vell Tower is 330 metres tall [1].\n\n## References\n\n[1] https://v.com/1\n", "utf-8")
+    rows = [{"url": "https://v.com/1", "kind": "mentioned"}, {"url": "https://v.com/1", "title": "One"}]
+    rows.append({"url": "http://www.v.com/1/", "text": PAGE})
+    sources.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    record = audit_json(tmp_path, report, "--sources", sources)
+    assert [entry["support"] for entry in record["entries"]] == ["supported"]
+    digest = hashlib.sha256(PAGE.encode()).hexdigest()[:16]
+    assert [(s["url"], s["title"], s["digest"]) for s in record["sources"]] == [("https://v.com/1", "One", digest)]
+
+
+def test_an_unsafe_link_is_unsafe_whatever_its_entry_is(tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    report.write_text("A [1](javascript:x) [1].\n\n## References\n\n[1] https://v.com/1\n", encoding="utf-8")
+    record = audit_json(tmp_path, report)
+    outcomes = [(row["form"], row["outcome"], row["reason"]) for row in record["citations"]]
+    assert outcomes == [("numbered_link", "unsafe", "unsafe_scheme"), ("number", None, "no_sources")]

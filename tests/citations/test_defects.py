@@ -96,12 +96,16 @@ def test_v1_hosts_and_segments_have_boundaries(source: str, cited: str) -> None:
         ("https://e.com/550e8400-e29b-41d4-a716-446655440000", "https://e.com/550e8400-e29b-…"),
         ("https://e.com/2024-01-15", "https://e.com/2024-01…"),
         ("https://e.com/v1.2.3", "https://e.com/v1.2…"),
+        ("https://e.com/2024_10", "https://e.com/2024…"),
+        ("https://e.com/v1_2", "https://e.com/v1_…"),
         ("https://arxiv.org/abs/1706.03762", "https://arxiv.org/abs/1706..."),
         ("https://arxiv.org/abs/1706.03762", "https://arxiv.org/abs/1706.0376…"),
         ("https://arxiv.org/abs/1706.03762v5", "https://arxiv.org/abs/1706.03762"),
         ("https://doi.org/10.1038/s41586-021-03819-2", "https://doi.org/10.1038"),
         ("https://doi.org/10.1038/s41586-021-03819-2", "https://doi.org/10.1038/s41586…"),
         ("https://doi.org/10.1038/s41586", "https://doi.org/10.1038/s41586/fake"),
+        ("https://doi.org/10.1000/abc", "https://doi.org/10.1000/ab…"),
+        ("https://doi.org/10.1000/abc", "https://doi.org/10.1000/…"),
     ],
 )
 def test_v2_numbers_and_identifiers_are_never_completed(source: str, cited: str) -> None:

@@ -60,6 +60,8 @@ def test_how_a_url_is_written() -> None:
         "$https://v.com/3$",
         "```\npostgres://user@10.0.0.1/db\n```",
         "[a]()",
+        "So it is.[^note]\n\n[^note]: See the other page.",
+        "[Note]: This (and that) is said.",
     ],
 )
 def test_no_urls(text: str) -> None:

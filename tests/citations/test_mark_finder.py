@@ -83,6 +83,7 @@ def test_marks(body: str, mark: str, form: str, numbers: tuple[int, ...]) -> Non
     [
         "In [2024] we ran arr[0].",  # D6
         "arr[1] and list[2] and my_values[3] and x[1]",
+        "matrix[1][2] and arr[0][1] and dict['a'][1] and x[i][2][3]",
         "x = [1] and y=[1, 2]",
         "the vector [1, 2]",
         "[2019] EWHC 123 and [1932] AC 562",

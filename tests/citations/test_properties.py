@@ -22,19 +22,19 @@ generated = settings(deadline=None, derandomize=True, database=None, suppress_he
 
 
 @given(hostile_cases)
-@settings(generated, max_examples=1_400)
+@settings(generated, max_examples=1_200)
 def test_hostile_reports(case: Case) -> None:
     check(case)
 
 
 @given(planned_cases)
-@settings(generated, max_examples=400)
+@settings(generated, max_examples=300)
 def test_planned_reports(case: Case) -> None:
     check(case)
 
 
 @given(look_ups)
-@settings(generated, max_examples=200)
+@settings(generated, max_examples=500)
 def test_look_ups(case: tuple[list[str], list[str]]) -> None:
     look_ups_follow_the_rules(*case)
 

@@ -31,6 +31,8 @@ def test_superscripts(body: str, numerals: str, expected: list[tuple[str, tuple[
     [
         "10<sup>2</sup> and 5 m<sup>2</sup> and km<sup>2</sup> and x<sup>2</sup>",
         "10² and 5 m² and km² and x² and (a+b)² and sin² and 20 mW/cm² and 平方米²",
+        "E=mc<sup>2</sup> and A = πr<sup>2</sup>",
+        "The <sup>3</sup>He isotope",
         "10<sup>9</sup> people<sup>9</sup>",
         "`so<sup>1</sup>` and `so it is.¹`",
     ],

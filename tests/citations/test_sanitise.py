@@ -195,6 +195,8 @@ def test_every_scheme_of_the_table(scheme: str) -> None:
         ('<a href="https://e.com/a">this</a>', None),
         ("Read [this][a].\n\n[a]: javascript:alert(1)\n", "Read [this][a].\n\n[a]:\n"),
         ("Read [this][a].\n\n[a]: <java&#115;cript:alert(1)>\n", "Read [this][a].\n\n[a]:\n"),
+        ("Read [this][a].\n\n[a]:\njava&#115;cript:alert(1)\n", "Read [this][a].\n\n[a]:\n\n"),
+        ("Read [this][a].\n\n> - [a]: java&#115;cript:alert(1) 'so'\n", "Read [this][a].\n\n> - [a]: 'so'\n"),
         ("Read [this][a].\n\n[a]: https://e.com/a\n", None),
         ("读https://t.cn/x，再读。", "读，再读。"),
         ("Data: we found 3. JavaScript: a language. file: none.", None),

@@ -451,6 +451,25 @@ def test_a_link_with_a_number_that_no_list_has_stays_behind_the_lists_numbers() 
     )
 
 
+@pytest.mark.parametrize(
+    ("link", "rule"),
+    [
+        ("[1](javascript:alert(1))", "unsafe_scheme"),
+        ("[1](<javascript:alert(1)> 'a (b)')", "unsafe_scheme"),
+        ("[1](https://bit.ly/x)", "shortened_url"),
+        ("[1](page.html)", "unverifiable"),
+    ],
+)
+def test_a_numbered_link_that_leads_nowhere_good_loses_its_link(link: str, rule: str) -> None:
+    """Also where its entry has no URL to put there: a document, or an entry nobody could check."""
+    text = f"A {link}, <sup>{link}</sup>.\n\n## References\n\n[1] report.pdf, p.15\n"
+    for verified in (verify(text, SOURCES), verify_against(text, None)):
+        assert verified.text == "A [1], <sup>[1]</sup>.\n\n## References\n\n[1] report.pdf, p.15\n"
+        assert _reasons(verified) == [(None, rule)] * 2
+        assert {edit.rule for edit in verified.edits} == {rule}
+        assert verify(verified.text, SOURCES).audit.removed_citations == ()
+
+
 def test_a_look_alike_host_is_flagged() -> None:
     sources = (Source(url="https://apple.com/x"),)
     removed = verify("A [1].\n\n## References\n[1] https://\u0430pple.com/x\n", sources).audit.removed_citations

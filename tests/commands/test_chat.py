@@ -54,6 +54,23 @@ def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys:
     assert out.index("rejected · ") < out.index("meta · ")  # and the conversation goes on
 
 
+@pytest.mark.parametrize("at", ["question", "plan"])
+def test_exit_leaves_also_where_something_is_asked(
+    at: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = ["exit"] if at == "question" else ["skip", "EXIT"]
+    say(monkeypatch, "Write a report on energy.", *answers, "approve")
+    assert main(["chat", "checkpointer=sqlite", "agent.deep.tools=[web_search_tool, fetch_page]"]) == 0
+    told = capsys.readouterr()
+    assert told.out.count("**Research Plan Preview**") == (at == "plan")
+    assert "deep research" not in told.err
+    assert re.search(
+        r"left; go on with: aiq chat checkpointer=sqlite 'agent\.deep\.tools=\[web_search_tool, fetch_page\]'"
+        r" --thread chat-\w+\n$",
+        told.out,
+    )
+
+
 def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     Path("parrot.py").write_text(
         "from aiq.core.errors import AgentError\n"

@@ -21,6 +21,7 @@ def test_every_task_has_its_undamaged_report_and_each_degree() -> None:
     assert [sample.id for sample in found.samples] == [
         *("1.none.0", "1.facts.10", "1.facts.50"), *("2.none.0", "2.facts.10", "2.facts.50"),
     ]  # fmt: skip
+    assert len(loaded(tasks=2, damages={"facts": [10], "numbers": None}).samples) == 4
     sample = found.samples[2]
     assert (sample.tags["base"], sample.tags["damage"], sample.tags["degree"]) == ("1", "facts", "50")
     assert sample.truth is not None

@@ -83,9 +83,10 @@ def test_a_judge_that_is_added_is_the_only_one_that_works(here: "Workplace", run
 def test_another_model_is_the_judges_and_not_the_agents(here: "Workplace", run: Path) -> None:
     new = rescore(here, run, "llm.model=big-2", "llm.prices.big-2={input: 1, output: 1}", "runner.concurrency=3")
     manifest = json.loads((new / "manifest.json").read_text())
-    assert manifest["models"]["echo.writer"] == "small-1"
-    assert manifest["models"]["judge.letters"] == manifest["models"]["default"] == "big-2"
+    assert manifest["models"]["echo.writer"] == manifest["models"]["default"] == "small-1"
+    assert manifest["models"]["judge.letters"] == "big-2"
     assert manifest["rescored"]["run"].endswith(run.name)
+    assert f"reports of <b>{manifest['rescored']['run']}</b>" in (new / "index.html").read_text()
     assert {row["judge_model"] for row in here.lines(new / "scores.jsonl")} == {"big-2"}
 
 

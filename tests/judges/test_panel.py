@@ -113,12 +113,13 @@ async def test_each_member_of_a_panel_is_asked_and_named(
 
 def test_the_rows_name_the_panel_and_the_other_roles_models() -> None:
     llm = LlmSettings(base_url="http://model.example/v1", model="m")
-    judge = Race(RaceSettings(panel=("a", "b"), cleaning="model"))
+    judge: Any = Race(RaceSettings(panel=("a", "b"), cleaning="model"))
+    alone: Any = Race(RaceSettings())
     assert {role: models_of_role(judge, llm, role) for role in judge.roles} == {
         "judge.race": ("a", "b"),
         "judge.race_clean": ("m",),
     }
-    assert models_of_role(Race(RaceSettings()), llm, "judge.race") == ("m",)
+    assert models_of_role(alone, llm, "judge.race") == ("m",)
 
 
 async def test_one_unusable_judgement_fails_the_judge_as_a_whole(

@@ -85,3 +85,16 @@ async def test_the_offline_model_cleans_what_looks_like_citations(offline: Any, 
             == "港口增长很快。"
         )
         assert "[^1]" in await cleaner().clean("It grew fast in 2025.[^1]\n\n[^1]: https://a.example", "en", session)
+
+
+async def test_a_kept_answer_that_is_now_too_short_is_asked_for_again(scripted: Any) -> None:
+    class Kept:
+        """Answers that an earlier judge accepted."""
+
+        async def once(self, key: str, ask: Any) -> str:
+            return "# The port\n\nThe port of Tessmark moved 12 ships in 2025."
+
+    async with scripted([CLEANED]) as (session, endpoint):
+        session.answers = Kept()
+        assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", session) == CLEANED
+    assert len(endpoint.got) == 1

@@ -15,13 +15,14 @@ from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import ChatResearcherState, DeepResearchAgentState, ShallowResearchAgentState
 from aiq.agents.ai_q.threads import Threads
-from aiq.agents.ai_q.toolset import sources_of
+from aiq.agents.ai_q.toolset import check_names, sources_of
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError
 from aiq.core.events import ReportWritten
 from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
+from aiq.core.tools import Toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,14 @@ class AiqAgent:
         self._deep = DeepResearcher(settings.deep)
         self._chat = ChatResearcher(settings, self._shallow, self._deep)
         self._threads = Threads(self._chat.build(), settings.max_history)
+
+    def check(self, tools: Toolbox) -> None:
+        """Raises ConfigError where a setting names a data source or a tool that the run does not have."""
+        settings = self._settings
+        if settings.entry != "deep":
+            check_names(tools, settings.data_sources, settings.shallow.tools, "agent.shallow.tools")
+        if settings.entry != "shallow":
+            check_names(tools, settings.data_sources, settings.deep.tools, "agent.deep.tools")
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.

@@ -7,7 +7,7 @@ so a turn that waits can be gone on with in another process. What the graph does
 import uuid
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import StateGraph
@@ -78,16 +78,17 @@ class Threads:
     async def _turn(self, question: Question, graph: Graph, config: Any, data_sources: DataSources) -> dict[str, Any]:
         """The graph's input: the new message, the history where the thread is new, and a clean slate.
 
-        A question that is asked again because its turn broke off does not stand in the conversation twice.
+        A question that is asked again because its turn broke off does not stand in the conversation twice, and
+        what that turn had answered so far goes.
         """
-        messages = conversation(question, self._max_history)
+        messages: list[AnyMessage | RemoveMessage] = [*conversation(question, self._max_history)]
         if question.thread_id is not None:
             before = await graph.aget_state(config)
             known = before.values.get("messages")
             if known:
-                last = known[-1]
-                repeated = before.next and isinstance(last, HumanMessage) and text_of(last) == question.text
-                messages = [] if repeated else messages[-1:]
+                asked = max(n for n, message in enumerate(known) if isinstance(message, HumanMessage))
+                repeated = before.next and text_of(known[asked]) == question.text
+                messages = [RemoveMessage(m.id) for m in known[asked + 1 :]] if repeated else messages[-1:]
         return {
             **CLEAN_SLATE,
             "messages": messages,

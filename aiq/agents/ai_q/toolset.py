@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from aiq.core.errors import ConfigError
 from aiq.core.samples import Question
 from aiq.core.session import current
-from aiq.core.tools import Tool
+from aiq.core.tools import Tool, Toolbox
 
 
 def sources_of(question: Question, configured: Sequence[str] | None) -> list[str] | None:
@@ -20,14 +20,21 @@ def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None, s
     """The tools of the bound session for these data sources (None: all), in the run's order.
 
     `names` (None: all) narrows them; helpers such as `think` stay. `setting` is where the names come from.
-    Raises ConfigError for an id or a name that no tool of the run has: it would silently allow nothing.
+    Raises ConfigError as `check_names` does.
     """
-    tools = current().tools.select(None)
+    check_names(current().tools, data_sources, names, setting)
+    selected = current().tools.select(None if data_sources is None else tuple(data_sources))
+    return tuple(tool for tool in selected if names is None or tool.data_source is None or tool.name in names)
+
+
+def check_names(
+    toolbox: Toolbox, data_sources: Sequence[str] | None, names: Sequence[str] | None, setting: str
+) -> None:
+    """Raises ConfigError for an id or a name that no tool of the run has: it would silently allow nothing."""
+    tools = toolbox.select(None)
     known = {tool.data_source: None for tool in tools if tool.data_source}
     _check(data_sources, list(known), "data_sources", "no tool of this run belongs to the data source")
     _check(names, [tool.name for tool in tools], setting, "this run has no tool")
-    selected = current().tools.select(None if data_sources is None else tuple(data_sources))
-    return tuple(tool for tool in selected if names is None or tool.data_source is None or tool.name in names)
 
 
 def _check(asked: Sequence[str] | None, known: Sequence[str], setting: str, complaint: str) -> None:

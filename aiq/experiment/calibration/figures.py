@@ -65,7 +65,12 @@ def steadiness(rated: Rated) -> Steadiness | None:
 
 
 def worse_than_twin(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
-    """For each damaged report with a scored twin: whether it scores lower by more than the judge's own noise."""
+    """For each damaged report with a scored twin: whether it scores lower by more than the judge's own noise.
+
+    None at all where the noise is not known.
+    """
+    if noise is None:
+        return {}
     return {sample: drop > slack for sample, (drop, slack) in _against_twins(rated, reports, noise).items()}
 
 
@@ -76,7 +81,7 @@ def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str
     """
     found = {}
     for sample, how in reports.damaged.items():
-        if how.damage != "instructions":
+        if how.damage != "instructions" or noise is None:
             continue
         alike = how._replace(damage="remarks").id
         compared = _compared(rated, sample, alike if rated.scores.get(alike) else reports.twin(sample), noise)
@@ -92,12 +97,15 @@ def _against_twins(rated: Rated, reports: Reports, noise: Steadiness | None) -> 
 
 
 def _compared(rated: Rated, sample: str, other: str, noise: Steadiness | None) -> tuple[float, float] | None:
-    """How much lower than another report this one scores, and how much of that may be noise; None unless both do."""
+    """How much lower than another report this one scores, and how much of that may be noise; None unless both do.
+
+    Where noise is not known, all of it may be.
+    """
     mine, whole = rated.mean(sample), rated.mean(other)
     if mine is None or whole is None:
         return None
     spread = math.sqrt(1 / len(rated.scores[sample]) + 1 / len(rated.scores[other]))
-    return whole - mine, max(_EQUAL, _BEYOND_NOISE * noise.sd * spread if noise else 0.0)
+    return whole - mine, max(_EQUAL, _BEYOND_NOISE * noise.sd * spread) if noise else math.inf
 
 
 def _seen(
@@ -173,7 +181,13 @@ def figure(clusters: Sequence[Sequence[float]]) -> Figure | None:
     values = [value for cluster in clusters for value in cluster]
     if not values:
         return None
-    return Figure(value=mean_of(values), ci95=bootstrap95(clusters, mean_of), n=len(values))
+    sums = [[(math.fsum(cluster), len(cluster))] for cluster in clusters if cluster]
+    return Figure(value=mean_of(values), ci95=bootstrap95(sums, _mean_of_sums), n=len(values))
+
+
+def _mean_of_sums(sums: Sequence[tuple[float, int]]) -> float:
+    """The mean over clusters of which only sum and size are known: quicker to draw again and again."""
+    return math.fsum(total for total, _ in sums) / sum(size for _, size in sums)
 
 
 def _cut(correlation: Figure | None) -> Figure | None:

@@ -10,6 +10,10 @@ from aiq.experiment.table import OFFLINE_NOTE, number
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
 """Official names of numbers that stand there under ours."""
 
+_ONCE = (
+    "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
+)
+
 
 def tables(calibration: Calibration) -> Group:
     """Reliability by metric, detection by damage, judges against each other, and against labels."""
@@ -23,6 +27,8 @@ def tables(calibration: Calibration) -> Group:
         parts += [Text(), _labels(calibration)]
     if calibration.unmatched_labels:
         parts.append(Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow"))
+    if any(one.noise is None for one in shown):
+        parts.append(Text(_ONCE, style="yellow"))
     if calibration.offline:
         parts.append(Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow"))
     return Group(*parts)

@@ -204,6 +204,29 @@ async def test_a_question_asked_again_after_its_turn_broke_off_stands_there_once
     assert asked.count("User: Write a report on Orlune") == 1
 
 
+async def test_an_escalated_question_asked_again_leaves_no_half_a_turn(on_bench: Any, saver: Any) -> None:
+    """The broken turn's shallow answer goes; nobody saw it."""
+
+    def unsure(request: ChatRequest) -> ChatReply:
+        if request.role == "aiq.shallow_researcher" and request.last_user == "Who?":
+            return ChatReply(text="I was unable to find it.")
+        return script(request)
+
+    agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
+    question = Question(text="Who?", thread_id="t")
+    async with on_bench(unsure, user=AbsentUser()) as bench:
+        bench.session.checkpointer = saver
+        with pytest.raises(EOFError):
+            await ask(agent, bench.session, question)
+        report = await ask(agent, another(bench.session), question)
+        await ask(agent, another(bench.session), Question(text="When?", thread_id="t"))
+    assert report.route == "escalated"
+    again, last = (request.fenced("conversation") or "" for request in bench.endpoint.of("aiq.intent_classifier")[1:])
+    assert again == ""
+    assert last.count("User: Who?") == 1
+    assert last.count("unable to find it") == 1
+
+
 async def test_other_words_take_the_place_of_a_plan_that_waits(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
     async with on_bench(script, user=AbsentUser()) as bench:

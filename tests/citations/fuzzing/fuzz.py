@@ -23,13 +23,13 @@ from tests.citations.fuzzing.case import CORPUS, Case, write_case
 from tests.citations.fuzzing.properties import check
 from tests.citations.fuzzing.reports import hostile_cases, long_cases, planned_cases
 
-_ROUND = 200
+_ROUND = 1_000
 _SECONDS = 10
 """CPU time after which a case hangs."""
 _STAGES: tuple[tuple[SearchStrategy[Case], int], ...] = (
-    (hostile_cases, 140),
-    (planned_cases, 59),
-    (long_cases, 1),
+    (hostile_cases, 700),
+    (planned_cases, 295),
+    (long_cases, 5),
 )
 """What a round tries, and how many of each."""
 
@@ -88,7 +88,7 @@ def smallest_failure(
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         frame = next(frame for frame in reversed(frames) if frame.name != _too_long.__name__)
-        wrong = f"{type(error).__name__}: {error}"[:600]
+        wrong = f"{type(error).__name__}: {error}".partition("\n")[0][:600]
         return most, Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
     return len(seen), None
 

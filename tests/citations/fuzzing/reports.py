@@ -23,7 +23,7 @@ _targets = st.one_of(
     _links, _links, st.sampled_from(fragments.UNSAFE_URLS), st.sampled_from(fragments.DOCUMENTS), retrieved_urls
 )
 _pieces = st.sampled_from(fragments.PIECES)
-_texts = st.lists(_pieces | _pieces | _targets, max_size=18)
+_texts = st.lists(_pieces | _pieces | _targets, min_size=4, max_size=20)
 _entries = st.tuples(
     st.sampled_from((*fragments.NUMBERINGS, *fragments.ODD_NUMBERINGS)),
     st.sampled_from((0, 0, 0, 1, -1)),
@@ -73,7 +73,7 @@ hostile_cases = st.builds(
     st.lists(st.sampled_from(fragments.DOCUMENTS), max_size=2),
     _texts,
     st.tuples(st.sampled_from(_HEADS), st.sampled_from(fragments.HEADINGS)),
-    st.lists(_entries, max_size=5),
+    st.lists(_entries, min_size=1, max_size=5),
     st.lists(_pieces | _targets, max_size=4),
 )
 """A body of fragments, mostly with a list behind it, sometimes with more behind that."""
@@ -115,7 +115,7 @@ planned_cases = st.builds(
     _planned,
     registries.filter(lambda urls: _is_plain(urls[0])),
     _kinds,
-    st.lists(_links, min_size=1, max_size=6),
+    st.lists(_links, min_size=2, max_size=6),
     st.lists(
         st.tuples(
             st.integers(0, 5),
@@ -123,7 +123,7 @@ planned_cases = st.builds(
             st.sampled_from(fragments.MARKS),
             st.sampled_from(("", "", *fragments.RIGHT_PROSE)),
         ),
-        min_size=1,
+        min_size=2,
         max_size=5,
     ),
     st.sampled_from(fragments.HEADINGS),

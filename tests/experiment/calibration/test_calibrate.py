@@ -1,19 +1,20 @@
 """A calibration tells judges of known worth apart: one sees all, one throws dice, one loves length, one obeys."""
 
+import io
 import json
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.calibration.calibrate import FILE, calibrate, measured
+from aiq.experiment.calibration.calibrate import FILE, measured, read
 from aiq.experiment.calibration.records import Calibration, MetricReliability
-from aiq.experiment.find import find_run
 
 HERE = Path(__file__).parent
-JUDGES = {
+JUDGES: dict[str, dict[str, Any]] = {
     "planted": {},
     "noisy": {"kind": "planted", "noise": 0.2},
     "dice": {"kind": "random"},
@@ -25,8 +26,8 @@ JUDGES = {
 
 
 DAMAGES = (
-    "{facts:[10,25,50],numbers:[10,25,50],nonsense:[10,25,50],"
-    "padding:[50,100,200],instructions:[33,100],remarks:[33,100],order:[50,100]}"
+    "{sections:null,roles:null,fabricated:null,shuffled:null,"
+    "padding:[50,200],instructions:[33,100],remarks:[33,100],order:[50,100]}"
 )
 
 
@@ -41,9 +42,17 @@ def run(*overrides: str) -> int:
     )
 
 
+GOOD = [f"{task}.{kind}" for task in range(1, 9) for kind in ("none.0", "facts.25", "facts.50")]
+LABELS = [
+    *({"sample_id": s, "metric": "planted", "label": 10 - int(s.split(".")[2]) / 10} for s in GOOD),
+    *({"sample_id": s, "metric": "dice.score", "label": n % 3} for n, s in enumerate(GOOD)),
+    {"sample_id": "nobody", "metric": "", "label": "yes"},
+]
+
+
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with one finished run of all the toy judges, and the calibration's file beside it."""
+    """A folder with a run of all the toy judges, calibrated by the command; `printed` is what that said."""
     folder = tmp_path_factory.mktemp("calibration")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -52,12 +61,16 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             run(f"dataset.damages={DAMAGES}", *(part for name, more in JUDGES.items() for part in toy(name, **more)))
             == 0
         )
+        Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELS))
+        with redirect_stdout(io.StringIO()) as printed:
+            assert main(["calibrate", "latest", "--labels", "labels.jsonl", "--json", "out.json"]) == 0
+        Path("printed").write_text(printed.getvalue())
         yield folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def found(work: Path) -> Calibration:
-    return calibrate([find_run("latest")])
+    return read(work / "out.json")
 
 
 def of(found: Calibration, name: str) -> MetricReliability:
@@ -67,7 +80,8 @@ def of(found: Calibration, name: str) -> MetricReliability:
 def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> None:
     judge = of(found, "planted")
     assert judge.reliability is not None
-    assert (judge.reliability.value, judge.reliability.ci95) == (pytest.approx(1), pytest.approx((1, 1)))
+    assert judge.reliability.value == pytest.approx(1)
+    assert judge.reliability.ci95 == pytest.approx((1, 1))
     assert judge.noise is not None
     assert (judge.noise.sd, judge.noise.equal) == (0, 1)
     assert judge.tasks == 12
@@ -150,11 +164,10 @@ def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
 
 
 def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["calibrate", "latest", "--json", "out.json"]) == 0
-    printed = capsys.readouterr().out
+    printed = Path("printed").read_text()
     assert "planted.score" in printed
     assert "Krippendorff" in printed
-    assert json.loads(Path("out.json").read_text())["schema_version"] == 1
+    assert "against your labels" in printed
     assert len(measured(Path("results"))) == len(JUDGES)
     small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.damages={facts:[50]}"]
     assert main(["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", *small,
@@ -168,14 +181,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "obeys 100 %" in page.read_text()
 
 
-def test_labels_of_a_user(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_folder = min(Path("results/judge_calibration").glob("*"))
-    good = [f"{task}.{kind}" for task in range(1, 9) for kind in ("none.0", "facts.25", "facts.50")]
-    rows = [{"sample_id": s, "metric": "planted", "label": 10 - int(s.split(".")[2]) / 10} for s in good]
-    rows += [{"sample_id": s, "metric": "dice.score", "label": n % 3} for n, s in enumerate(good)]
-    rows += [{"sample_id": "nobody", "metric": "", "label": "yes"}]
-    Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = calibrate([find_run(str(run_folder))], Path("labels.jsonl"))
+def test_labels_of_a_user(found: Calibration) -> None:
     by_metric = {one.metric: one for one in found.labels}
     assert set(by_metric) == {"planted.score", "dice.score"}
     assert by_metric["planted.score"].spearman is not None
@@ -185,8 +191,6 @@ def test_labels_of_a_user(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert by_metric["dice.score"].spearman.ci95[0] < 0 < by_metric["dice.score"].spearman.ci95[1]
     assert by_metric["planted.score"].kappa is None  # no verdicts
     assert found.unmatched_labels == 1
-    assert main(["calibrate", str(run_folder), "--labels", "labels.jsonl"]) == 0
-    assert "against your labels" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -212,3 +216,16 @@ def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "write it with aiq calibrate RUN" in capsys.readouterr().err
     assert main(["calibrate", "nowhere"]) == 2
     assert FILE not in capsys.readouterr().err
+
+
+def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    once = ["name=once", "epochs=1", "dataset.tasks=2", f"dataset.damages={DAMAGES}"]
+    assert run(*once, *toy("planted"), *toy("coin", kind="random")) == 0
+    assert main(["calibrate", "latest", "--json", "once.json"]) == 0
+    assert "Run it with epochs=2" in capsys.readouterr().out
+    judge = of(read(Path("once.json")), "planted")
+    assert judge.reliability is not None
+    assert judge.reliability.value == pytest.approx(1)
+    assert (judge.noise, judge.damages["facts"].recall, judge.obeys_instructions) == (None, None, None)
+    assert main(["calibrate", "latest", min(map(str, Path("results/judge_calibration").glob("*")))]) == 0
+    assert "Run it with epochs=2" not in capsys.readouterr().out

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.fact_answers import read_citations, read_verdicts
+from aiq.judges.fact_answers import read_citations, read_kept, read_verdicts
 from aiq.judges.fencing import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging.numbers import numbers
-from aiq.offline.roles.judge import fact_extract, fact_validate
+from aiq.offline.roles.judge import fact_dedup, fact_extract, fact_validate
 
 LIST = "[1] Atlas - https://atlas.example/a\n[2] News - https://news.example/b"
 PAGE = (
@@ -29,9 +29,16 @@ def extract(part: str) -> list[tuple[str, int | None, str]]:
     return [(c.statement, c.reference, c.url) for c in read_citations(fact_extract.reply(request(text)).text)]
 
 
-def verdicts(page: str, *statements: str) -> list[str]:
-    numbered = "\n".join(f"{n}. {statement}" for n, statement in enumerate(statements, 1))
-    text = PROMPTS.render("fact_validate.j2", page=page, statements=numbered)
+def validation(page: str, statements: str, support: str = "whole") -> str:
+    return PROMPTS.render("fact_validate.j2", page=page, statements=statements, support=support)
+
+
+def numbered(*statements: str) -> str:
+    return "\n".join(f"{n}. {statement}" for n, statement in enumerate(statements, 1))
+
+
+def verdicts(page: str, *statements: str, support: str = "whole") -> list[str]:
+    text = validation(page, numbered(*statements), support)
     return list(read_verdicts(fact_validate.reply(request(text)).text, len(statements)))
 
 
@@ -74,6 +81,34 @@ def test_a_page_supports_what_it_says(statement: str, verdict: str) -> None:
     assert verdicts(PAGE, statement) == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Tessmark had 388,000 inhabitants in May 2026.", "supported"),
+        ("The port was opened in 1912 by the king, who came by ship.", "supported"),
+        ("The library holds rare manuscripts from distant monasteries.", "unsupported"),
+        ("The library holds 4 rare manuscripts.", "unsupported"),
+    ],
+)
+def test_a_part_of_a_statement_is_enough_where_the_prompt_says_so(statement: str, verdict: str) -> None:
+    assert verdicts(PAGE, statement, support="part") == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("statements", "kept"),
+    [
+        (("Tessmark has 12 ships.", "12 ships Tessmark has!", "It is old."), [1, 3]),
+        (("Tessmark has 12 ships.", "Tessmark has 13 ships."), [1, 2]),
+        (("Tessmark has ships in port.", "Tessmark has no ships in port."), [1]),  # it goes by words alone
+        (("Tessmark is rich.", "The wealth of Tessmark is great."), [1, 2]),
+        (("?", "!"), [1, 2]),
+    ],
+)
+def test_statements_of_the_same_words_and_figures_are_one(statements: tuple[str, ...], kept: list[int]) -> None:
+    text = PROMPTS.render("fact_dedup.j2", statements=numbered(*statements))
+    assert read_kept(fact_dedup.reply(request(text)).text, len(statements)) == kept
+
+
 @pytest.mark.parametrize("page", ["", "Not found\n\nError 404", "Checking your browser before accessing the site ..."])
 def test_a_page_that_is_none_leaves_it_unknown(page: str) -> None:
     assert verdicts(page, "Ilan Corvey is the mayor of Tessmark.", "It has a port.") == ["unknown", "unknown"]
@@ -81,10 +116,11 @@ def test_a_page_that_is_none_leaves_it_unknown(page: str) -> None:
 
 def test_without_the_format_instruction_there_is_no_json() -> None:
     extraction = PROMPTS.render("fact_extract.j2", reference_list=LIST, report_part="It grew [1].")
-    validation = PROMPTS.render("fact_validate.j2", page=PAGE, statements="1. It has a port.")
+    grouping = PROMPTS.render("fact_dedup.j2", statements="1. It has a port.")
     for program, text, shape in (
         (fact_extract.reply, extraction, '{"citations"'),
-        (fact_validate.reply, validation, '{"verdicts"'),
+        (fact_dedup.reply, grouping, '{"groups"'),
+        (fact_validate.reply, validation(PAGE, "1. It has a port."), '{"verdicts"'),
     ):
         json.loads(program(request(text)).text)
         with pytest.raises(ValueError, match="Expecting value"):
@@ -92,7 +128,7 @@ def test_without_the_format_instruction_there_is_no_json() -> None:
 
 
 def test_a_verdict_that_the_prompt_does_not_name_is_not_given() -> None:
-    text = PROMPTS.render("fact_validate.j2", page="", statements="1. It has a port.")
+    text = validation("", "1. It has a port.")
     entry: Any = json.loads(fact_validate.reply(request(text.replace('"unknown"', '"other"'))).text)
     assert entry == {"verdicts": [{"statement": 1, "verdict": "unsupported"}]}
 
