@@ -26,9 +26,10 @@ _CUT_AT = "/-_?=&%#"
 """A URL that ends in one of these at the end of a line may go on in the next."""
 _TRIMMED = ".,;:!?*~'\"…|"
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_TITLE = "|".join(rf"{opened}(?:[^\\{closed}\r\n]|\\.)*+{closed}?" for opened, closed in (r'""', r"''", (r"\(", r"\)")))
 _DEFINITION = re.compile(
     r"^[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t>]++)*+\[[^\]\n]{1,200}\]:[ \t]*+(?:(?:\r\n?|\n)[ \t>]*+)?"
-    r"<?([^\s<>\x00]++)>?(?=[ \t]*+(?:[\r\n\"'(]|\Z))",
+    rf"<?([^\s<>\x00]++)>?(?=[ \t]*+(?:{_TITLE})?[ \t]*+(?:[\r\n]|\Z))",
     re.MULTILINE,
 )
 """`[a]: url`, perhaps with a title behind it; with other words behind it, it defines nothing."""

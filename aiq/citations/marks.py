@@ -1,10 +1,11 @@
-"""An inline citation mark as data: where it stands, how it is written, which numbers it cites."""
+"""An inline citation mark as data: where and how it is written, which numbers it cites; and others in their place."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from aiq.citations.numerals import CIRCLED, RAISED, value
+from aiq.citations.numerals import CIRCLED, RAISED, like, value
 
 DASH = r"[ ]?[-–—~～至⁻][ ]?"
 COMMA = r"(?:[ ]*[,，、;；][ ]*(?:and |& )?|[ ](?:and|&|und|et|y|和|与|及)[ ])"
@@ -12,6 +13,9 @@ LARGEST = 999
 """A greater number is a year, unless a list has it."""
 _WIDEST = 100
 _RANGE = re.compile(rf"\^?(\d+|[{CIRCLED}]|[{RAISED}]+)(?:{DASH}\^?(\d+|[{RAISED}]+))?")
+_DASH = re.compile(DASH)
+_COMMA = re.compile(COMMA)
+_NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
 
 MarkForm = Literal[
     "number",  # [1]
@@ -51,3 +55,23 @@ def numbers_in(items: str) -> tuple[int, ...]:
             return ()
         numbers += range(low, high + 1)
     return tuple(dict.fromkeys(numbers))
+
+
+def rewritten_items(items: str, numbers: Sequence[int]) -> str:
+    """These numbers in the style of a mark's items: its numerals, its separator, its dash, its carets."""
+    dash, comma, numeral = _DASH.search(items), _COMMA.search(items), _NUMERAL.search(items)
+    caret = "^" if "^" in items else ""
+    written = numeral[0] if numeral else ""
+    runs: list[list[int]] = []
+    for number in sorted(numbers) if dash else numbers:
+        if dash and runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = []
+    for run in runs:
+        if dash and len(run) > 2:
+            parts.append(f"{caret}{like(written, run[0])}{dash[0]}{caret}{like(written, run[-1])}")
+        else:
+            parts += [f"{caret}{like(written, number)}" for number in run]
+    return (comma[0] if comma else ", ").join(parts)

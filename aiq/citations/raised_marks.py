@@ -17,7 +17,7 @@ _RAISED = re.compile(
     re.DOTALL,
 )
 _POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺])$", re.IGNORECASE)
-_UNIT = re.compile(r"(?:\d|\b\w|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[A-Za-z]{1,3})$")
+_UNIT = re.compile(r"(?:\d|\b\w|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$")
 _ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
 _CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
 _PLAIN = re.compile(r"(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)")

@@ -13,15 +13,12 @@ from aiq.citations.composition import moved
 from aiq.citations.edits import Edit, apply_edits, disjoint, removal
 from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
-from aiq.citations.marks import COMMA, DASH
-from aiq.citations.numerals import CIRCLED, RAISED, like
+from aiq.citations.marks import rewritten_items
+from aiq.citations.numerals import like
 from aiq.citations.sanitise import scheme_of
-from aiq.citations.urls import parse_url
+from aiq.citations.urls import LEFT_OUT, parse_url
 
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
-_DASH = re.compile(DASH)
-_COMMA = re.compile(COMMA)
-_NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
 _SCAR = "\u2421"
 """Stands for what was removed where the rest would join to what nobody wrote."""
 _LIKE_A_MARK = re.compile(r"[\[【［〔]\D{0,12}\d[\d\s,，、;；^–—~～至-]*(?:†[^\[\]【】\n]{0,80})?[\]】］〕]")
@@ -89,7 +86,7 @@ def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
             yield removal(text, mark.start, mark.end, _reason(finding, audit), until=run_end)
             continue
         if shown != mark.numbers:
-            items = _items(text[slice(*mark.items)], shown)
+            items = rewritten_items(text[slice(*mark.items)], shown)
             yield Edit(start=mark.items[0], end=mark.items[1], replacement=items, rule="renumbered")
         yield from _link_edits(finding, audit)
 
@@ -175,26 +172,6 @@ def _link_edits(finding: MarkFinding, audit: ReportAudit) -> Iterator[Edit]:
         yield Edit(start=start, end=end, replacement="", rule=url.reason or "")
 
 
-def _items(items: str, numbers: Sequence[int]) -> str:
-    """The numbers in the style of the mark they replace: its numerals, its separator, its dash, its carets."""
-    dash, comma, numeral = _DASH.search(items), _COMMA.search(items), _NUMERAL.search(items)
-    caret = "^" if "^" in items else ""
-    written = numeral[0] if numeral else ""
-    runs: list[list[int]] = []
-    for number in sorted(numbers) if dash else numbers:
-        if dash and runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    parts = []
-    for run in runs:
-        if dash and len(run) > 2:
-            parts.append(f"{caret}{like(written, run[0])}{dash[0]}{caret}{like(written, run[-1])}")
-        else:
-            parts += [f"{caret}{like(written, number)}" for number in run]
-    return (comma[0] if comma else ", ").join(parts)
-
-
 def _body_url_edits(text: str, finding: UrlFinding) -> Iterator[Edit]:
     use = finding.use
     if finding.unsafe:
@@ -227,8 +204,13 @@ def _rewrite(text: str, use: UrlUse, url: str) -> Iterator[Edit]:
 
 
 def writable(url: str) -> str:
-    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded."""
-    written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), url.strip())
+    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded.
+
+    Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
+    """
+    path, *query = re.split(r"(?=[?#])", LEFT_OUT.sub("", url.strip()), maxsplit=1)
+    plain = path.replace("\\", "/") + "".join(query)
+    written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), plain)
     if written.count("(") != written.count(")"):
         written = written.replace("(", "%28").replace(")", "%29")
     if written.count("[") != written.count("]") or "](" in written:

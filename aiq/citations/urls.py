@@ -19,7 +19,7 @@ UrlKey = tuple[Site, Segments, Query, str]
 
 _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
-_LEFT_OUT = re.compile(r"[\t\r\n]+")
+LEFT_OUT = re.compile(r"[\t\r\n]+")
 """What browsers take out of a URL, wherever it stands (WHATWG URL 4.4)."""
 _MAX_LENGTH = 8192
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
@@ -30,7 +30,7 @@ class ParsedUrl(NamedTuple):
 
     The host of `site` is lower case, IDNA-encoded, without `www.` and trailing dot. `segments` are
     percent-decoded, without path parameters and trailing slashes. `query` is sorted, decoded and
-    without trackers. `route` is the fragment where it selects a page (`#/...`, `#!...`), else empty.
+    without trackers. `route` is the decoded fragment where it selects a page (`#/...`, `#!...`), else empty.
     `written` is path and query decoded but otherwise as given: what a cut-off URL begins.
     """
 
@@ -58,7 +58,7 @@ def read_url(text: str) -> ParsedUrl | None:
     raw = text.strip()
     if len(raw) > _MAX_LENGTH:
         return None
-    plain = raw if raw.isprintable() else _LEFT_OUT.sub("", raw)
+    plain = raw if raw.isprintable() else LEFT_OUT.sub("", raw)
     match = _URL.fullmatch(_AMPERSAND.sub("&", plain) if "&" in plain else plain)
     if match is None:
         return None
@@ -74,7 +74,7 @@ def read_url(text: str) -> ParsedUrl | None:
         site if host == site[0] else (host, site[1]),
         segments,
         _query(query, host, segments) if query else (),
-        fragment if fragment and fragment[0] in "/!" else "",
+        _route(fragment) if fragment and fragment[0] in "/!" else "",
         decoded(path if query is None else f"{path}?{query}"),
     )
 
@@ -122,6 +122,11 @@ def _query(query: str, host: str, segments: Segments) -> Query:
             continue
         pairs.append((name, value))
     return tuple(sorted(pairs))
+
+
+def _route(fragment: str) -> str:
+    """A fragment that selects a page, decoded; an encoded slash stays apart from a written one."""
+    return "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
 
 
 def _selects_content(host: str, segments: Segments) -> bool:

@@ -6,7 +6,6 @@ import sys
 
 from aiq.core.events import AnyEvent, Decision, Round, StageChanged, ToolCalled
 
-
 _LEAVE = frozenset({"exit", "quit", ":q"})
 
 

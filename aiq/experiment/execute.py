@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aiq.agents.base import Checked
 from aiq.core.errors import LimitReached, UserError
 from aiq.core.session import RunSpend
 from aiq.experiment.answers import AnswerStore

@@ -66,7 +66,7 @@ def race_scores(path: Path) -> OfficialScores:
         reports=len(tasks),
         errors=len(tasks) - len(scored),
         official=figures,
-        metrics={name: found for name, found in estimates.items() if found is not None},
+        metrics={name: found.within(0.0, 1.0) for name, found in estimates.items() if found is not None},
     )
 
 
@@ -85,12 +85,14 @@ def fact_scores(path: Path) -> OfficialScores:
 
 
 def _fact_metrics(reports: list[ValidatedReport]) -> dict[str, Estimate]:
+    """As the judge FACT declares them: a report without a verdict that counts has no accuracy, and 0 citations."""
     counts = [count(report.pages) for report in reports]
-    shares = [share for one in counts if (share := one.accuracy) is not None]
+    judged = [one for one in counts if one.citations]
     estimates = {
-        "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in counts]),
-        "fact.citation_accuracy_per_task": mean_estimate([[share] for share in shares]),
+        "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in judged]),
+        "fact.citation_accuracy_per_task": mean_estimate([[one.supported / one.citations] for one in judged]),
         "fact.citations": mean_estimate([[float(one.citations)] for one in counts]),
         "fact.effective_citations": mean_estimate([[float(one.supported)] for one in counts]),
     }
-    return {name: found for name, found in estimates.items() if found is not None}
+    highest = {"fact.citation_accuracy": 1.0, "fact.citation_accuracy_per_task": 1.0}
+    return {name: found.within(0.0, highest.get(name)) for name, found in estimates.items() if found is not None}

@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markdown_it import MarkdownIt
 
@@ -69,10 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def registry_sizes(sizes: Sizes) -> list[Row]:
     """One report against registries that hold its sources and ever more others; and what their indexes cost."""
     known = [_sources(size) for size in sizes.registries]
-    build = _medians([lambda sources=sources: _index(sources) for sources in known], sizes.repeats)
+    build = _medians([partial(_index, sources) for sources in known], sizes.repeats)
     indexes = [_index(sources) for sources in known]
     parsed = parse_report(report(cited_urls(sizes.registries[0], 100), characters=20_000, citations=200))
-    audits = _medians([lambda index=index: audit_report(parsed, index) for index in indexes], 4 * sizes.repeats)
+    audits = _medians([partial(audit_report, parsed, index) for index in indexes], 4 * sizes.repeats)
     rows = []
     for size, seconds in zip(sizes.registries, audits, strict=True):
         ratio = seconds / audits[0]
@@ -91,10 +92,7 @@ def against_parsing(sizes: Sizes) -> list[Row]:
     rows = []
     for entries in (sizes.citations // 5, sizes.citations):
         text = report(cited_urls(most, entries), characters=sizes.characters, citations=sizes.citations)
-        parsing, audit = _medians(
-            [lambda text=text: plain.parse(text), lambda text=text: audit_report(parse_report(text), index)],
-            sizes.repeats,
-        )
+        parsing, audit = _medians([partial(plain.parse, text), partial(_audit, text, index)], sizes.repeats)
         name = f"{len(text):,} characters, {sizes.citations:,} citations of {entries:,} entries"
         rows += [
             Row(f"plain parsing: {name}", parsing),
@@ -118,6 +116,10 @@ def against_linear(sizes: Sizes) -> list[Row]:
         Row(f"index: {name}", fast),
         Row(f"linear: {name}", slow, ratio, "at least 200 times the index", ratio >= 200),
     ]
+
+
+def _audit(text: str, index: SourceIndex) -> object:
+    return audit_report(parse_report(text), index)
 
 
 def _sources(size: int) -> list[Source]:

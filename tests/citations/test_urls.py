@@ -55,6 +55,7 @@ DIFFERENT = [
     ("https://e.com/?a=1&section=2", "https://e.com/?a=1§ion=2"),  # D1
     ("https://e.com/?a=1&copy=2", "https://e.com/?a=1©=2"),  # D1
     ("https://e.com/#/one", "https://e.com/#/two"),  # routes of a single-page application
+    ("https://e.com/#/a%2Fb", "https://e.com/#/a/b"),
     ("https://github.com/o/r?ref=main", "https://github.com/o/r"),
     ("https://gitlab.example.org/o/r?ref=v1", "https://gitlab.example.org/o/r?ref=v2"),
     ("https://api.e.com/x?source=a", "https://api.e.com/x?source=b"),

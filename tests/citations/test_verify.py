@@ -470,6 +470,24 @@ def test_a_numbered_link_that_leads_nowhere_good_loses_its_link(link: str, rule:
         assert verify(verified.text, SOURCES).audit.removed_citations == ()
 
 
+@pytest.mark.parametrize(
+    ("end", "written"),
+    [
+        ("a\\b?x=\\1", "a/b?x=%5C1"),
+        ("a\tb\nc", "abc"),
+        ("a#/b c)", "a#/b%20c%29"),
+        ("a(b [c]|d", "a%28b%20[c]%7Cd"),
+    ],
+)
+def test_an_odd_address_of_a_tool_is_written_so_that_it_stays_valid(end: str, written: str) -> None:
+    _check(
+        "A [1].",
+        "[1] One - https://v.com/odd/...",
+        f"A [1].\n\n## References\n\n[1] One - https://v.com/odd/{written}\n",
+        (Source(url=f"https://v.com/odd/{end}"),),
+    )
+
+
 def test_a_look_alike_host_is_flagged() -> None:
     sources = (Source(url="https://apple.com/x"),)
     removed = verify("A [1].\n\n## References\n[1] https://\u0430pple.com/x\n", sources).audit.removed_citations

@@ -103,6 +103,7 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
         (["agent=nobody"], "there is no such agent"),
         (["checkpointer=sqlite", "checkpointer.path=nowhere/c.db"], "checkpointer.path=nowhere/c.db: cannot be opened"),
         (["checkpointer=postgres"], "AIQ_POSTGRES_DSN: this environment variable is not set"),
+        (["agent.shallow.tools=[serch]"], "agent.shallow.tools: this run has no tool 'serch'"),
         (["agent.max_historx=3"], "max_historx: there is no such setting"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.core.errors import ConfigError, DatasetError
+from aiq.core.errors import DatasetError
 from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
@@ -73,45 +73,6 @@ def test_a_row_becomes_a_sample(tmp_path: Path) -> None:
         "effective_year": "2026",
         "false_premise": "FALSE",
     }
-
-
-@pytest.mark.parametrize(
-    ("release", "effective", "age"),
-    [
-        ("v112425", "2025", "new"),
-        ("FreshQA_v042126", "2025", "new"),
-        ("FreshQA_v042126", "2024", "old"),
-        ("2025-11-24", "2024", "new"),
-        (2025, "2023", "old"),
-        (2025, "before 2022", "old"),
-        (2022, "before 2022", "new"),  # what came about in 2021 may be new to a release of 2022
-        (2022, "before 2021", "old"),
-        (2025, "N/A", None),
-        (None, "2025", None),
-    ],
-)
-def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: str, age: str | None) -> None:
-    path = written(tmp_path, sheet([{**ROW, "effective_year": effective}]))
-    assert read(path, release=release)[0].tags.get("age") == age
-
-
-@pytest.mark.parametrize("name", ["FreshQA_v112425.csv", "FreshQA_v112425 - freshqa.csv", "freshqa_V112425_dev.csv"])
-def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str) -> None:
-    rows = [{**ROW, "id": str(year), "effective_year": str(year)} for year in (2022, 2023, 2024, 2025)]
-    samples = read(written(tmp_path, sheet(rows), name))
-    assert [sample.tags["age"] for sample in samples] == ["old", "old", "new", "new"]
-    assert read(tmp_path / name, release="2023")[0].tags["age"] == "new"  # the setting says it louder
-
-
-@pytest.mark.parametrize("name", ["freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv"])
-def test_other_numbers_in_a_name_are_no_release(tmp_path: Path, name: str) -> None:
-    assert "age" not in read(written(tmp_path, sheet([ROW]), name))[0].tags
-
-
-@pytest.mark.parametrize("release", ["soon", "v1", "24.11.2025", "20251124"])
-def test_a_release_that_is_none_is_refused(tmp_path: Path, release: object) -> None:
-    with pytest.raises(ConfigError, match=r"release.*write a release such as v112425"):
-        read(written(tmp_path, sheet([ROW])), release=release)
 
 
 @pytest.mark.parametrize("above", [0, 1, 2, 7])

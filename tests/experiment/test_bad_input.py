@@ -47,6 +47,8 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
         (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
         (["-m", "experiment=tiny"], "no setting has several values"),
         (["experiment=shallow_freshqa", "agent.data_sources=web"], "agent.data_sources='web': write null for all data"),
+        (["experiment=full_freshqa", "agent.data_sources=[wab]"], "agent.data_sources: no tool of this run belongs to"),
+        (["experiment=full_freshqa", "agent.deep.tools=[serch]"], "agent.deep.tools: this run has no tool 'serch'"),
         (["experiment=deep_drb", "agent.deep.min_queries=7"], "min_queries=7 is above max_queries=6"),
         (["experiment=tiny", "limit=0"], "limit=0: Input should be greater than or equal to 1"),
         (["experiment=tiny", "llm.api_key_env=NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),

@@ -15,7 +15,7 @@ from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import ChatResearcherState, DeepResearchAgentState, ShallowResearchAgentState
 from aiq.agents.ai_q.threads import Threads
-from aiq.agents.ai_q.toolset import check_names, sources_of
+from aiq.agents.ai_q.toolset import check_sources, check_tools, documents_of, sources_of
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError
 from aiq.core.events import ReportWritten
@@ -48,11 +48,9 @@ class AiqAgent:
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where a setting names a data source or a tool that the run does not have."""
-        settings = self._settings
-        if settings.entry != "deep":
-            check_names(tools, settings.data_sources, settings.shallow.tools, "agent.shallow.tools")
-        if settings.entry != "shallow":
-            check_names(tools, settings.data_sources, settings.deep.tools, "agent.deep.tools")
+        check_sources(tools, self._settings.data_sources, "agent.data_sources")
+        check_tools(tools, self._settings.shallow.tools, "agent.shallow.tools")
+        check_tools(tools, self._settings.deep.tools, "agent.deep.tools")
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
@@ -91,11 +89,12 @@ class AiqAgent:
 
     def _fields(self, question: Question) -> dict[str, Any]:
         """What both researchers' states take from a question."""
+        sources = sources_of(question, self._settings.data_sources)
         return {
             "messages": conversation(question, self._settings.max_history),
-            "data_sources": sources_of(question, self._settings.data_sources),
+            "data_sources": sources,
             "user_info": None if question.user_info is None else dict(question.user_info),
-            "available_documents": list(question.documents) or None,
+            "available_documents": documents_of(question, sources),
         }
 
 

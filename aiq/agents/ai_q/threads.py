@@ -16,7 +16,7 @@ from langgraph.types import Command, Interrupt
 
 from aiq.agents.ai_q.dialogue import conversation, text_of
 from aiq.agents.ai_q.states import CHECKPOINTED, ChatResearcherState
-from aiq.agents.ai_q.toolset import sources_of
+from aiq.agents.ai_q.toolset import documents_of, sources_of
 from aiq.core.samples import DataSources, Question
 from aiq.core.session import Session
 
@@ -89,12 +89,13 @@ class Threads:
                 asked = max(n for n, message in enumerate(known) if isinstance(message, HumanMessage))
                 repeated = before.next and text_of(known[asked]) == question.text
                 messages = [RemoveMessage(m.id) for m in known[asked + 1 :]] if repeated else messages[-1:]
+        sources = sources_of(question, data_sources)
         return {
             **CLEAN_SLATE,
             "messages": messages,
             "user_info": None if question.user_info is None else dict(question.user_info),
-            "data_sources": sources_of(question, data_sources),
-            "available_documents": list(question.documents) or None,
+            "data_sources": sources,
+            "available_documents": documents_of(question, sources),
         }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError
-from aiq.core.samples import Question
+from aiq.core.samples import Document, Question
 from aiq.core.session import current
 from aiq.core.tools import Tool, Toolbox
 
@@ -16,25 +16,33 @@ def sources_of(question: Question, configured: Sequence[str] | None) -> list[str
     return None if chosen is None else list(chosen)
 
 
+def documents_of(question: Question, data_sources: Sequence[str] | None) -> list[Document] | None:
+    """The documents that prompts list: none where these data sources leave no tool that could search them."""
+    barred = data_sources is not None and "documents" not in data_sources
+    return None if barred else list(question.documents) or None
+
+
 def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None, setting: str) -> tuple[Tool, ...]:
     """The tools of the bound session for these data sources (None: all), in the run's order.
 
     `names` (None: all) narrows them; helpers such as `think` stay. `setting` is where the names come from.
-    Raises ConfigError as `check_names` does.
+    Raises ConfigError as `check_sources` and `check_tools` do.
     """
-    check_names(current().tools, data_sources, names, setting)
+    check_sources(current().tools, data_sources, "data_sources")
+    check_tools(current().tools, names, setting)
     selected = current().tools.select(None if data_sources is None else tuple(data_sources))
     return tuple(tool for tool in selected if names is None or tool.data_source is None or tool.name in names)
 
 
-def check_names(
-    toolbox: Toolbox, data_sources: Sequence[str] | None, names: Sequence[str] | None, setting: str
-) -> None:
-    """Raises ConfigError for an id or a name that no tool of the run has: it would silently allow nothing."""
-    tools = toolbox.select(None)
-    known = {tool.data_source: None for tool in tools if tool.data_source}
-    _check(data_sources, list(known), "data_sources", "no tool of this run belongs to the data source")
-    _check(names, [tool.name for tool in tools], setting, "this run has no tool")
+def check_sources(tools: Toolbox, data_sources: Sequence[str] | None, setting: str) -> None:
+    """Raises ConfigError for an id that no tool of the run has: it would silently allow nothing."""
+    known = dict.fromkeys(tool.data_source for tool in tools.select(None) if tool.data_source)
+    _check(data_sources, list(known), setting, "no tool of this run belongs to the data source")
+
+
+def check_tools(tools: Toolbox, names: Sequence[str] | None, setting: str) -> None:
+    """Raises ConfigError for a name that no tool of the run has."""
+    _check(names, [tool.name for tool in tools.select(None)], setting, "this run has no tool")
 
 
 def _check(asked: Sequence[str] | None, known: Sequence[str], setting: str, complaint: str) -> None:

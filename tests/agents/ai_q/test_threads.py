@@ -227,6 +227,18 @@ async def test_an_escalated_question_asked_again_leaves_no_half_a_turn(on_bench:
     assert last.count("unable to find it") == 1
 
 
+@pytest.mark.parametrize("entry", ["chat", "shallow", "deep"])
+@pytest.mark.parametrize(("sources", "told"), [(None, True), (["web"], False)], ids=["all", "web-only"])
+async def test_documents_are_listed_where_the_data_sources_allow_a_search(
+    on_bench: Any, entry: str, sources: list[str] | None, told: bool
+) -> None:
+    agent = AiqAgent(AiqSettings.model_validate({"entry": entry, "data_sources": sources}))
+    question = Question(text="Write a report on Orlune", documents=(Document(file_name="a.pdf"),))
+    async with on_bench(script) as bench:
+        await ask(agent, bench.session, question)
+    assert any("a.pdf" in request.system for request in bench.endpoint.requests) is told
+
+
 async def test_other_words_take_the_place_of_a_plan_that_waits(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
     async with on_bench(script, user=AbsentUser()) as bench:

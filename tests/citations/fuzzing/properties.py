@@ -13,7 +13,8 @@ from aiq.citations.repair import writable
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
-from benchmarks.performance.linear import Found, LinearRegistry, read_address
+from benchmarks.performance.linear import Found, LinearRegistry
+from benchmarks.performance.plain_urls import read_address
 from tests.citations.fuzzing.case import Case
 from tests.citations.fuzzing.outputs import page_is_safe, record_can_be_written
 
