@@ -1,16 +1,23 @@
 """The person in the terminal: reads lines, and is the user who answers an agent's questions and reviews its plans."""
 
 import contextlib
+import re
 import signal
 import sys
 
 from aiq.core.events import AnyEvent, Decision, Round, StageChanged, ToolCalled
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class LeftError(Exception):
     """Whoever types has left: a word that leaves, Ctrl-D, or the end of a pipe."""
+
+
+def printable(text: str) -> str:
+    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
+    return _CONTROL.sub("", text)
 
 
 class Terminal:
@@ -50,11 +57,11 @@ class TerminalUser:
         self._terminal = terminal
 
     async def answer(self, question: str) -> str:
-        print(f"\n{question}\n", flush=True)
+        print(f"\n{printable(question)}\n", flush=True)
         return self._terminal.line("answer (Enter skips)> ")
 
     async def review(self, plan: str) -> str:
-        print(f"\n{plan}\n", flush=True)
+        print(f"\n{printable(plan)}\n", flush=True)
         while not (reply := self._terminal.line("plan> ")):
             continue
         return reply
@@ -73,4 +80,4 @@ def show_progress(event: AnyEvent) -> None:
             text = f"goes on to deep research ({event.cause})"
         case _:
             return
-    print(f"  · {text}", file=sys.stderr, flush=True)
+    print(f"  · {printable(text)}", file=sys.stderr, flush=True)

@@ -18,7 +18,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from aiq.commands._terminal import LeftError, Terminal, TerminalUser, show_progress
+from aiq.commands._terminal import LeftError, Terminal, TerminalUser, printable, show_progress
 from aiq.core.errors import AiqError, ConfigError, UserError
 
 if TYPE_CHECKING:  # `--help` needs none of it
@@ -156,10 +156,10 @@ class _Conversation:
             error = boundary_error(raised)
             if isinstance(error, UserError) or not isinstance(error, AiqError):
                 raise error from None
-            print(f"aiq: {error}", file=sys.stderr, flush=True)
+            print(f"aiq: {printable(str(error))}", file=sys.stderr, flush=True)
             return None
         if report is not None:
-            print(f"\n{report.text}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
+            print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
         return report
 
     def _session(self) -> "Session":

@@ -8,6 +8,7 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from aiq.commands._terminal import printable
 from aiq.core.errors import AiqError, ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _list(settings: "RunSettings") -> int:
         return 0
     for document in shelf.existing(settings.knowledge.collection).documents:
         pages = "" if document.page_count is None else f" ({document.page_count} pages)"
-        print(f"{document.file_name}{pages}: {document.summary}")
+        print(printable(f"{document.file_name}{pages}: {document.summary}"))
     return 0
 
 

@@ -73,7 +73,10 @@ class LinearRegistry:
         if equal := self._equal(cited):
             return equal if longer in ([], [equal]) else None
         found = _only(longer)
-        return None if found is None or _completes(start, found[1].spelling) else found
+        if found is None or _completes(start, found[1].spelling):
+            return None
+        doi = found[1].site[0] == "doi.org" and "/" in "".join(found[1].path[-1:])  # one segment, whatever its slashes
+        return None if doi and len(cited.path) >= len(found[1].path) else found
 
     def _continuing(self, cited: Address) -> list[tuple[int, Address]]:
         """Sources with more path segments behind these, or with the same path and something more."""
@@ -148,7 +151,7 @@ def _is_cjk(letter: str) -> bool:
 
 
 def _is_mark(text: str) -> bool:
-    return len(text) == 1 and not text.isalnum() and text not in "_/?&="
+    return len(text) == 1 and not text.isalnum() and text not in "/?&="
 
 
 def _digit(text: str) -> bool:

@@ -64,7 +64,7 @@ def read_address(url: str) -> Address | None:
         site=(host, site[1]),
         path=segments,
         query=tuple(sorted(pair for pair in _read_query(query[1:]) if not _is_tracker(pair[0], host, segments))),
-        route=fragment[1:] if fragment[1:2] in ("/", "!") else "",
+        route=_read_route(fragment[1:]),
         written=written,
         spelling=host + (f":{site[1]}" if site[1] else "") + _decoded(path + query),
     )
@@ -116,6 +116,13 @@ def _read_path(path: str) -> tuple[str, ...]:
     while found and found[-1] == "":
         found = found[:-1]
     return tuple(found)
+
+
+def _read_route(fragment: str) -> str:
+    """A fragment that selects a page; an encoded slash in it is no slash."""
+    if fragment[:1] not in ("/", "!"):
+        return ""
+    return "/".join(_decoded(part).replace("/", "%2F") for part in fragment.split("/"))
 
 
 def _read_query(query: str) -> list[tuple[str, str]]:

@@ -41,6 +41,7 @@ SAME = [
     ("https://e.com/?&&a=1&", "https://e.com/?a=1"),
     ("https://e.com/?q=a+b", "https://e.com/?q=a%20b"),
     ("https://e.com/a#:~:text=x", "https://e.com/a"),
+    ("https://e.com/#/a b", "https://e.com/#/a%20b"),
     ("https://user:pw@e.com:443/a?#", "https://e.com/a"),
     ("https://e.com/cafe\u0301", "https://e.com/caf\u00e9"),
 ]

@@ -88,12 +88,13 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
     )
     Path("conf/agent").mkdir(parents=True)
     Path("conf/agent/parrot.yaml").write_text("# Repeats\ntarget: parrot:Parrot\n")
-    say(monkeypatch, "hi", "fail", "ask", "Ada")
+    say(monkeypatch, "hi", "fail", "ask", "Ada", "\x1b[2Jover")
     assert main(["chat", "agent=parrot", "--thread", "t"]) == 0
     told = capsys.readouterr()
     assert "\nhi - [] t\n\nparrot · 0 model calls" in told.out
     assert "\nask Ada ['hi', 'hi - [] t'] t\n" in told.out
     assert "aiq: it failed\n" in told.err
+    assert "\n[2Jover - " in told.out  # an answer cannot steer the terminal
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,9 @@ def sanitized(name: str, valid: Collection[str]) -> str:
     if name in valid:
         return name
     base = name.split("<|channel|>")[0].strip()
-    without_prefix = base.removeprefix("functions.").removeprefix("tools.")
-    for candidate in (base, without_prefix, without_prefix.split(".")[0], ALIASES.get(base, "")):
-        if candidate in valid:
-            return candidate
-    return name
+    parts = (base, *base.split("."))  # `functions.x`, `x.run`
+    candidates = (*parts, *(ALIASES.get(part, "") for part in parts))
+    return next((candidate for candidate in candidates if candidate in valid), name)
 
 
 def tool_name(tool: Any) -> str | None:

@@ -45,6 +45,7 @@ RIGHT_PROSE = (
 
 PIECES = (
     "[1]", "[2]", "[9]", "[1, 3]", "[1-3]", "[3-1]", "[1-99999]", "[^1]", "[^2]: ", "【1†L2】", "[1](", "[1]: ",
+    "[1](javascript:x)", "[2](https://v.com/1)",
     "[[1]]", "<sup>1</sup>", "\\[1\\]", "[2024]", "arr[0]", "[sic]", "[0]", "[1;2]", "[citation:1]", "So it is.1 ",
     "[1", "# ", "## ", "- ", "1. ", "2) ", "* ", "> ", "`", "``", "```\n", "~~~\n", "```markdown\n", "$", "$$", "\\(",
     "\\)", "\\[", "\\]", "(", ")", "[", "]", "{", "}", "<", ">", "<b>", "<code>", "</code>", "<!--", "-->", "<pre>",
@@ -78,6 +79,7 @@ HOSTS = (
 SEGMENTS = (
     "a", "b", "1", "12", "112", "pull", "page1", "page10", "2026", "news", "us", "benefits", "Mercury_(planet)", "é",
     "%C3%A9", "a%2Fb", "a%20b", "x.html", "abs", "pdf", "1706.03762", "1706.03762v2", "A", "v1;x=2", "a.b",
+    "v1_2", "a\\b", "10.1000", "abc",
 )  # fmt: skip
 QUERIES = (
     "id=1", "id=12", "id=123", "id=1&id=2", "mode=view", "a=b%26c", "section=2", "copy=1", "ref=main", "source=x",
@@ -91,7 +93,7 @@ EXTENSIONS = (
 )  # fmt: skip
 """What mutations of a URL put in or behind it."""
 
-FRAGMENTS = ("#part", "#/one", "#/two", "#!three", "#:~:text=x")
+FRAGMENTS = ("#part", "#/one", "#/two", "#!three", "#:~:text=x", "#/b c", "#/b%20c", "#/b%2Fc")
 
 DOCUMENTS = (
     "report.pdf, p.3",
