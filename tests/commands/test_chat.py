@@ -191,6 +191,7 @@ def test_keys_that_leave(at: str, keys: bytes, code: int) -> None:
             os.write(ours, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")
             read_until(ours, at)
         if keys == b"\x03":
+            time.sleep(0.5)  # readline looks for signals once it waits for keys, a moment after it shows its prompt
             process.send_signal(signal.SIGINT)  # the terminal is not its controlling one
         else:
             os.write(ours, keys)

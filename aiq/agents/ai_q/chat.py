@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from aiq.agents.ai_q.clarifier import Clarifier
 from aiq.agents.ai_q.deep import DeepResearcher
 from aiq.agents.ai_q.dialogue import last_answer, text_of, transcript, trimmed
-from aiq.agents.ai_q.escalation import Escalation, by_phrases
+from aiq.agents.ai_q.escalation import Assessment, Escalation, by_phrases
 from aiq.agents.ai_q.intent import IntentClassifier
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
@@ -143,7 +143,10 @@ class ChatResearcher:
             raise
         answer = last_answer(result.messages)
         query, history = state.original_query or "", transcript(self._before(state))
-        found = await self._escalation.decide(query, answer, session, history=history)
+        if _can_search(state):
+            found = await self._escalation.decide(query, answer, session, history=history)
+        else:  # deep research could not do better; the answer stands
+            found = Assessment(escalate=False, cause="no research tool")
         detail: dict[str, JsonValue] = {
             "policy": self._escalation.policy,
             "phrases": by_phrases(answer).cause,
@@ -208,10 +211,15 @@ def _placed(stage: str) -> AbstractContextManager[None]:
     return nested_call(ORDER.index(stage), 0, None)
 
 
+def _can_search(state: ChatResearcherState) -> bool:
+    """Whether the turn's data sources leave any tool of the run."""
+    sources = None if state.data_sources is None else tuple(state.data_sources)
+    return any(tool.data_source for tool in current().tools.select(sources))
+
+
 def _check_tools(state: ChatResearcherState) -> None:
     """Raises AgentError where deep research would have nothing to search with: before the user is asked anything."""
-    sources = None if state.data_sources is None else tuple(state.data_sources)
-    if not any(tool.data_source for tool in current().tools.select(sources)):
+    if not _can_search(state):
         raise AgentError(
             f"deep research has no research tool: data_sources={state.data_sources} leaves none of the run's"
         )

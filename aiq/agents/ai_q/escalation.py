@@ -68,7 +68,7 @@ def by_phrases(answer: str | None) -> Assessment:
     """Escalate when the answer is empty or blank, or admits near its end that it found too little."""
     if answer is None or not answer.strip():
         return Assessment(escalate=True, cause="empty")
-    end = without_references(answer).translate(_APOSTROPHES).lower()[-WINDOW:]
+    end = " ".join(without_references(answer).translate(_APOSTROPHES).lower()[-WINDOW:].split())
     for phrase in PHRASES:
         if phrase in end:
             return Assessment(escalate=True, cause=f"phrase: {phrase}")

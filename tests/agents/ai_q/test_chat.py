@@ -166,6 +166,15 @@ async def test_without_escalation_the_insufficient_answer_stands(on_bench: Any) 
     assert escalation.detail["phrases"] == "phrase: unable to find"  # what that policy would have gone by
 
 
+async def test_where_deep_research_could_not_search_the_answer_stands(on_bench: Any) -> None:
+    async with on_bench(answers("shallow", shallow="I was unable\nto find it.")) as bench:
+        report = await AiqAgent(AiqSettings()).research(Question(text="Who?", data_sources=()), bench.session)
+    assert (report.route, report.text) == ("shallow", "I was unable\nto find it.")
+    (escalation,) = decisions(bench, "escalation")
+    assert (escalation.value, escalation.cause) == (False, "no research tool")
+    assert escalation.detail["phrases"] == "phrase: unable to find"
+
+
 async def test_an_empty_answer_without_escalation_is_an_error(on_bench: Any) -> None:
     with pytest.raises(AgentError, match="empty"):
         await research(on_bench, answers("shallow", shallow=""), enable_escalation=False)
