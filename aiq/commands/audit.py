@@ -89,8 +89,11 @@ def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:
     """What REPORT means, and whether these are the reports of a collection."""
     from aiq.citations.cases import AuditCase
     from aiq.citations.files import STDIN, read_report, read_sources
+    from aiq.experiment.find import LATEST, find_run
 
     path = Path(args.report)
+    if args.report == LATEST:
+        path = find_run(LATEST).path
     if args.report != STDIN and path.is_dir():
         return _chosen(_of_run(path, args), args)
     if args.report != STDIN and path.name.endswith((".jsonl", ".jsonl.gz")):

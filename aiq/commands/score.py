@@ -22,9 +22,9 @@ def run(args: Namespace) -> int:
     from aiq.experiment.table import show
 
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
-    show(scores.table(), Console())
     if args.json is not None:
         write_json(args.json, scores.model_dump_json(indent=2))
+    show(scores.table(), Console())
     return 0
 
 

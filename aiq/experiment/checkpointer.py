@@ -7,6 +7,7 @@ A checkpoint brings back only types that are known to be harmless and those that
 import asyncio
 import os
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from typing import Any
@@ -62,9 +63,24 @@ async def _sqlite(path: str) -> AsyncIterator[Any]:
 
     async with aiosqlite.connect(resolve(path), timeout=BUSY_SECONDS) as connection:
         saver = AsyncSqliteSaver(connection, serde=_strict())
-        await saver.setup()
+        await _set_up(saver)
         await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, and no wait a step
         yield saver
+
+
+async def _set_up(saver: Any) -> None:
+    """Make the tables; unlike other statements the switch to the write-ahead log does not wait for other openers."""
+    import sqlite3
+
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            await saver.setup()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+        await asyncio.sleep(0.05)
 
 
 def _check_sqlite(path: str) -> None:

@@ -53,6 +53,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    parse(overrides)
     try:
         composed = _composed([_opened(text) for text in overrides])
         missing = sorted(OmegaConf.missing_keys(composed))

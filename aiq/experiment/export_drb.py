@@ -23,6 +23,7 @@ from aiq.experiment.records import SampleRow, ScoreRow
 from aiq.judges.fact_arithmetic import CitedPage, official
 from aiq.judges.official_files import RACE_FIGURES, fact_result, race_result
 from aiq.judges.race_arithmetic import published
+from aiq.judges.statements import Citation, by_url
 
 _FACT: Final = "fact.citation_accuracy"
 
@@ -142,7 +143,9 @@ def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage
     ]
     extracted = {**_raw(row), "citations": citations}
     cited = _cited(score)
-    grouped = {page.url: {"facts": [judged.statement for judged in page.judged]} for page in cited}
+    before = by_url(Citation.model_validate(one) for one in _list(score, "extracted"))
+    facts = {page.url: [judged.statement for judged in page.judged] or before.get(page.url, []) for page in cited}
+    grouped = {url: {"facts": statements} for url, statements in facts.items()}
     texts = {url: pages[url].text if url in pages else "" for url in grouped}
     scraped = {url: {**group, "url_content": texts[url]} for url, group in grouped.items()}
     validated = {page.url: {**scraped[page.url], "article_id": _id(row), **_verdicts(page)} for page in cited}

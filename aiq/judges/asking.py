@@ -137,9 +137,15 @@ def read_objects(text: str) -> list[dict[str, JsonValue]]:
 
 
 def read_list(text: str, kind: type[T]) -> list[T]:
-    """The one JSON list in an answer whose items are all of this type; it may be empty."""
+    """The one JSON list in an answer whose items are all of this type; an empty one only where no other bracket opens.
+
+    Else the `[]` of an entry in an answer that was cut off would be taken for the whole.
+    """
     lists = [value for value in _values(text, "[") if all(isinstance(item, kind) for item in value)]
-    return _only(lists, "JSON list that is asked for")
+    found: list[T] = _only(lists, "JSON list that is asked for")
+    if not found and without_thoughts(text).count("[") > 1:
+        raise Unusable("there is no complete JSON list but an empty one among others")
+    return found
 
 
 def without_thoughts(text: str) -> str:

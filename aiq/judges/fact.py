@@ -84,7 +84,7 @@ class Fact:
 
     Settings = FactSettings
     name = "fact"
-    version = "2"
+    version = "3"
 
     def __init__(self, settings: FactSettings) -> None:
         self._settings = settings
@@ -131,8 +131,9 @@ class Fact:
         judge = partial(self._pages.judge, session, language(sample))
         pages = await each_bounded(cited, judge, self._settings.concurrency)
         failures = [page.error for page in pages if page.error is not None]
-        if failures and len(failures) == len(pages) and all(error.startswith("judge.") for error in failures):
-            raise JudgeError(f"none of {len(pages)} cited pages could be judged: {failures[0]}")
+        unusable = [error for error in failures if error.startswith("judge.")]
+        if unusable and len(failures) == len(pages):
+            raise JudgeError(f"none of {len(pages)} cited pages could be judged: {unusable[0]}")
         return _scores(pages, found)
 
 

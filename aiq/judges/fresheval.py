@@ -45,7 +45,7 @@ class FreshEval:
 
     Settings = FreshEvalSettings
     name = "fresheval"
-    version = "1"
+    version = "2"
     roles = (_ROLE,)
 
     def __init__(self, settings: FreshEvalSettings) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from aiq.judges.asking import Unusable
+from aiq.judges.asking import Unusable, without_thoughts
 
 _LINE: Final = re.compile(r"\s*(?:[-*#>]\s*)?\**evaluation\**\s*[:：]\**\s*(?P<verdict>.*?)[\s*]*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited\.", re.IGNORECASE)
@@ -15,8 +15,9 @@ def read_verdict(answer: str) -> bool:
     As officially, an answer without such a line may state its verdict in the closing sentence of the
     comment ("Thus, the response is (not) credited."), and a line that says anything else than the two
     words is no verdict. Unlike the official reading, which lets the last one win, an answer whose
-    verdicts differ is none. Raises Unusable.
+    verdicts differ is none, and thoughts are passed over. Raises Unusable.
     """
+    answer = without_thoughts(answer)
     stated = [match["verdict"].strip().lower() for line in answer.splitlines() if (match := _LINE.fullmatch(line))]
     other = [words for words in stated if words not in ("correct", "incorrect")]
     if other:

@@ -6,10 +6,12 @@ verdicts  on a file of judged citations (JSONL, one pair a line): the same, and 
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from aiq.citations.claims.rules import rules
+from aiq.core.errors import UserError
 from aiq.offline.world.claims.cases import planted_claims
 from benchmarks.claims.judged import Judged, Pair, judge, planted
 from benchmarks.claims.measure import best_threshold, by_kind, table
@@ -67,4 +69,8 @@ def report(judged: Sequence[Judged], overlap_from: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        print(f"claims: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -35,6 +35,7 @@ def _seconds(text: str) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("before", ["", "So [1].\n\n## References\n\n[1] ", "| a | b |\n|---|---|\n| "])
 @pytest.mark.parametrize("piece", PIECES)
 def test_time_is_linear(piece: str, before: str) -> None:
@@ -46,6 +47,7 @@ def test_time_is_linear(piece: str, before: str) -> None:
     pytest.fail(f"four times as much of {piece!r} takes more than {_LIMIT} times as long")
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "text",
     [

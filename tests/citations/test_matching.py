@@ -152,6 +152,7 @@ def test_documents(entry: str, key: str | None) -> None:
     assert match is None or match.level == "document"
 
 
+@pytest.mark.timing
 def test_malformed_and_empty_sources_harm_nothing() -> None:
     index = SourceIndex([Source(url="http://[::1"), Source(), Source(url=""), Source(url="https://e.com/a")])
     assert index.match_url("http://[::1") is None

@@ -29,6 +29,7 @@ def test_addresses(text: str, found: list[str]) -> None:
     assert list(addresses(text)) == found
 
 
+@pytest.mark.timing
 @given(st.text(alphabet="https:/.()[]e, \n", max_size=60))
 def test_what_is_found_stands_in_the_text(text: str) -> None:
     assert all(url in text for url in addresses(text))

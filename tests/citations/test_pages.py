@@ -66,6 +66,7 @@ def test_the_same_key_is_preferred_to_a_wider_one() -> None:
 ranges = st.tuples(st.integers(1, 30), st.integers(0, 5)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
+@pytest.mark.timing
 @given(st.lists(ranges, min_size=1, max_size=6), ranges, st.integers(0, 3))
 def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tuple[int, int], window: int) -> None:
     def apart(source: tuple[int, int]) -> int:

@@ -44,6 +44,7 @@ def test_what_failed_once(path: Path) -> None:
     check(read_case(path))
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("unit", fragments.UNITS, ids=ascii)
 def test_time_is_linear(unit: str) -> None:
     time_is_linear(Case(unit=unit, sources=(Source(url="https://v.com/1"),)))

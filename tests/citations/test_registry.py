@@ -129,6 +129,7 @@ seen = st.lists(
 )
 
 
+@pytest.mark.timing
 @given(seen, st.randoms())
 def test_arrival_decides_nothing(sources: list[tuple[str, SourceKind, int, str]], random: st.DataObject) -> None:
     def known(rows: list[tuple[str, SourceKind, int, str]]) -> list[tuple[str | None, str, str]]:

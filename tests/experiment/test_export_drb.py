@@ -1,6 +1,7 @@
 """`aiq export drb` of a real offline run: the official files, and the same figures when they are read back."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,21 @@ def test_the_files_have_the_official_shape(run: Path, tmp_path: Path, capsys: py
     assert [result["idx"] for result in page["validate_res"]] == list(range(len(page["facts"])))
     assert {result["result"] for result in page["validate_res"]} <= {"supported", "unsupported", "unknown"}
     assert page["validate_error"] is None
+
+
+def test_a_page_that_could_not_be_judged_keeps_its_statements(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    scores = rows(folder / "scores.jsonl")
+    fact = next(row for row in scores if row["metric"] == "fact.citation_accuracy" and row["status"] == "scored")
+    page = fact["detail"]["pages"][0]
+    said = [judged["statement"] for judged in page["judged"]]
+    page |= {"judged": [], "error": "not_available: it is gone"}
+    (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scores), encoding="utf-8")
+    export(RunFolder(folder), tmp_path, "mine")
+    for stage in ("deduplicated", "validated"):
+        written = {str(row["id"]): row for row in rows(tmp_path / f"results/fact/mine/{stage}.jsonl")}
+        assert written[fact["sample_id"]]["citations_deduped"][page["url"]]["facts"] == said != []
 
 
 @pytest.mark.parametrize("kind", ["fact", "race"])

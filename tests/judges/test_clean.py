@@ -93,6 +93,7 @@ def test_cleaning_twice_is_cleaning_once_for_plain_reports(text: str) -> None:
     without_citations(text)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "text",
     ["[" * 20_000, "\n" * 20_000 + "a", "[1" * 10_000 + " " * 10_000, "`" * 20_000, "[1](" * 10_000, " " * 20_000],

@@ -193,6 +193,11 @@ async def test_a_judge_that_never_makes_sense_is_an_error(scripted: Any) -> None
         await run(scripted, answering(cited, pages), text, tries=2)
 
 
+async def test_a_page_that_is_gone_does_not_hide_that_the_judge_failed(scripted: Any) -> None:
+    with pytest.raises(JudgeError, match="none of 3 cited pages could be judged: judge"):
+        await run(scripted, answering(EXTRACTED, {"<page>": "no json"}), tries=1)
+
+
 async def test_long_reports_are_read_in_pieces(scripted: Any) -> None:
     body = "\n\n".join(f"Paragraph {n} says something of some length here [1]." for n in range(40))
     answer = answering('{"citations": []}', {})

@@ -109,3 +109,16 @@ def test_verdicts_may_come_in_any_order() -> None:
         "supported",
         "unknown",
     ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ['[{"fact": "See [](https://a.example/x)", "ref_idx": "1", "u', '[{"fact": "x", "more": [], "u', "As [1] says: []"],
+)
+def test_an_empty_list_within_an_answer_that_was_cut_off_is_not_the_answer(answer: str) -> None:
+    with pytest.raises(Unusable, match="an empty one among others"):
+        read_citations(answer)
+
+
+def test_an_empty_list_alone_says_that_nothing_is_cited() -> None:
+    assert read_citations("<think>[1] or [2]?</think>Nothing is cited: []") == []

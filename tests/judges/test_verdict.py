@@ -24,6 +24,7 @@ INCORRECT = "evaluation: incorrect"
         ("comment: fine\n**evaluation:** correct", True),
         ("comment: fine\nEvaluation: Correct", True),
         ("comment: x. Thus, the response is credited.\nevaluation: correct", True),
+        ("<think>so far\nevaluation: correct\nbut wait</think>evaluation: incorrect", False),
     ],
 )
 def test_a_verdict_is_read_after_all_lines(answer: str, verdict: bool) -> None:
@@ -36,6 +37,7 @@ def test_a_verdict_is_read_after_all_lines(answer: str, verdict: bool) -> None:
         "",
         "   \n\n",
         "I cannot evaluate this.",
+        "<think>so far\nevaluation: correct\nbut wait",
         "evaluation: incorrect.",
         "evaluation:",
         "evaluation: correct or incorrect",

@@ -73,7 +73,7 @@ class Server:
         if self.failure.late:
 
             async def never() -> AsyncIterator[bytes]:
-                await asyncio.sleep(1)
+                await asyncio.sleep(6)
                 yield b"{}"
 
             return StreamingResponse(never())
@@ -93,7 +93,7 @@ def port(server: Server, serve: Callable[[Starlette], AbstractContextManager[int
 
 
 def tool_of(provider: str, port: int, client: AsyncClient) -> Tool:
-    base: dict[str, Any] = {"base_url": f"http://127.0.0.1:{port}", "timeout_seconds": 0.2}
+    base: dict[str, Any] = {"base_url": f"http://127.0.0.1:{port}", "timeout_seconds": 2.0}
     if provider == "tavily":
         settings = SearchSettings(provider="tavily", api_key_env="A_KEY", **base)
         return WebSearch(tavily.Provider(settings, client), settings)

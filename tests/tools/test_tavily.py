@@ -56,7 +56,7 @@ def provider(port: int, run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch
         base_url=f"http://127.0.0.1:{port}/",
         api_key_env="TAVILY_API_KEY",
         depth="advanced",
-        timeout_seconds=0.5,
+        timeout_seconds=2.0,
     )
     return Provider(settings, run_client)
 
@@ -162,7 +162,7 @@ async def test_no_piece_of_the_key_is_left_where_the_reason_is_cut(
 
 async def test_a_late_answer_is_a_timeout(provider: Provider, tavily: FakeTavily) -> None:
     async def never() -> AsyncIterator[bytes]:
-        await asyncio.sleep(2)
+        await asyncio.sleep(6)
         yield b"{}"
 
     tavily.answer = StreamingResponse(never())

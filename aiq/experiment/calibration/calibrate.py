@@ -49,7 +49,11 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
 
 
 def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
-    """Whether the agent gives the very reports that are the dataset's references."""
+    """Whether the agent gives the very reports that are the dataset's references, and RACE has them as article 1."""
+    judges = config.get("judge")
+    race = judges.get("race") if isinstance(judges, Mapping) else None
+    if isinstance(race, Mapping) and race.get("order") == "swapped":
+        return False  # what lies above 0.5 would be what the second place adds
     agent, dataset = config.get("agent"), config.get("dataset")
     if not isinstance(agent, Mapping) or not isinstance(dataset, Mapping):
         return False

@@ -102,7 +102,7 @@ class MetricReliability(Record):
 
 
 class Agreement(Record):
-    """Two judges. `verdicts`: kappa and share of equal verdicts on whether a report is worse than its twin.
+    """Two judges. `equal`, `kappa`: share and kappa of equal verdicts on whether a report is worse than its twin.
 
     `spearman` and `alpha` (Krippendorff's, interval) are over the scores of the same reports, and only
     given where both yield the same metric.

@@ -67,7 +67,7 @@ class Collection:
         return (self._folder / f"{digest}.json").exists()
 
     def write_text(self, digest: str, read: ReadDocument) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        _make(self._folder)
         _write(self._folder / f"{digest}.json", read)
 
     def write_listing(self, documents: tuple[StoredDocument, ...]) -> None:
@@ -84,9 +84,17 @@ class Collection:
         """Keep other commands from changing the collection meanwhile; waits for one that does."""
         from filelock import FileLock
 
-        self._folder.mkdir(parents=True, exist_ok=True)
+        _make(self._folder)
         with FileLock(self._folder / ".lock"):
             yield
+
+
+def _make(folder: Path) -> None:
+    """Raises UserError where the folder cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}; set knowledge.dir to a folder that can be made") from None
 
 
 class Shelf:

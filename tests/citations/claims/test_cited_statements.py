@@ -47,6 +47,7 @@ def test_a_statement_knows_its_marks_and_urls() -> None:
     assert (statement.marks, statement.body_urls) == ((0, 1), (0,))
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "text",
     [

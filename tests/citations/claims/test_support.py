@@ -131,6 +131,7 @@ def test_any_two_texts_have_a_verdict(statement: str, page: str) -> None:
     assert check_support(statement, page) == support
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "page", ["a1 " * 60_000, "not " * 60_000, "A" * 200_000, "1,234 people " * 30_000, "的" * 100_000]
 )

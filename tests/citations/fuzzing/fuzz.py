@@ -112,7 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="fuzz", description="Try generated reports and registries on the citation code."
     )
-    parser.add_argument("cases", nargs="?", type=int, default=100_000, help="how many (default: 100,000)")
+    parser.add_argument(
+        "cases", nargs="?", type=int, default=100_000, help="how many, in rounds of 1,000 (default: 100,000)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="another seed tries other cases (default: 0)")
     options = parser.parse_args(arguments)
     rounds = max(1, -(-options.cases // _ROUND))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.calibration.calibrate import FILE, measured, read
+from aiq.experiment.calibration.calibrate import FILE, judged_against_itself, measured, read
 from aiq.experiment.calibration.records import Calibration, MetricReliability
 
 HERE = Path(__file__).parent
@@ -229,3 +229,10 @@ def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.
     assert (judge.noise, judge.damages["facts"].recall, judge.obeys_instructions) == (None, None, None)
     assert main(["calibrate", "latest", min(map(str, Path("results/judge_calibration").glob("*")))]) == 0
     assert "Run it with epochs=2" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("order", "first"), [("first", True), ("both", True), ("swapped", False)])
+def test_parity_tells_of_position_only_where_the_report_stands_first(order: str, first: bool) -> None:
+    config: dict[str, Any] = {"agent": {"path": "r.jsonl"}, "dataset": {"references": "r.jsonl"}}
+    assert judged_against_itself({**config, "judge": {"race": {"order": order}}}) is first
+    assert not judged_against_itself({**config, "agent": {"path": "other.jsonl"}})
