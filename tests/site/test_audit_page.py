@@ -117,7 +117,7 @@ def test_entries_counts_and_what_is_missing_are_told(page: str) -> None:
         "1 unverifiable",
         "url_not_in_registry",
         "the same source as entry 1",
-        "dangling numbers 9",
+        "without an entry [9]",
         "paragraphs without citation 1",
         "Nothing is cited here.uncited",
         "never cited",
