@@ -129,12 +129,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             bar.update(_ROUND)
             if failure is not None:
                 failing += 1
-                known = failures.setdefault(failure.where, failure)
-                if len(failure.case.text) < len(known.case.text):
-                    failures[failure.where] = failure
                 bar.set_postfix(failed=failing)
-    for where, failure in sorted(failures.items()):
-        print(f"{where}: {failure.case.wrong}\n    kept as tests/citations/corpus/{_keep(failure)}")
+                if failure.where not in failures:  # kept at once: whoever stops the rest must not lose it
+                    failures[failure.where] = failure
+                    kept = f"tests/citations/corpus/{_keep(failure)}"
+                    bar.write(f"{failure.where}: {failure.case.wrong}\n    kept as {kept}")
     print(f"{tried:,} cases, seed {options.seed}: {failing} of {rounds} rounds failed, {len(failures)} defects")
     return 1 if failures else 0
 
