@@ -41,13 +41,14 @@ def check(case: Case) -> None:
     sources_follow_the_rules(verified.found, [source for source in sources if source.kind == "retrieved"])
     edits_make_the_verified_report(case.text, verified)
     only_retrieved_sources_are_valid(verified, sources)
-    nothing_is_left_to_do(verified, verify(verified.text, sources))
+    again = verify(verified.text, sources)
+    nothing_is_left_to_do(verified, again)
     record_can_be_written(shown.record, len(case.text))
     if len(case.text) % _PAGES == 0:
         page_is_safe(shown)
     structure_alone(case.text)
     if case.plan is not None:
-        plan_is_kept(case, verified)
+        plan_is_kept(case, verified, again)
         order_of_sources_is_free(case)
 
 
@@ -155,12 +156,15 @@ def structure_alone(text: str) -> None:
     nothing_is_left_to_do(verified, verify_against(verified.text, None))
 
 
-def plan_is_kept(case: Case, verified: Verified) -> None:
-    """The verified report has the entries and marks that the rules give for its plan, and every other word."""
+def plan_is_kept(case: Case, verified: Verified, again: Verified) -> None:
+    """The verified report has the entries and marks that the rules give for its plan, and every other word.
+
+    `again` is the audit of the verified report: only the sources tell whether a full stop ends a URL.
+    """
     assert case.plan is not None
     numbers, urls = _planned_numbers(case)
-    report = parse_report(verified.text)
-    shown = [entry.urls[0].url if entry.urls else "" for entry in report.entries]
+    report = again.found.report
+    shown = [finding.target for finding in again.found.entries]
     assert shown == [writable(url) for url in urls], f"entries {shown}, planned {urls}"
     assert [entry.number for entry in report.entries] == list(range(1, len(urls) + 1)), "entries with gaps"
     for position, sentence in enumerate(case.plan.sentences):
