@@ -43,7 +43,7 @@ class Failure:
 
 
 def a_round(number: int) -> tuple[int, Failure | None]:
-    """Try the cases of one round: how many they were, and the first that failed."""
+    """Try the cases of one round: how many different ones they were, and the first that failed."""
     tried = 0
     for make, cases in _STAGES:
         count, failure = smallest_failure(make, cases, number)
@@ -60,7 +60,10 @@ def smallest_failure(
     prove: Callable[[Case], object] = check,
     seconds: float = _SECONDS,
 ) -> tuple[int, Failure | None]:
-    """Try up to `most` cases drawn with seed `number`: how many they were, and the smallest that fails, if one does."""
+    """Try up to `most` cases drawn with seed `number`: how many different ones, and the smallest that fails, if any.
+
+    Hypothesis draws some cases twice; those count once.
+    """
     seen: list[Case] = []
 
     @seed(number)
@@ -89,8 +92,12 @@ def smallest_failure(
         frames = traceback.extract_tb(error.__traceback__)
         frame = next(frame for frame in reversed(frames) if frame.name != _too_long.__name__)
         wrong = f"{type(error).__name__}: {error}".partition("\n")[0][:600]
-        return most, Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
-    return len(seen), None
+        return _different(seen), Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
+    return _different(seen), None
+
+
+def _different(cases: Sequence[Case]) -> int:
+    return len({repr(case) for case in cases})
 
 
 def _too_long(signum: int, frame: object) -> None:
@@ -134,7 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     failures[failure.where] = failure
                     kept = f"tests/citations/corpus/{_keep(failure)}"
                     bar.write(f"{failure.where}: {failure.case.wrong}\n    kept as {kept}")
-    print(f"{tried:,} cases, seed {options.seed}: {failing} of {rounds} rounds failed, {len(failures)} defects")
+    outcome = f"{failing} of {rounds} rounds failed, {len(failures)} defects"
+    print(f"{tried:,} different cases, seed {options.seed}: {outcome}")
     return 1 if failures else 0
 
 
