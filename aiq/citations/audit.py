@@ -16,8 +16,13 @@ from aiq.citations.parsing import Entry, ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
 from aiq.citations.urls import parse_url
 
-_DOI = re.compile(r"\b(?:doi\s*[:：]?\s*)?(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)\]])", re.IGNORECASE)
-_ARXIV = re.compile(r"\barxiv\s*[:：]\s*((?:[a-z.-]+/)?\d[\d.]{5,9}(?:v\d+)?)\b", re.IGNORECASE)
+_NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
+_DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"(?<![0-9a-z])arxiv(?:\s+preprint)?\s*[:：\s]\s*"
+    r"((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?![0-9a-z])",
+    re.IGNORECASE,
+)
 
 
 def audit_report(report: ParsedReport, index: SourceIndex | None, others: SourceIndex | None = None) -> ReportAudit:
@@ -91,7 +96,7 @@ class _Reader:
 
     def entry(self, entry: Entry) -> EntryFinding:
         """A source that one of its URLs means decides, then a document, then what is wrong with the first URL."""
-        urls = [self._entry_url(use) for use in entry.urls]
+        urls = [self._entry_url(use) for use in entry.urls if not _is_name(use.url)]
         chosen = next((url for url in urls if url.outcome == "valid"), None)
         named = self._text_without_urls(entry)
         if chosen is None and (match := self._named(named, entry)):
@@ -106,7 +111,7 @@ class _Reader:
 
     def _nameless(self, entry: Entry, named: str) -> EntryFinding:
         """An entry without a URL that means no source."""
-        address = identifier(entry.text)
+        address = identifier(named)
         if address is None and not looks_like_document(named):
             return EntryFinding(entry, "unverifiable", named, "unverifiable")
         if self._index is None:
@@ -125,12 +130,14 @@ class _Reader:
         return found
 
     def _text_without_urls(self, entry: Entry) -> str:
-        """The entry's text without its URLs, in one line: where a document's name may stand."""
+        """The entry's text without its URLs, in one line: where a document's name or a work's number may stand."""
         parts, at = [], entry.place.body
         for use in entry.urls:
+            if _is_name(use.url):
+                continue
             parts.append(self._text[at : max(at, use.start)])
             at = max(at, use.end)
-        return " ".join(" ".join([*parts, self._text[at : entry.place.end]]).split())
+        return " ".join(unescape(" ".join([*parts, self._text[at : entry.place.end]])).split())
 
     def _named(self, named: str, entry: Entry) -> Match | None:
         """The source that an entry names without its URL: a document, or by DOI or arXiv number its address."""
@@ -138,7 +145,7 @@ class _Reader:
             return None
         if match := self._index.match_document(named):
             return match
-        address = identifier(entry.text)
+        address = identifier(named)
         return self._index.match_exactly(address) if address else None
 
 
@@ -154,6 +161,12 @@ def identifier(text: str) -> str | None:
 def _seen_as(match: Match | None) -> Literal["mentioned", "echoed"] | None:
     kind = match.source.kind if match else None
     return None if kind is None or kind == "retrieved" else kind
+
+
+def _is_name(url: str) -> bool:
+    """Whether a link of an entry leads to no place of the web, but names a file, a DOI or an arXiv number."""
+    named = scheme_of(url) in ("", "doi", "arxiv") and not url.lower().startswith(("www.", "//", "\\"))
+    return named and broken_rule(url) is None
 
 
 def _with_scheme(url: str) -> str:
@@ -177,7 +190,7 @@ def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
 def _meaning(finding: EntryFinding) -> object:
     if finding.match is not None:
         return finding.match.document or id(finding.match.source)
-    address = _with_scheme(finding.chosen.use.url) if finding.chosen else identifier(finding.entry.text)
+    address = _with_scheme(finding.chosen.use.url) if finding.chosen else identifier(finding.target)
     url = parse_url(address) if address else None
     return url.key if url else parse_key(finding.target)
 

@@ -18,6 +18,7 @@ _TAGS = re.compile(
     r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
     re.IGNORECASE | re.DOTALL,
 )
+_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
 _TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 
 
@@ -28,6 +29,12 @@ class Heading:
     first: int
     last: int
     level: int
+
+
+def first_tag(text: str, start: int, end: int) -> tuple[int, int]:
+    """The tag that begins an element `start:end`: of `<script src="...">...</script>` what leads elsewhere."""
+    tag = _TAG.match(text, start, end)
+    return tag.span() if tag else (start, end)
 
 
 class BlockReader:
@@ -90,8 +97,8 @@ class BlockReader:
             self.paragraphs.append(stretch)
         for tag in _TAGS.finditer(self._source, *stretch):
             self.blocks.append(tag.span())
-            if not tag[1] and tag[0][:2] != "<!":
-                self.tags.append(tag.span())
+            if tag[0][:2] != "<!":
+                self.tags.append(first_tag(self._source, *tag.span()) if tag[1] else tag.span())
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):

@@ -25,7 +25,7 @@ def split_references(text: str) -> tuple[str, str]:
 
 def lists_of(parsed: ParsedReport) -> str:
     """The entries of all reference lists, as written."""
-    return "\n".join(parsed.text[found.entries[0].start : found.end].strip() for found in parsed.lists)
+    return "\n".join(parsed.text[found.entries[0].start : found.entries[-1].end].strip() for found in parsed.lists)
 
 
 def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:

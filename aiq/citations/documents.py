@@ -1,31 +1,50 @@
 """Document citations such as `report.pdf, p.15`: a name, and perhaps pages."""
 
 import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
+_NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
+_RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
+_NO_DATE = r"(?![0-9a-z]|\s+(?!(?:and|und|et|y|of|von|de)\b)[a-z])"
+"""Behind a further page: in `p. 15, 3 May` the 3 is none."""
+_RANGES = rf"{_RANGE}(?:\s*(?:[,;，；、&]|and|und|et|y|和|及)\s*{_RANGE}{_NO_DATE}){{0,7}}"
 _PAGES = re.compile(
-    r"""(?P<name>.*?\S)\s*
-    (?: [\#](?:page=)?p?(?P<anchor>\d+)(?:&[\w.,=&-]*)?
-      | (?:[,;，；、(（\[\s]|\s[-–—]\s)\s*
-        (?: (?:pages?|pp?\.?|s\.|seiten?|pág(?:s|inas?)?\.?)
-            \s* (?P<west>\d+)(?:\s*(?:[-–—]|to|bis|à|a)\s*(?P<west_end>\d+))? (?:\s*(?:of|von|/|de)\s*\d+)?
-          | (?P<east>\d+)(?:\s*[-–—~]\s*(?P<east_end>\d+))?\s*(?:쪽|페이지|ページ|頁|页)
-        ) \s*[)）\]]?
-      | [,;，；、(（\[\s]?\s* 第\s*(?P<cjk>\d+)(?:\s*[-–—至~]\s*(?P<cjk_end>\d+))?\s*[页頁] \s*[)）\]]?
+    rf"""
+    (?: (?:(?<=\.\w\w)|(?<=\w\w\w)) [#](?:page=)?p?(?P<anchor>\d+)(?!\w)(?:&[\w.,=&-]*)?
+      | (?<![\w.])(?:pages?|pp?\.?|s\.|seiten?|pág(?:s|inas?)?\.?|slides?)\s*
+        (?P<west>{_RANGES})(?:\s*(?:of|von|/|de)\s*\d+)?(?!\w)
+      | (?<!\w)(?P<east>{_RANGES})\s*(?:쪽|페이지|ページ|頁|页)
+      | 第\s*(?P<cjk>{_RANGES})\s*[页頁]
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _FILE = re.compile(r"[^\s/\\](?:[^/\\]*[^\s/\\])?\.(?=\w*[a-z])\w{2,5}", re.IGNORECASE)
-_SEPARATOR = re.compile(r" [-–—|]+ |[:：] ?| ?[|] ?")
+_EXTENSION = re.compile(r"\.(?=\w*[a-z])\w{2,5}\Z", re.IGNORECASE)
+_STRONG = re.compile(r" [-–—|]+ |[:：] ?| ?[|] ?")
+"""What stands between a document and words about it; behind it a page makes any words a name."""
+_WEAK = re.compile(r"[,;，；、] ?|\. +|。|[()（）\[\]]")
+"""What may stand there too; behind it only a file's name is one."""
 _REMARK = re.compile(r" ?[(（][^()（）]*[)）]$")
 _LONGEST_ENTRY = 2000
 """Characters of an entry in which a document's name may stand."""
-_TRIM = " \t\n*_`\"'“”‘’«»《》「」[]。."
+_MOST_STARTS, _MOST_ENDS, _MOST_PAGES = 12, 6, 12
+"""Places of an entry at which a name may begin, counted back from its end; at which one may end; pages that count."""
+_TRIM = " \t\n*_`~<>\"'“”‘’«»《》「」[]。."
+_BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
+
+_Pages = tuple[int, int]
+_Mention = tuple[int, int, tuple[_Pages, ...]]
+"""Where a text names pages (start, end), and which."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentKey:
-    """A document's `name` in lower case, and the first and last page named (None: the whole document)."""
+    """A document's `name` (NFKC, lower case), and the first and last page named (None: the whole document)."""
 
     name: str
     first: int | None = None
@@ -39,35 +58,29 @@ class DocumentKey:
 
 def parse_key(text: str) -> DocumentKey:
     """Read a citation key; the page counts only where a separator stands before it and nothing behind it."""
-    text = text.strip().strip(_TRIM)
-    match = _PAGES.fullmatch(text) if len(text) < 300 else None
-    if match is None:
-        return DocumentKey(_name(text))
-    first = next(match[g] for g in ("anchor", "west", "east", "cjk") if match[g])
-    last = match["west_end"] or match["east_end"] or match["cjk_end"] or first
-    return DocumentKey(_name(match["name"]), int(first), _last_page(first, last))
+    text = " ".join(text.split())[:_LONGEST_ENTRY]
+    end = len(text.rstrip(_TRIM + ")）"))
+    for start, stop, pages in _mentions(text):
+        name = _name(text[:start].rstrip(_BEFORE_PAGES))
+        if stop >= end and name:
+            return DocumentKey(name, *pages[0])
+    return DocumentKey(_name(text))
 
 
-def _last_page(first: str, last: str) -> int:
-    """The end of a range; `123-5` ends at 125, and one that runs backwards is its first page."""
-    if int(last) < int(first):
-        last = first[: max(0, len(first) - len(last))] + last
-    return max(int(first), int(last))
-
-
+@lru_cache(maxsize=4096)  # matching, the audit and its record ask for the same entries, and so does each pass
 def named_documents(entry: str) -> tuple[DocumentKey, ...]:
     """The keys an entry's text may mean, most literal first: all of it, then the parts at its separators.
 
-    A part must name a file or a page; all of an entry may be any name.
+    A part must name a file or a page; all of an entry may be any name. The pages that stand anywhere in
+    the entry are those of every part, a key for each of them: no part means a document without its page.
     """
     entry = " ".join(entry.split())[:_LONGEST_ENTRY]
-    parts = []
-    for cut in list(_SEPARATOR.finditer(entry))[:8]:
-        parts += [entry[cut.end() :], entry[: cut.start()]]
-    parts += [_without_remark(part) for part in parts]
-    parts += _SEPARATOR.split(entry)[:12]
-    whole = [parse_key(text) for text in (entry, _without_remark(entry))]
-    keys = [*whole, *(key for part in parts if (key := parse_key(part)).tells)]
+    mentions = list(islice(_mentions(entry), _MOST_ENDS))
+    keys = [DocumentKey(_name(entry))]
+    for start, end in _names(entry, [start for start, _, _ in mentions]):
+        outside = dict.fromkeys(page for at, stop, pages in mentions if at >= end or stop <= start for page in pages)
+        name = _name(entry[start:end])
+        keys += [DocumentKey(name, *page) for page in islice(outside, _MOST_PAGES)] or [DocumentKey(name)]
     return tuple(dict.fromkeys(key for key in keys if key.name))
 
 
@@ -76,9 +89,53 @@ def looks_like_document(entry: str) -> bool:
     return any(key.tells for key in named_documents(entry))
 
 
-def _without_remark(text: str) -> str:
-    return _REMARK.sub("", text.rstrip())
+def _names(entry: str, mentions: list[int]) -> Iterator[tuple[int, int]]:
+    """Where in an entry a document's name may stand: before a page, or as a file's name, or all but a remark."""
+    strong, weak = list(_STRONG.finditer(entry)), list(_WEAK.finditer(entry))
+    remark = _REMARK.search(entry)
+    if remark:
+        yield 0, remark.start()
+    behind_strong = [0, *(cut.end() for cut in strong)]
+    behind_any = sorted({*behind_strong, *(cut.end() for cut in weak)})
+    before_pages = [len(entry[:at].rstrip(_BEFORE_PAGES)) for at in mentions]
+    cuts = sorted({len(entry), *before_pages, *(cut.start() for cut in (*strong, *weak))})
+    files = [end for end in cuts if _EXTENSION.search(entry[max(0, end - 16) : end].rstrip(_TRIM))]
+    for end in sorted({*before_pages, *files[-_MOST_ENDS:]}, reverse=True):
+        starts = behind_any if end in files else behind_strong
+        for start in dict.fromkeys((0, *starts[: bisect_right(starts, end)][-_MOST_STARTS:])):
+            if end in before_pages or _FILE.fullmatch(entry[start:end].strip(_TRIM)):
+                yield start, end
+
+
+def _mentions(text: str) -> Iterator[_Mention]:
+    for match in _PAGES.finditer(text):
+        written = next(found for found in match.groups() if found)
+        yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))
+
+
+def _pages(written: str) -> _Pages:
+    """First and last page; `123-5` ends at 125, and a range that runs backwards is its first page."""
+    first, last = (re.findall(_NUMBER, written) * 2)[:2]
+    start = _value(first)
+    if _value(last) < start and (first + last).isdigit():
+        last = first[: max(0, len(first) - len(last))] + last
+    return start, max(start, _value(last))
+
+
+def _value(written: str) -> int:
+    """A number in digits or in Chinese numerals below a thousand (`十五`, `一百二十`, `二〇`)."""
+    if written.isdigit():
+        return int(written)
+    total = digit = 0
+    for letter in written:
+        unit = int(unicodedata.numeric(letter))
+        if unit >= 10:
+            total, digit = total + (digit or 1) * unit, 0
+        else:
+            digit = digit * 10 + unit
+    return total + digit
 
 
 def _name(text: str) -> str:
-    return " ".join(text.strip().strip(_TRIM).rstrip(",;，；、").split()).casefold()
+    text = " ".join(text.strip(_TRIM).rstrip(",;，；、 ").split())
+    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()

@@ -40,14 +40,11 @@ def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     return tuple(kept)
 
 
-def removal(text: str, start: int, end: int, rule: str, *, until: int = 0) -> Edit:
-    """Take `start:end` out of running text, with the blank or the empty brackets that would be left.
-
-    `until` is where a run of neighbours that go as well ends: what stands there decides on the blank.
-    """
+def removal(text: str, start: int, end: int, rule: str) -> Edit:
+    """Take `start:end` out of running text, with the blank or the empty brackets that would be left."""
     while (wider := _wrapped(text, start, end)) is not None:
         start, end = wider
-    before, until = _blanks_before(text, start), max(until, end)
+    before, until = _blanks_before(text, start), end
     while text[until : until + 1] in ("*", "_"):
         until += 1
     follows = text[until : until + 1]

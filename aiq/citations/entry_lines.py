@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from aiq.citations.marks import NAMES
 from aiq.citations.numerals import CIRCLED, RAISED, value
 
 Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
@@ -18,7 +19,7 @@ _BULLET = r"[-*+•·–◦▪●○■‣∙]"
 _OPEN = r"(?:\\?[\[【［〔(（〈]){1,2}|<sup>|\^"
 _CLOSE = r"(?:\\?[\]】］〕)）〉]){1,2}|</sup>|\^"
 _STRONG = r"(?:\*{1,3}|__?|`)?"
-_NAME = r"(?:sources?|references?|refs?\.?|citations?|quelle|来源|來源|引用|文献|文獻|参考文献|资料|注|出典|출처)"
+_NAME = rf"(?:{NAMES}|注)"
 FAMILIES: dict[Family, re.Pattern[str]] = {
     "table": re.compile(rf"{_LEAD}\|[ \t]*(?P<mark>(?:\\?\[)?\^?(?P<n>\d{{1,3}})(?:\\?\])?)[ \t]*\|"),
     "titled": re.compile(
@@ -33,7 +34,7 @@ FAMILIES: dict[Family, re.Pattern[str]] = {
     "ordered": re.compile(
         rf"{_LEAD}(?P<mark>{_STRONG}(?P<n>\d{{1,3}})"
         rf"(?:{_STRONG}(?:\\?[.)）．、]|[:：，]){_STRONG}|(?:\*\*|__)(?=[ \t])))"
-        r"(?:[ \t]+|(?=[^\s\d]))"
+        r"(?:[ \t]+|(?=[^\s\d])|\Z)"
     ),
     "circled": re.compile(
         rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>(?P<n>[{CIRCLED}]|[{RAISED}]{{1,3}})[.、:：]?)[ \t]*(?=\S)"
@@ -43,7 +44,9 @@ FAMILIES: dict[Family, re.Pattern[str]] = {
         rf"(?P<mark>{_STRONG}{_NAME}[ ]?#?(?P<n>\d{{1,3}}){_STRONG}[ ]?[:：.、)-]{_STRONG})(?=[ \t]*\S)",
         re.IGNORECASE,
     ),
-    "bullet": re.compile(rf"[ \t>]*(?P<mark>{_BULLET}(?=[ \t])|<li\b[^<>]*>)[ \t]*(?=\S)", re.IGNORECASE),
+    "bullet": re.compile(
+        rf"[ \t>]*(?:<[ou]l\b[^<>\n]*>[ \t]*)*(?P<mark>{_BULLET}(?=[ \t])|<li\b[^<>]*>)[ \t]*(?=\S)", re.IGNORECASE
+    ),
     "spaced": re.compile(r"[ \t>]*(?P<mark>(?P<n>\d{1,3})(?:[ \t]+[-–—|])?)[ \t]+(?=\S)"),
     "row": re.compile(r"[ \t>]*(?P<mark>\|)[ \t]*(?=[^\s|:-])"),
     "plain": re.compile(r"(?=(?P<mark>)\S)"),

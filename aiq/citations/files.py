@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from aiq.citations.registry import SourceRegistry
+from aiq.citations.sanitise import scheme_of
 from aiq.core.errors import UserError
 from aiq.core.files import Files
 from aiq.core.plugins import describe
@@ -17,6 +18,14 @@ from aiq.core.sources import Source, SourceKind
 
 RowT = TypeVar("RowT", bound=BaseModel)
 STDIN = "-"
+_NO_TEXT = {
+    b"%PDF": "a PDF",
+    b"PK\x03\x04": "an office document or a zip archive",
+    b"\x1f\x8b": "a gzip file",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+"""How files begin that people take for reports."""
 
 
 class SourceRow(BaseModel):
@@ -41,6 +50,8 @@ class SourceRow(BaseModel):
     def _can_be_cited(self) -> Self:
         if not ((self.url or "").strip() or (self.citation_key or "").strip()):
             raise ValueError("a source needs a url or a citation_key")
+        if (url := (self.url or "").strip()) and not scheme_of(url):
+            raise ValueError(f"url={self.url!r} is no URL (https://...); a document's name goes into citation_key")
         return self
 
     def source(self) -> Source:
@@ -74,11 +85,15 @@ class ReportRow(BaseModel):
 
 def read_report(name: str) -> str:
     """A report's text, line ends as they are; of `-` from standard input. Raises UserError where there is none."""
+    if name.endswith(".json"):
+        raise UserError(f"{name} is JSON; a report is Markdown, and a file of reports is JSONL (.jsonl, .jsonl.gz)")
     try:
         data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
         raise UserError(f"{name}: cannot read the report ({error.strerror}); check the path") from None
     shown = "standard input" if name == STDIN else name
+    if kind := next((kind for begin, kind in _NO_TEXT.items() if data.startswith(begin)), None):
+        raise UserError(f"{shown} is {kind}; a report is Markdown, saved as UTF-8")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,7 +1,9 @@
 """Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here."""
 
 import re
-from collections.abc import Iterator
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,6 +14,7 @@ from aiq.citations.markdown import Markdown, masked
 UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
 """Full-width punctuation, which ends a bare URL although it may stand in one."""
+_STOP = re.compile(f"[{_STOPS}]")
 _BRACKET = r"\](?!\()"  # in front of `(` it ends the label of a link that the parser could not read
 _BARE = re.compile(
     r"(?<![A-Za-z0-9])"
@@ -34,10 +37,12 @@ _DEFINITION = re.compile(
 )
 """`[a]: url`, perhaps with a title behind it; with other words behind it, it defines nothing."""
 _ATTRIBUTE = re.compile(
-    r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc)\s*=\s*"
+    r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc|ping|manifest|(?P<set>srcset))\s*=\s*"
     r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
     re.IGNORECASE,
 )
+_IN_SET = re.compile(r"[^\s,]*:[^\s,]+")
+"""A full URL among the pictures of a `srcset`: `https://a 1x, https://b 2x`."""
 _FORMS: dict[SpanKind | None, UrlForm] = {
     None: "bare_url",
     "autolink": "autolink",
@@ -96,7 +101,7 @@ def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
 def _unwrapped(text: str, offset: int) -> Iterator[UrlUse]:
     """The bare URLs of an entry, each with its rest from the next lines, where those look like more of it."""
     at = 0
-    for use in _bare(text):
+    for use in _bare(text, 0, len(text)):
         if use.start >= at:
             use = _with_rest(text, use)
             at = use.end
@@ -117,8 +122,8 @@ def _with_rest(text: str, use: UrlUse) -> UrlUse:
     return use if end == use.end else replace(use, end=end, url_end=end, url=url, endings=(use.end,))
 
 
-def body_urls(markdown: Markdown) -> list[UrlUse]:
-    """The URLs of a whole text, in order, outside of code and maths.
+def body_urls(markdown: Markdown, body: Sequence[tuple[int, int]]) -> list[UrlUse]:
+    """The URLs of these stretches of a text, in order, outside of code and maths.
 
     Besides links and bare URLs also what Markdown and browsers make links of: definitions
     (`[a]: url`) and attributes of raw HTML.
@@ -129,7 +134,15 @@ def body_urls(markdown: Markdown) -> list[UrlUse]:
     prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)], "\x00")
     defined = [_plain(match[1], match.start(1)) for match in _DEFINITION.finditer(prose)]
     prose = masked(prose, [(use.start, use.end) for use in defined], "\x00")
-    return sorted([*found, *defined, *_attributes(markdown), *_bare(prose)], key=_place)
+    bare = (use for part in body for use in _bare(prose, *part))
+    others = (use for use in (*found, *defined, *_attributes(markdown)) if _holds(body, use.start))
+    return sorted([*others, *bare], key=_place)
+
+
+def _holds(stretches: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether one of these stretches, which are in order, holds the offset."""
+    at = bisect_right(stretches, (offset, sys.maxsize)) - 1
+    return at >= 0 and offset < stretches[at][1]
 
 
 def _place(use: UrlUse) -> int:
@@ -147,8 +160,11 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
     for tag in markdown.tags:
         for match in _ATTRIBUTE.finditer(markdown.text, *tag):
             group = match.lastindex or 0
-            if not match[group].startswith("#"):
-                yield replace(_plain(match[group], match.start(group)), kind="tag")
+            start, end = match.span(group)
+            for url in _IN_SET.finditer(markdown.text, start, end) if match["set"] else ():
+                yield replace(_plain(url[0], url.start()), kind="tag")
+            if not match["set"] and not match[group].startswith("#"):
+                yield replace(_plain(match[group], start), kind="tag")
 
 
 def _plain(written: str, start: int) -> UrlUse:
@@ -161,9 +177,9 @@ def _linked(text: str, span: Span) -> UrlUse:
     return UrlUse(span.start, span.end, *span.target, url, span.kind, span.label)
 
 
-def _bare(text: str) -> Iterator[UrlUse]:
-    at = 0
-    while match := _BARE.search(text, at):
+def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:
+    """The bare URLs of this stretch of a text."""
+    while match := _BARE.search(text, at, end):
         start = match.start()
         *others, at = _endings(text, start, match.end())
         yield UrlUse(start, at, start, at, unescape(text[start:at]), None, endings=tuple(others))
@@ -171,12 +187,15 @@ def _bare(text: str) -> Iterator[UrlUse]:
 
 def _endings(text: str, start: int, longest: int) -> list[int]:
     """Where a bare URL may end, longest first; the last one is what a reader would take."""
-    stop = next((at for at in range(start, longest) if text[at] in _STOPS), longest)
+    stop = _STOP.search(text, start, longest)
     steps: list[int] = []
-    for end in (longest, stop):
+    for end in (longest, stop.start() if stop else longest):
         steps.append(end)
         for _ in range(_MOST_STEPS):
-            steps.append(_trimmed(text, start, steps[-1]))
+            shorter = _trimmed(text, start, steps[-1])
+            if shorter == steps[-1]:
+                break
+            steps.append(shorter)
     final = steps[-1]
     return [*sorted({end for end in steps if end > final}, reverse=True)[:_MOST_STEPS], final]
 

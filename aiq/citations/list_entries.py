@@ -1,7 +1,7 @@
 """Follows a reference list from its first entry: which lines are entries, which are more of one, and where it ends."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aiq.citations.entry_lines import (
     UNNUMBERED,
@@ -9,33 +9,17 @@ from aiq.citations.entry_lines import (
     Family,
     is_afterthought,
     is_label,
+    is_rule,
     is_url_rest,
-    target_in,
 )
+from aiq.citations.line_entries import ListedEntry, entries_in_line
 from aiq.citations.list_lines import ListLines
 
-_NEXT_IN_LINE = re.compile(r"[ \t;；](?=\\?[\[【]\^?(\d{1,3})\\?[\]】][ \t:])")
 _CITES = re.compile(r"[\[【]\^?\d")
 _FAR = 6
 """Lines to look ahead for what an entry lacks."""
 _REMARK = 4
 """Lines to look ahead for the next entry, over what is said about this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedEntry:
-    """One entry `start:end`: whole lines, or a stretch of a line that holds several.
-
-    `number_span` is where its number stands, None where the list does not number itself; `body` is
-    where the text behind the number begins. `names_target` says whether there is something to look up in it.
-    """
-
-    number: int
-    start: int
-    end: int
-    body: int
-    number_span: tuple[int, int] | None
-    names_target: bool = True
 
 
 def entries_from(
@@ -50,24 +34,6 @@ def entries_from(
         if not lines.blank(number) and not follower.takes(number):
             break
     return follower.last, _numbered(follower.entries, family)
-
-
-def entries_in_line(lines: ListLines, start: EntryStart, line: tuple[int, int]) -> list[ListedEntry]:
-    """The entries of one line: `[1] A - url [2] B - url` holds two."""
-    text, begin = lines.text, start.mark[1]
-    target = target_in(text, begin, line[1])
-    found = [ListedEntry(start.number, line[0], line[1], begin, start.number_span, target is not None)]
-    if start.family != "bracket" or target is None:
-        return found
-    for match in _NEXT_IN_LINE.finditer(text, begin, line[1]):
-        current = found[-1]
-        if target is None or match.start() < target or int(match[1]) <= current.number:
-            continue
-        body = match.end(1) + (2 if text[match.end(1)] == "\\" else 1)
-        target = target_in(text, body, line[1])
-        found[-1] = replace(current, end=match.start())
-        found.append(ListedEntry(int(match[1]), match.end(), line[1], body, match.span(1), target is not None))
-    return found
 
 
 class _Follower:
@@ -91,7 +57,7 @@ class _Follower:
                 self._indent = self._lines.indent(number)
             elif self._restarts(start, number):
                 return False
-            self.entries += entries_in_line(self._lines, start, self._lines.spans[number])
+            self.entries += entries_in_line(self._lines.text, start, self._lines.spans[number])
         elif not self.entries:
             return False
         elif self._continues(number) or self._goes_on_below(number):
@@ -160,16 +126,19 @@ class _Follower:
         return False
 
     def _labels_more(self, number: int) -> bool:
-        """Whether a line names a further part of the same list, because entries go on below it."""
-        if self._lines.ends_list(number):
+        """Whether a line parts the list or names a further part of it, because entries go on below it."""
+        rule = is_rule(self._lines.line(number))
+        if self._lines.ends_list(number) and not rule:
             return False
         deeper = 0 < (self._level or 0) < self._lines.levels.get(number, 0)
-        if not deeper and (number in self._lines.levels or not is_label(self._lines.line(number))):
+        if not (deeper or rule) and (number in self._lines.levels or not is_label(self._lines.line(number))):
             return False
-        below = next(iter(self._lines.below(number, _FAR)), None)
+        below = next((n for n in self._lines.below(number, _FAR) if not is_rule(self._lines.line(n))), None)
         start = self._lines.start(below, self._family) if below is not None else None
         if below is None or start is None or not self._lines.target_near(below, self._family):
             return False
+        if rule:
+            return start.number_span is not None and start.number == self.entries[-1].number + 1
         return start.number_span is None or start.number > self.entries[-1].number
 
 

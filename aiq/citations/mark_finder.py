@@ -9,24 +9,31 @@ from dataclasses import replace
 
 from aiq.citations.inline import Span
 from aiq.citations.markdown import Markdown
-from aiq.citations.marks import COMMA, DASH, LARGEST, Mark, MarkForm, numbers_in
+from aiq.citations.marks import BLANK, COMMA, DASH, LARGEST, NAMES, Mark, MarkForm, numbers_in
 from aiq.citations.raised_marks import raised_marks
 from aiq.citations.rules import rules
 
 _NUMBER = r"\^?\d{1,4}"
-_NAMES = r"(?:citations?|cite|refs?\.?|references?|sources?|来源|來源|引用|文献|文獻|参考|출처)"
-_PAGE = r"[,，;:：][ ]?(?:pp?\.|pages?|S\.|ch\.|chap\.|sec\.|§|fig\.|tab\.|第|頁|页)[^\[\]【】\n]{0,40}"
+_SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
+_PART = (
+    r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para"
+    r"|第|頁|页|图|圖|表)"
+)
+_PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第))[^\[\]【】\n]{{0,40}}"
 _MARK = re.compile(
-    rf"(?P<open>\\?[\[【［〔])(?P<prefix>[ ]?(?:{_NAMES}[ ]?[:：.#]?[ ]?)?)"
+    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
     rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
-    rf"(?P<suffix>\^?[ ]?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
+    rf"(?P<suffix>\^?{BLANK}?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
     re.IGNORECASE,
 )
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _BETWEEN = re.compile(DASH)
 _INTERVAL = re.compile(
-    r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple)(?: of)?|区间|區間|範圍|范围|区間|向量|数组) ?$",
+    r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple|CI|IQR)(?: of| is|[:,])?"
+    r"|(?:区间|區間|範圍|范围|取值|向量|数组)[为為是在：]?) ?$",
     re.IGNORECASE,
 )
+_OF_INTERVAL = re.compile(r" ?(?:之间|之間|区间|區間)")
 _ASSIGNED = re.compile(r"[^\s=<>!]\s?=\s?$")
 _WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_.]+$")
 _INDICES = re.compile(r"(?:\[[^\[\]]*+\])+\Z")
@@ -73,8 +80,12 @@ def _is_citation(
     known = [number in listed for number in numbers]
     if not numbers or any(not ok and not 0 < n <= LARGEST for n, ok in zip(numbers, known, strict=True)):
         return False
+    if _THOUSANDS.fullmatch(match["items"]) and not all(known):
+        return False
     before = prose[max(0, match.start() - _FURTHEST) : match.start()]
-    if _ASSIGNED.search(before) or (len(numbers) > 1 and _INTERVAL.search(before)):
+    if _ASSIGNED.search(before):
+        return False
+    if len(numbers) > 1 and (_INTERVAL.search(before) or _OF_INTERVAL.match(prose, match.end())):
         return False
     if before.endswith("]") and not behind_mark:
         word = _WORD.search(_INDICES.sub("", before))
@@ -90,7 +101,10 @@ def _is_citation(
 
 def _is_indexed(word: str) -> bool:
     """Whether a bracket behind this word is an index, and so are the brackets behind that: `arr[0][1]`."""
-    return "_" in word or word in rules().code_words or (len(word) == 1 and word.islower())
+    if word.endswith("_"):
+        word = word.strip("_")  # emphasis: `__So it is__[1]`
+    last = word.rpartition(".")[2]  # of `self.items`
+    return "_" in word or last in rules().code_words or (len(word) == 1 and word.islower())
 
 
 def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
@@ -107,6 +121,8 @@ def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
     start, end = match.span()
     if prose[max(0, start - 1) : start] == "[" and prose[end : end + 1] == "]":
         start, end = start - 1, end + 1
+    elif prose[max(0, start - 1) : start] == "^" and prose[end : end + 1] == "^":
+        start, end, form = start - 1, end + 1, "superscript"
     return Mark(start, end, numbers, match.span("items"), form)
 
 

@@ -9,12 +9,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aiq.citations.block_reader import BlockReader, Heading
+from aiq.citations.block_reader import BlockReader, Heading, first_tag
 from aiq.citations.inline import Span
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
-_ANY = re.compile(r"[^\r\n]")
+_IN_LINE = re.compile(r"[^\r\n]+")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Markdown:
     HTML elements, `spans` inline code, maths, tags and links, each in order. `fences` are the
     blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
     may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
-    the rows of tables, and HTML blocks. `tags` are single tags of raw HTML, in blocks and in line.
+    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, of code the one that opens it.
     """
 
     text: str
@@ -65,15 +65,16 @@ def masked(text: str, hidden: Iterable[tuple[int, int]], fill: str) -> str:
         if end <= at:
             continue
         start = max(start, at)
-        pieces += [text[at:start], _ANY.sub(fill, text[start:end])]
+        pieces += [text[at:start], _IN_LINE.sub(lambda line: fill * len(line[0]), text[start:end])]
         at = end
     return "".join([*pieces, text[at:]])
 
 
-def read_markdown(text: str, code_ends: int | None = None) -> Markdown:
+def read_markdown(text: str, code_ends: int | None = None, opened: tuple[int, int] | None = None) -> Markdown:
     """Parse a report. A report that is wrapped as a whole in a ```markdown fence is read from inside.
 
-    `code_ends` is the line where a fence that is never closed is taken to end.
+    `code_ends` is the line where a fence that is never closed is taken to end; `opened` are the first
+    and the last line of a fence that holds no code.
     """
     source = text.replace("\x00", "\ufffd")
     lines = _lines(source)
@@ -81,12 +82,18 @@ def read_markdown(text: str, code_ends: int | None = None) -> Markdown:
     begin = wrapped.end() if wrapped else 0
     skipped = len(_NEWLINE.findall(source[:begin]))
     reader = BlockReader(source, lines)
-    if code_ends is None:
-        reader.read(begin, len(source), skipped)
-    else:
+    if opened is not None:
+        first, last = opened
+        reader.read(begin, lines[first][0], skipped)
+        reader.read(lines[first + 1][0], lines[last][0], first + 1)
+        reader.read(lines[last][1], len(source), last)
+    elif code_ends is not None:
         reader.read(begin, lines[code_ends][0], skipped)
         reader.read(lines[code_ends][0], len(source), code_ends)
-    tags = [*reader.tags, *((span.start, span.end) for span in reader.spans if span.kind == "tag")]
+    else:
+        reader.read(begin, len(source), skipped)
+    elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
+    tags = [*reader.tags, *(first_tag(source, span.start, span.end) for span in elements)]
     return Markdown(
         text=text,
         lines=lines,

@@ -7,14 +7,26 @@ from typing import Literal
 
 from aiq.citations.numerals import CIRCLED, RAISED, like, value
 
-DASH = r"[ ]?[-–—~～至⁻][ ]?"
-COMMA = r"(?:[ ]*[,，、;；][ ]*(?:and |& )?|[ ](?:and|&|und|et|y|和|与|及)[ ])"
+BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
+DASHES = "-‐‑‒–—−－~～〜至到⁻"
+"""What stands between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
+DASH = rf"{BLANK}?[{DASHES}]{BLANK}?"
+COMMA = (
+    rf"(?:{BLANK}*[,，、;；・]{BLANK}*(?:\r?\n)?(?:and |& )?"
+    rf"|{BLANK}(?:and|&|und|et|y){BLANK}|{BLANK}?[和与與及]{BLANK}?)"
+)
+NAMES = (
+    r"(?:sources?|references?|refs?\.?|citations?|cite|doc(?:ument)?s?|quellen?"
+    r"|来源|來源|引用|(?:参考)?文献|(?:參考)?文獻|(?:参考)?资料|(?:參考)?資料|参考|參考|文档|出典|출처)"
+)
+"""What a citation or an entry may call itself in front of its number: `[Source 1]`, `来源1：`; any case."""
 LARGEST = 999
 """A greater number is a year, unless a list has it."""
 _WIDEST = 100
 _RANGE = re.compile(rf"\^?(\d+|[{CIRCLED}]|[{RAISED}]+)(?:{DASH}\^?(\d+|[{RAISED}]+))?")
 _DASH = re.compile(DASH)
 _COMMA = re.compile(COMMA)
+_WRAP = re.compile(r"\r?\n")
 _NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
 
 MarkForm = Literal[
@@ -74,4 +86,4 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
             parts.append(f"{caret}{like(written, run[0])}{dash[0]}{caret}{like(written, run[-1])}")
         else:
             parts += [f"{caret}{like(written, number)}" for number in run]
-    return (comma[0] if comma else ", ").join(parts)
+    return (_WRAP.sub(" ", comma[0]) if comma else ", ").join(parts)

@@ -103,7 +103,7 @@ class SourceIndex:
         if len(longer) != 1:
             return None
         number, text = next(iter(longer.items()))
-        return None if completes_identifier(start, text) or _cuts_doi(self._urls[number], url) else number
+        return None if completes_identifier(start, text) or _cuts_work(self._urls[number], url) else number
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
@@ -116,7 +116,7 @@ class SourceIndex:
         return self._match(number, "truncation" if cut_off and as_written else "prefix")
 
 
-def _cuts_doi(source: ParsedUrl, stub: ParsedUrl) -> bool:
-    """Whether a stub ends inside a DOI, which is one segment however many slashes it has."""
-    doi = source.site[0] == "doi.org" and "/" in "".join(source.segments[-1:])
-    return doi and len(stub.segments) >= len(source.segments)
+def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:
+    """Whether a stub ends inside a DOI or an arXiv number, which is one segment however many slashes it has."""
+    work = source.site[0] in ("doi.org", "arxiv.org") and "/" in "".join(source.segments[-1:])
+    return work and len(stub.segments) >= len(source.segments)

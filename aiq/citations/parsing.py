@@ -9,8 +9,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from aiq.citations.fences import closed_with_fence, fence_of_prose, swallowed_from
+from aiq.citations.line_entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
-from aiq.citations.list_entries import ListedEntry
 from aiq.citations.mark_finder import find_marks
 from aiq.citations.markdown import Markdown, read_markdown
 from aiq.citations.marks import Mark
@@ -57,10 +58,14 @@ def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
-    rescued = _swallowed_from(markdown, lists)
+    rescued = swallowed_from(markdown, lists)
+    fence = fence_of_prose(markdown, lists) if rescued is None else None
     if rescued is not None:
         markdown = read_markdown(text, code_ends=rescued)
         lists = reference_lists(markdown)
+    elif fence is not None:
+        markdown = read_markdown(text, opened=fence)
+        lists = closed_with_fence(markdown, reference_lists(markdown), fence)
     entries = tuple(_entry(markdown, place, section) for section, found in enumerate(lists) for place in found.entries)
     body = _gaps([(found.start, found.end) for found in lists], len(text))
     listed = frozenset(entry.number for entry in entries)
@@ -71,29 +76,15 @@ def parse_report(text: str) -> ParsedReport:
         sure = markdown.lines[rescued][0]
         marks = tuple(mark for mark in marks if mark.start < sure or listed.issuperset(mark.numbers))
     linked = {mark.url for mark in marks}
-    urls = [use for use in body_urls(markdown) if (use.url_start, use.url_end) not in linked]
     return ParsedReport(
         text=text,
         markdown=markdown,
         lists=lists,
         entries=entries,
         marks=marks,
-        body_urls=tuple(use for use in urls if _holds(body, use.start)),
+        body_urls=tuple(use for use in body_urls(markdown, body) if (use.url_start, use.url_end) not in linked),
         paragraphs=tuple(_paragraphs(markdown, prose, body)),
     )
-
-
-def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
-    """The line where code is taken to end in a fence that is never closed, if a reference list follows in it."""
-    if markdown.unclosed is None:
-        return None
-    start = markdown.unclosed[0]
-    swallowed = next((found.start for found in lists if found.start > start), None)
-    if swallowed is None:
-        return None
-    first, last = markdown.line_at(start) + 1, markdown.line_at(swallowed)
-    blank = (n for n in range(first, last) if not markdown.text[slice(*markdown.lines[n])].strip())
-    return next(blank, last)
 
 
 def _entry(markdown: Markdown, place: ListedEntry, section: int) -> Entry:
@@ -126,9 +117,3 @@ def _gaps(stretches: Sequence[tuple[int, int]], length: int) -> list[tuple[int, 
     """What lies between these stretches of a text of this length."""
     edges = [0, *(edge for stretch in stretches for edge in stretch), length]
     return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
-
-
-def _holds(stretches: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Whether one of these stretches, which are in order, holds the offset."""
-    at = bisect_right(stretches, (offset, sys.maxsize)) - 1
-    return at >= 0 and offset < stretches[at][1]

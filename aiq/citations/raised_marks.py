@@ -11,16 +11,21 @@ from aiq.citations.marks import COMMA, DASH, Mark, numbers_in
 from aiq.citations.numerals import CIRCLED, RAISED
 
 _SUPERSCRIPT = re.compile(rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>", re.IGNORECASE)
+# _RAISED and _PLAIN begin with what they look for, and only then look back: nearly every place of a text fails at once.
 _RAISED = re.compile(
-    rf"(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
+    rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
     rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
     re.DOTALL,
 )
 _POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺])$", re.IGNORECASE)
-_UNIT = re.compile(r"(?:\d|\b\w|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$")
+_UNIT = re.compile(
+    r"(?:\d|\b[^\W\u3040-\u9fff\uac00-\ud7a3]|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$"
+)
 _ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
 _CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
-_PLAIN = re.compile(r"(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)")
+_PLAIN = re.compile(
+    r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
+)
 _ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
 _ENOUGH = 5
 """Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""

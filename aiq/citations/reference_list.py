@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from aiq.citations.entry_lines import Family, entry_start, is_label, target_in
-from aiq.citations.list_entries import ListedEntry, entries_from, entries_in_line
+from aiq.citations.line_entries import ListedEntry, entries_in_line
+from aiq.citations.list_entries import entries_from
 from aiq.citations.list_lines import ListLines
 from aiq.citations.markdown import Markdown
 from aiq.citations.titles import title_strength
@@ -114,7 +115,7 @@ class _ListReader:
         start = entry_start(lines.text, begin, end, "bracket")
         if start is None or not lines.target(number):
             return number, []
-        entries = entries_in_line(lines, start, (begin, end))
+        entries = entries_in_line(lines.text, start, (begin, end))
         following = lines.start(number + 1, "bracket") if number + 1 < len(lines) else None
         if following is None or following.number <= entries[-1].number:
             return number, entries

@@ -6,14 +6,14 @@ become what the tool returned; in the body only marks without a valid entry and 
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from urllib.parse import quote
 
 from aiq.citations.composition import moved
 from aiq.citations.edits import Edit, apply_edits, disjoint, removal
 from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
-from aiq.citations.marks import rewritten_items
+from aiq.citations.marks import COMMA, DASHES, Mark, rewritten_items
 from aiq.citations.numerals import like
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.urls import LEFT_OUT, parse_url
@@ -21,8 +21,15 @@ from aiq.citations.urls import LEFT_OUT, parse_url
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 _SCAR = "\u2421"
 """Stands for what was removed where the rest would join to what nobody wrote."""
-_LIKE_A_MARK = re.compile(r"[\[【［〔]\D{0,12}\d[\d\s,，、;；^–—~～至-]*(?:†[^\[\]【】\n]{0,80})?[\]】］〕]")
+_LIKE_A_MARK = re.compile(
+    rf"[\[【［〔]\D{{0,12}}\d[\d\s,，、;；・和与與及^{DASHES}]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
+)
 _LONGEST_MARK = 120
+_BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
+"""Between marks that stand side by side."""
+_WORD = re.compile(r"[A-Za-z]")
+_GOES_ON = re.compile(r"[ \t]*+[^\W_]")
+_BLANK_REST = re.compile(r"\s*+\Z")
 
 
 def new_numbers(audit: ReportAudit) -> dict[int, int]:
@@ -77,18 +84,15 @@ def _scar(edit: Edit) -> Edit:
 
 
 def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
-    text = audit.report.text
     wanted = _wanted_numbers(audit, numbers)
-    runs = _ends_of_removed_runs(text, audit.marks, wanted)
-    for finding, shown, run_end in zip(audit.marks, wanted, runs, strict=True):
+    for finding, shown in zip(audit.marks, wanted, strict=True):
         mark = finding.mark
-        if not shown:
-            yield removal(text, mark.start, mark.end, _reason(finding, audit), until=run_end)
-            continue
-        if shown != mark.numbers:
-            items = rewritten_items(text[slice(*mark.items)], shown)
+        if shown and shown != mark.numbers:
+            items = rewritten_items(audit.report.text[slice(*mark.items)], shown)
             yield Edit(start=mark.items[0], end=mark.items[1], replacement=items, rule="renumbered")
-        yield from _link_edits(finding, audit)
+        if shown:
+            yield from _link_edits(finding, audit)
+    yield from _mark_removals(audit, [not shown for shown in wanted])
 
 
 def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[int, ...]]:
@@ -135,15 +139,35 @@ class _Links:
         return (self._unlisted.setdefault(source, self._free + len(self._unlisted) + 1),)
 
 
-def _ends_of_removed_runs(text: str, marks: Sequence[MarkFinding], wanted: Sequence[tuple[int, ...]]) -> list[int]:
-    """Where the run of removed marks that a mark belongs to ends: what follows there decides on the blank before."""
-    ends: list[int] = []
-    following = len(text) + 1
-    for finding, shown in zip(reversed(marks), reversed(wanted), strict=True):
-        joined = ends and not text[finding.mark.end : following].strip(" \t")
-        ends.append(ends[-1] if joined else finding.mark.end)
-        following = len(text) + 1 if shown else finding.mark.start
-    return ends[::-1]
+def _mark_removals(audit: ReportAudit, gone: Sequence[bool]) -> Iterator[Edit]:
+    """An edit for each mark that goes, with what separates it from the mark beside it: `[1], [2]` becomes `[1]`."""
+    text, marks = audit.report.text, audit.marks
+    beside = [_beside(text, one.mark, other.mark) for one, other in pairwise(marks)]
+    first = 0
+    while first < len(marks):
+        last = first
+        while last < len(beside) and beside[last] and gone[last + 1] == gone[first]:
+            last += 1
+        if gone[first]:
+            start, end = marks[first].mark.start, marks[last].mark.end
+            if first and beside[first - 1]:
+                before = marks[first - 1].mark.end
+                start = before if text[before:start].strip() else start
+            elif last < len(beside) and beside[last]:
+                behind = marks[last + 1].mark.start
+                end = behind if text[end:behind].strip() else end
+            whole = removal(text, start, end, "")
+            bounds = [whole.start, *(finding.mark.start for finding in marks[first + 1 : last + 1]), whole.end]
+            for finding, (begin, stop) in zip(marks[first : last + 1], pairwise(bounds), strict=True):
+                yield Edit(start=begin, end=stop, replacement="", rule=_reason(finding, audit))
+        first = last + 1
+
+
+def _beside(text: str, one: Mark, other: Mark) -> bool:
+    """Whether these marks cite together; in `fell [1], and [2] says` the word belongs to the sentence."""
+    if not _BESIDE.fullmatch(text, one.end, other.start):
+        return False
+    return not (_WORD.search(text, one.end, other.start) and _GOES_ON.match(text, other.end))
 
 
 def _reason(finding: MarkFinding, audit: ReportAudit) -> str:
@@ -256,12 +280,12 @@ def _whole_list(audit: ReportAudit, section: int, rule: str) -> Edit:
     """A list without a valid entry goes with its heading, and the blank lines that would be left."""
     text, found = audit.report.text, audit.report.lists[section]
     start, end = found.start, found.end
-    rest = text[end:]
-    if rest.strip():
-        end += len(rest) - len(rest.lstrip("\r\n")) if start == 0 or text[start - 1] in "\r\n" else 0
-    else:
+    if _BLANK_REST.match(text, end):
         start = len(text[:start].rstrip())
-        end = len(text) - (1 if start and rest.endswith("\n") else 0)
+        end = len(text) - (1 if start and text.endswith("\n", end) else 0)
+    elif start == 0 or text[start - 1] in "\r\n":
+        while text[end] in "\r\n":
+            end += 1
     return Edit(start=start, end=end, replacement="", rule=rule)
 
 

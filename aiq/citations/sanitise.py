@@ -24,7 +24,9 @@ _INVISIBLE = re.compile(
     "[\x00-\x20\x7f-\xa0\xad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff]+"
 )
 _LEADING_ZEROS = re.compile(r"(&#x?)0+(?=[0-9a-f])", re.IGNORECASE)
-_GARBLED = re.compile(r"[\ufffd…‥⋯]|%E2%80%A6|%EF%BF%BD|\[\.\.\.\]|/\.\.\.(?:[/?#]|\Z)", re.IGNORECASE)
+_GARBLED = re.compile(
+    r"[\ufffd…‥⋯]|%E2%80%A6|%EF%BF%BD|\[\.\.\.\]|/\.\.\.(?:[/?#]|\Z)|\Ahttps?://[^/?#\\]*\.\.\.", re.IGNORECASE
+)
 _HEAD = 2000
 """Characters in which scheme and host must stand; what is longer is data."""
 
@@ -64,11 +66,10 @@ def scheme_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The canonical host to which a browser would go, or an empty text."""
+    """The canonical host to which a browser would go, or an empty text; also where it is cut off (`e...`)."""
     match = _AUTHORITY.match(url)
-    if match is None:
-        return ""
-    return canonical_host(_PORT.sub("", match[1].rpartition("@")[2]).rstrip(".")) or ""
+    host = _PORT.sub("", match[1].rpartition("@")[2]) if match else "..."
+    return "" if "..." in host else canonical_host(host.rstrip(".")) or ""
 
 
 def _unsafe_scheme(url: str, host: str) -> bool:

@@ -21,6 +21,8 @@ _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.
 _AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
 LEFT_OUT = re.compile(r"[\t\r\n]+")
 """What browsers take out of a URL, wherever it stands (WHATWG URL 4.4)."""
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
+"""What copying out of a page leaves in a URL behind its scheme; joiners stay, which some scripts spell with."""
 _MAX_LENGTH = 8192
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
 
@@ -58,7 +60,7 @@ def read_url(text: str) -> ParsedUrl | None:
     raw = text.strip()
     if len(raw) > _MAX_LENGTH:
         return None
-    plain = raw if raw.isprintable() else LEFT_OUT.sub("", raw)
+    plain = raw if raw.isprintable() else _without_unseen(raw)
     match = _URL.fullmatch(_AMPERSAND.sub("&", plain) if "&" in plain else plain)
     if match is None:
         return None
@@ -81,6 +83,11 @@ def read_url(text: str) -> ParsedUrl | None:
 
 parse_url = lru_cache(maxsize=16384)(read_url)
 """`read_url` for URLs that are asked for again and again, as those of a report are."""
+
+
+def _without_unseen(raw: str) -> str:
+    scheme, slashes, rest = LEFT_OUT.sub("", raw).partition("://")
+    return scheme + slashes + _UNSEEN.sub("", rest)
 
 
 def _segments(path: str) -> Segments:

@@ -17,7 +17,8 @@ _PUBLISHED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ARXIV = re.compile(
-    r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?", re.IGNORECASE
+    r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?(/.+)?",
+    re.IGNORECASE | re.DOTALL,
 )
 _ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.DOTALL)
 _ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org"})
@@ -33,7 +34,7 @@ def canonical_work(host: str, segments: Segments) -> tuple[str, Segments]:
     """
     if host in _ARXIV_HOSTS:
         paper = _ARXIV.fullmatch("/".join(segments))
-        return "arxiv.org", ("abs", paper[1].lower()) if paper else segments
+        return "arxiv.org", ("abs", paper[1].lower() + (paper[2] or "")) if paper else segments
     if host in _DOI_HOSTS:
         host, doi = "doi.org", _DOI.fullmatch("/".join(segments))
     elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):

@@ -27,11 +27,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("report", metavar="REPORT", help="a report, a run folder, or a file of reports")
     parser.add_argument("--sources", type=Path, metavar="FILE", help="what was retrieved; without it, structure only")
     parser.add_argument("--sample", metavar="ID", help="only this sample of a run, or this row of a file of reports")
-    parser.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition, with --sample (1)")
+    parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of a run's sample, with --sample (1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole audit here")
     parser.add_argument("--repaired", type=Path, metavar="FILE", help="write the verified report here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report here with its citations in colour")
-    parser.add_argument("--pages", choices=("ignore", "window", "exact"), help="how far pages of documents must agree")
+    parser.add_argument(
+        "--pages",
+        choices=("ignore", "window", "exact"),
+        help="how far pages of documents must agree (window; of a run: its own)",
+    )
     parser.add_argument(
         "--accept",
         action="append",
@@ -94,7 +98,9 @@ def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:
     path = Path(args.report)
     if args.report == LATEST:
         path = find_run(LATEST).path
-    if args.report != STDIN and path.is_dir():
+    run = args.report != STDIN and path.is_dir()
+    _check_options(args, run=run)
+    if run:
         return _chosen(_of_run(path, args), args)
     if args.report != STDIN and path.name.endswith((".jsonl", ".jsonl.gz")):
         return _chosen(_of_file(path, args), args)
@@ -121,6 +127,8 @@ def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
     from aiq.citations.cases import AuditCase
     from aiq.citations.files import read_reports, read_sources
 
+    if (path.parent / "manifest.json").is_file():
+        raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
     if args.sources is not None and args.sample is None:
         raise UserError(f"--sources are those of one report; choose it from {path} with --sample ID")
     sources = read_sources(args.sources) if args.sources else None
@@ -132,12 +140,17 @@ def _chosen(cases: list["AuditCase"], args: Namespace) -> tuple[list["AuditCase"
     """The one that --sample names, or all."""
     if args.sample is None:
         return cases, True
-    for case in cases:
-        if case.sample_id == args.sample and case.epoch in (None, args.epoch):
-            return [case], False
+    epoch = 1 if args.epoch is None else args.epoch
+    chosen = [case for case in cases if case.sample_id == args.sample and case.epoch in (None, epoch)]
+    if len(chosen) == 1:
+        return chosen, False
+    if chosen:
+        raise UserError(
+            f"{args.report} has {len(chosen)} reports of sample {args.sample}; give each row an id of its own"
+        )
     known = ", ".join(case.name for case in cases[:8]) + (", ..." if len(cases) > 8 else "")
-    epoch = f" with epoch {args.epoch}" if args.epoch != 1 else ""
-    raise UserError(f"{args.report} has no report of sample {args.sample}{epoch}; it has {known}")
+    of_epoch = f" with epoch {epoch}" if epoch != 1 else ""
+    raise UserError(f"{args.report} has no report of sample {args.sample}{of_epoch}; it has {known}")
 
 
 def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
@@ -149,6 +162,15 @@ def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "Cita
     return settings.model_copy(update={"accept": accept, "pages": args.pages or settings.pages})
 
 
+def _check_options(args: Namespace, *, run: bool) -> None:
+    """Raises UserError for options that would change nothing."""
+    if args.epoch is not None and not (run and args.sample is not None):
+        raise UserError("--epoch chooses a repetition of one sample of a run: name a run folder, and --sample ID")
+    for option in ("pages", "accept"):
+        if getattr(args, option) and not run and args.sources is None:
+            raise UserError(f"--{option} says which sources verify, and there are none; name them with --sources FILE")
+
+
 def _check_outputs(args: Namespace) -> None:
     """Raises UserError before any work where an output cannot be written or lies over another file of the command."""
     taken = {Path(args.report).resolve(): "REPORT"}
@@ -158,6 +180,8 @@ def _check_outputs(args: Namespace) -> None:
         path: Path | None = getattr(args, option)
         if path is None:
             continue
+        if str(path) == "-":
+            raise UserError(f"--{option} -: standard output has the table; name a file")
         other = taken.setdefault(path.resolve(), f"--{option}")
         if other != f"--{option}":
             raise UserError(f"--{option} {path} is the same file as {other}; choose another name")

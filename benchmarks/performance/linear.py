@@ -75,8 +75,9 @@ class LinearRegistry:
         found = _only(longer)
         if found is None or _completes(start, found[1].spelling):
             return None
-        doi = found[1].site[0] == "doi.org" and "/" in "".join(found[1].path[-1:])  # one segment, whatever its slashes
-        return None if doi and len(cited.path) >= len(found[1].path) else found
+        host, path = found[1].site[0], found[1].path
+        work = host in ("doi.org", "arxiv.org") and "/" in "".join(path[-1:])  # one segment, whatever its slashes
+        return None if work and len(cited.path) >= len(path) else found
 
     def _continuing(self, cited: Address) -> list[tuple[int, Address]]:
         """Sources with more path segments behind these, or with the same path and something more."""

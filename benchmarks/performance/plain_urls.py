@@ -18,7 +18,8 @@ _AUTHORITY = re.compile(r"(?:.*@)?(\[.*\]|[^:]*)(?::(\d{0,9}))?", re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
 _INVISIBLE = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00-\ufe0f\ufeff]")
 _PAPER = re.compile(
-    r"(abs|pdf|html|format)/(\d{4}\.\d{4,5}(v\d+)?|[a-z-]+(\.[a-z]{2})?/\d{7}(v\d+)?)(\.pdf)?", re.IGNORECASE
+    r"(abs|pdf|html|format)/(\d{4}\.\d{4,5}(v\d+)?|[a-z-]+(\.[a-z]{2})?/\d{7}(v\d+)?)(\.pdf)?(/.+)?",
+    re.IGNORECASE | re.DOTALL,
 )
 _ARXIV = ("arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org")
 _VERSIONS_OF_ONE_WORK = ("abs", "full", "pdf", "epdf", "pdfplus", "pdfdirect", "epub", "epdfplus", "reader")
@@ -53,7 +54,9 @@ def read_address(url: str) -> Address | None:
     written = url.strip()
     if len(written) > _LONGEST:
         return None
-    plain = re.sub(r"&((amp|#0*38|#x0*26);)+", "&", re.sub(r"[\t\r\n]", "", written), flags=re.IGNORECASE)
+    scheme, slashes, rest = re.sub(r"[\t\r\n]", "", written).partition("://")
+    seen = scheme + slashes + re.sub("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]", "", rest)
+    plain = re.sub(r"&((amp|#0*38|#x0*26);)+", "&", seen, flags=re.IGNORECASE)
     parts = _PARTS.fullmatch(plain)
     site = _read_site(parts[1].lower(), parts[2]) if parts else None
     if parts is None or site is None:
@@ -148,7 +151,7 @@ def _read_work(host: str, path: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     joined = "/".join(path)
     if host in _ARXIV:
         paper = _PAPER.fullmatch(joined)
-        return "arxiv.org", ("abs", paper[2].lower()) if paper else path
+        return "arxiv.org", ("abs", paper[2].lower() + (paper[7] or "")) if paper else path
     doi = None
     if host in ("doi.org", "dx.doi.org"):
         host, doi = "doi.org", re.fullmatch(r"(?:doi:)?(10\.\d{4,9}/.+)", joined, re.IGNORECASE | re.DOTALL)

@@ -6,6 +6,7 @@ from aiq.citations.audit import audit_report
 from aiq.citations.findings import ReportAudit
 from aiq.citations.matching import SourceIndex
 from aiq.citations.parsing import parse_report
+from aiq.citations.verify import verify
 from aiq.core.sources import Source
 
 SOURCES = (
@@ -35,6 +36,16 @@ def audit(text: str, sources: tuple[Source, ...] | None = SOURCES) -> ReportAudi
         ("Broken - http://[::1", "unverifiable", "unverifiable", None),
         ("Short - https://bit.ly/1", "unsafe", "shortened_url", None),
         ("Files - ftp://v.com/1", "unsafe", "unsafe_scheme", None),
+        ("Report (report.pdf, p. 99)", "invalid", "citation_key_not_in_registry", None),
+        ("[Report](files/report.pdf), report\\.pdf, p. 15", "valid", None, "document"),
+        ("[Report](report.pdf#page=15)", "valid", None, "document"),
+        ("[Other](other.pdf)", "invalid", "citation_key_not_in_registry", None),
+        ("[Other](java%73cript:x)", "unsafe", "unsafe_scheme", None),
+        ("论文，见DOI：10.1000/xyz，2020年", "valid", None, "exact"),
+        ("A paper. doi.org/10.1000/xyz", "valid", None, "exact"),
+        ("A paper. <doi:10.1000/xyz>", "valid", None, "exact"),
+        ("Made up - https://nope.com/10.1000/xyz", "invalid", "url_not_in_registry", None),  # V1: a path is no DOI
+        ("Made up - https://nope.com/?doi=10.1000/xyz", "invalid", "url_not_in_registry", None),
     ],
 )
 def test_outcomes_of_entries(entry: str, outcome: str, reason: str | None, level: str | None) -> None:
@@ -89,3 +100,10 @@ def test_paragraphs_that_cite_nothing() -> None:
     )
     found = audit(text)
     assert [text[start:end] for start, end in found.uncited_paragraphs] == ["Second is not.", "another item"]
+
+
+def test_a_safe_url_of_the_text_that_no_tool_returned_is_told_and_stays() -> None:
+    text = f"The page is https://nope.com/x [1].{LIST}[1] https://v.com/1\n"
+    verified = verify(text, SOURCES)
+    assert [(url.outcome, url.reason) for url in verified.found.body_urls] == [("invalid", "url_not_in_registry")]
+    assert (verified.text, verified.edits, verified.audit.removed_citations) == (text, (), ())

@@ -276,7 +276,11 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
     ("report", "sources", "said"),
     [
         (None, SOURCES, "report.md: cannot read"),
-        (b"\xff\xfe", SOURCES, "not UTF-8"),
+        (b"caf\xe9", SOURCES, "report.md: the report is not UTF-8 text (byte 3)"),
+        ("Zwölf".encode("utf-16"), SOURCES, "report.md is UTF-16 text; a report is Markdown, saved as UTF-8"),
+        (b"%PDF-1.7\n\xe2\xe3", SOURCES, "report.md is a PDF"),
+        (b"PK\x03\x04word/document.xml", SOURCES, "report.md is an office document"),
+        (gzip.compress(b"One [1]."), SOURCES, "report.md is a gzip file"),
         (b"zero \x00 byte", SOURCES, "no text"),
         (b" \n", SOURCES, "empty"),
         (b"ok", None, "sources.jsonl"),
@@ -284,6 +288,8 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
         (b"ok", '{"url": "https://v.com"}\nnot json', "line 2: not valid JSON"),
         (b"ok", '{"url": "https://v.com", "kind": "guessed"}', "kind"),
         (b"ok", '{"url": 7}', "line 1: url"),
+        (b"ok", '{"url": "v.com/1"}', "line 1: url='v.com/1' is no URL"),
+        (b"ok", '{"url": "report.pdf"}', "a document's name goes into citation_key"),
         (b"ok", "[1]", "line 1"),
     ],
 )
@@ -312,8 +318,17 @@ def test_bad_input_is_one_line_and_exit_2(
         (["{reports}", "--html", "{tmp}/x.html"], "choose one with --sample"),
         (["{reports}", "--sources", "{sources}"], "choose it from"),
         (["{reports}", "--sample", "7"], "no report of sample 7; it has 1, 2"),
+        (["{reports}", "--sample", "1", "--epoch", "1"], "--epoch chooses a repetition of one sample of a run"),
+        (["{report}", "--epoch", "2"], "--epoch chooses"),
+        (["{run}", "--epoch", "2"], "--sample ID"),
+        (["{report}", "--pages", "exact"], "--pages says which sources verify, and there are none"),
+        (["{reports}", "--accept", "echoed"], "--accept says which sources verify"),
+        (["{report}", "--json", "-"], "--json -: standard output has the table"),
+        (["{run}/manifest.json"], "is JSON; a report is Markdown"),
+        (["{run}/samples.jsonl"], "belongs to a run; name its folder, {run}"),
         (["{run}", "--sources", "{sources}"], "its own sources"),
         (["{run}", "--sample", "9", "--epoch", "3"], "no report of sample 9 with epoch 3"),
+        (["{run}", "--sample", "9", "--epoch", "0"], "no report of sample 9 with epoch 0"),
     ],
 )
 def test_what_does_not_fit_together_is_said_before_any_work(
@@ -338,6 +353,16 @@ def test_a_row_without_a_report_is_named(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', encoding="utf-8")
     assert audit(path) == 2
     assert "agent.jsonl, line 2: article" in capsys.readouterr().err
+
+
+def test_one_of_two_reports_with_the_same_id_is_not_chosen_silently(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "agent.jsonl"
+    path.write_text('{"id": 1, "article": "ok"}\n{"id": 1, "article": "other"}\n', encoding="utf-8")
+    assert audit(path) == 0
+    assert audit(path, "--sample", "1") == 2
+    assert "agent.jsonl has 2 reports of sample 1" in capsys.readouterr().err
 
 
 def test_sources_are_merged_as_a_registry_does(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Document keys: names and pages, and what an entry's text may mean."""
 
+import time
+
 import pytest
 
 from aiq.citations.documents import DocumentKey, looks_like_document, named_documents, parse_key
@@ -29,6 +31,16 @@ from aiq.citations.documents import DocumentKey, looks_like_document, named_docu
         ("report.pdf#page=4&zoom=100", DocumentKey("report.pdf", 4, 4)),
         ("report.pdf 第3至5页", DocumentKey("report.pdf", 3, 5)),
         ("**report.pdf**, p.15", DocumentKey("report.pdf", 15, 15)),
+        ("report.pdf：第十五页", DocumentKey("report.pdf", 15, 15)),
+        ("report.pdf，第一百二十至一百三十页", DocumentKey("report.pdf", 120, 130)),
+        ("report.pdf, slide 4", DocumentKey("report.pdf", 4, 4)),
+        (
+            "re\u0301sume\u0301（终稿）.pdf",
+            DocumentKey("r\u00e9sum\u00e9(终稿).pdf"),
+        ),  # NFKC: file names come decomposed
+        ("report.pdf, p. xv", DocumentKey("report.pdf, p. xv")),
+        ("C#4 notes.md", DocumentKey("c#4 notes.md")),
+        ("U.S. 12 figures.pdf", DocumentKey("u.s. 12 figures.pdf")),
         # V4: a page needs a separator, and a name is not cut
         ("step1.pdf", DocumentKey("step1.pdf")),
         ("step2.pdf", DocumentKey("step2.pdf")),
@@ -51,6 +63,12 @@ def test_keys(text: str, key: DocumentKey) -> None:
         ("report.pdf, p.15 (uploaded)", "report.pdf"),
         ("Annual - final.pdf, p. 2", "annual - final.pdf"),
         ("**report.pdf**", "report.pdf"),
+        ("Smith, J. (2024). Annual results. report.pdf, p. 15", "report.pdf"),
+        ("Annual results (report.pdf, p. 15)", "report.pdf"),
+        ("[Annual results](report.pdf#page=15)", "report.pdf"),
+        ("《年度业绩》，report.pdf，第15页。", "report.pdf"),
+        ("report.pdf, section 3", "report.pdf"),
+        ("A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, report.pdf", "report.pdf"),
     ],
 )
 def test_an_entry_names_a_document(entry: str, name: str) -> None:
@@ -72,3 +90,47 @@ def test_a_name_inside_other_words_names_nothing() -> None:
     assert "knowledge_search" not in names  # V5
     assert "a.md" not in names  # V5
     assert not looks_like_document("A wholly invented study, via knowledge_search")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "report.pdf (page 99)",
+        "report.pdf - p. 99",
+        "report.pdf: p. 99",
+        "report.pdf | Page 99 | Acme",
+        "Page 99 - report.pdf",
+        "第99页：report.pdf",
+        "Acme - report.pdf (p. 99)",
+        "report.pdf（第99页）：年度业绩",
+        "report.pdf (Acme, p. 99, accessed 2024)",
+    ],
+)
+def test_no_part_of_an_entry_means_a_document_without_its_page(entry: str) -> None:
+    pages = {key.first for key in named_documents(entry) if key.name == "report.pdf"}
+    assert pages == {99}
+
+
+@pytest.mark.parametrize(
+    ("entry", "pages"),
+    [
+        ("report.pdf, p. 3, 15", [(3, 3), (15, 15)]),
+        ("report.pdf, pages 15 and 16", [(15, 15), (16, 16)]),
+        ("report.pdf, pp. 3-5; 9", [(3, 5), (9, 9)]),
+        ("report.pdf，第3、5页", [(3, 3), (5, 5)]),
+        ("report.pdf，第3页和第五页", [(3, 3), (5, 5)]),
+        ("report.pdf, p. 15, 3 May 2024", [(15, 15)]),
+    ],
+)
+def test_of_several_pages_each_is_a_key(entry: str, pages: list[tuple[int, int]]) -> None:
+    found = [(key.first, key.last) for key in named_documents(entry) if key.name == "report.pdf"]
+    assert found == pages
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("piece", ["p. 3, 5, 7 a.md - ", "1,", "a.md, ", "(", "第一", "- ", "x.md|p. 1|"])
+def test_no_entry_takes_long_to_read(piece: str) -> None:
+    """Of an entry 2,000 characters count; what is made of them is limited too."""
+    start = time.perf_counter()
+    assert len(named_documents(piece * 2000)) < 1000
+    assert time.perf_counter() - start < 0.5

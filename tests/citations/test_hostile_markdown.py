@@ -25,6 +25,9 @@ PIECES = [
     "## References\n[1] a https://v.com/1\n", "Notes\n1. a\n", "[^1]: a\n", "[^1]: https://v.com\n", "[1] a [2] b ",
     "[1] a - https://v.com/1 ", "(a\n", "Accessed\n", "So it is.1 ", "a**", "<sup>", "href=\"", " - \n  - \n",
     "> - a\n", "- ```\n", "[citation:", "x/http://v.com/-\n", "a.1,", "①", "a¹", "[1]-", "=", "[1, 2, ",
+    "<a> ", "<li>a https://v.com ", "1. https://v.com 2. ", "[2]x https://v.com ", "[1] a https://v.com\n---\n",
+    "[1,\n", "```\n[1] https://v.com/1\n```\n", "```\n## References\n[1] https://v.com/1\n```\n", "```markdown\n",
+    "[see ",
 ]
 # fmt: on
 

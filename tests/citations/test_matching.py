@@ -58,6 +58,8 @@ NOT_FOUND = [
     (ARXIV, "https://arxiv.org/abs/1706"),
     (ARXIV, "https://arxiv.org/abs/1706..."),
     (ARXIV, "https://arxiv.org/abs/1706.0376…"),  # a number is never completed
+    (("https://arxiv.org/abs/hep-th/9901001",), "https://arxiv.org/abs/hep-th…"),  # nor one with a slash
+    (ARXIV, "https://arxiv.org/abs/1706.03762/appendix"),  # V3: nothing lies below a paper
     (("https://e.com/docs",), "https://e.com/docs/fake"),  # the parent has one segment only
     (DOC, "https://e.com/doc?id=999"),
     (DOC, "https://e.com/doc?id=12"),  # V2

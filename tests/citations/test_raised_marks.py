@@ -16,6 +16,7 @@ def _marks(body: str, numerals: str) -> list[tuple[str, str, tuple[int, ...]]]:
     ("body", "numerals", "expected"),
     [
         ("So<sup>1</sup> it<sup>2, 3</sup> is.", "1. 2. 3.", [("<sup>1</sup>", (1,)), ("<sup>2, 3</sup>", (2, 3))]),
+        ("他<sup>1</sup>说。", "1.", [("<sup>1</sup>", (1,))]),
         ("for x<sup>1, 2</sup> and", "1. 2.", [("<sup>1, 2</sup>", (1, 2))]),
         ("So it is.¹ It was²,³ and.", "1. 2. 3.", [("¹", (1,)), ("²,³", (2, 3))]),
         ("So it is.¹ It was².", "¹ ² ³", [("¹", (1,)), ("²", (2,))]),

@@ -24,7 +24,7 @@ NUMBERS = [
     "[Ref {}] ", "[citation:{}] ", "[来源{}] ", "来源{}：", "文献{}: ", "Source {}: ", "Reference {}: ", "> [{}] ",
     "> {}. ", "| {} | ", "| [{}] | ", "|{}|", "`[{}]` ", "*[{}]* ", "__[{}]__ ", "{}. [{}] ", "- **[{}]**: ",
     "<li>[{}] ", "### [{}] ", "#### {}. ", "[{}]　", "〔{}〕", "[{}†] ", "0{}. ", "   [{}] ", "\t[{}] ", "{}，",
-    "- ", "* ", "• ", "<li>", "| ",
+    "- ", "* ", "• ", "<li>", "| ", "[文档{}] ", "[Document {}]: ", "{}.\n",
 ]
 # fmt: on
 
@@ -112,7 +112,7 @@ def test_what_follows_a_list_is_no_entry(appendix: str, numbering: str) -> None:
         "## Notes\n\n1. Prices are in euros.\n",
         "## Data sources\n\n- Surveys\n- Interviews\n",
         "References: see below.\n",
-        "```\n## References\n[1] A https://v.com/1\n```\n",
+        "```python\n## References\n[1] A https://v.com/1\n```\n",
         "1. A thing https://v.com/1\n2. Another https://v.com/2\n",
         "- Sources\n- References\n",
         "Sources\n\nWe asked https://v.com for help, and they said a lot of things that we cannot repeat here.\n",
@@ -120,6 +120,46 @@ def test_what_follows_a_list_is_no_entry(appendix: str, numbering: str) -> None:
 )
 def test_no_list(text: str) -> None:
     assert parse_report(text).entries == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1] A https://v.com/1 [2] B https://v.com/2",
+        "[1]A，https://v.com/1。[2]B，https://v.com/2。",
+        "【1】A https://v.com/1 【2】B https://v.com/2",
+        "（1）A https://v.com/1；（2）B https://v.com/2",
+        "①A https://v.com/1 ②B https://v.com/2",
+        "1. A https://v.com/1 2. B https://v.com/2",
+        "1、A https://v.com/1 2、B https://v.com/2",
+        "[1] A https://v.com/1<br>[2] B https://v.com/2",
+        "<p>[1] A https://v.com/1</p><p>[2] B https://v.com/2</p>",
+        "<ol><li>A https://v.com/1</li><li>B https://v.com/2</li></ol>",
+        '<ol><li><a href="https://v.com/1">A</a></li><li><a href="https://v.com/2">B</a></li></ol>',
+        "<ul><li>[1] https://v.com/1</li><li>[2] https://v.com/2</li></ul>",
+    ],
+)
+def test_entries_that_share_a_line(line: str) -> None:
+    assert _urls(_listed(line)) == BOTH
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1] A https://v.com/1 (see [2]), and https://v.com/1",
+        "[1] A https://v.com/1, vol. 3. Also https://v.com/1",
+        "[1] A https://v.com/1, issue (2): https://v.com/1",
+        "[1] A, Journal [2] https://v.com/1",
+        "1. A https://v.com/1 (2) https://v.com/1",
+        "- A https://v.com/1 2. https://v.com/1",
+    ],
+)
+def test_numbers_within_an_entry_begin_no_other(line: str) -> None:
+    assert [number for number, _ in _urls(_listed(line))] == [1]
+
+
+def test_a_rule_between_entries_parts_no_list() -> None:
+    assert _urls(_listed("[1] A https://v.com/1\n\n---\n\n[2] B https://v.com/2")) == BOTH
 
 
 def test_every_list_counts() -> None:

@@ -44,6 +44,8 @@ SAME = [
     ("https://e.com/#/a b", "https://e.com/#/a%20b"),
     ("https://user:pw@e.com:443/a?#", "https://e.com/a"),
     ("https://e.com/cafe\u0301", "https://e.com/caf\u00e9"),
+    ("https://e.com/a\u200b/b\ufeff", "https://e.com/a/b"),  # left by copying
+    ("https://www.bilibili.com/video/BV1?spm_id_from=333&vd_source=x", "https://www.bilibili.com/video/BV1"),
 ]
 
 DIFFERENT = [
@@ -53,6 +55,7 @@ DIFFERENT = [
     ("https://e.com/?a=b%26c%3Dd", "https://e.com/?a=b&c=d"),
     ("https://e.com/a%2Fb", "https://e.com/a/b"),
     ("https://e.com/%FF", "https://e.com/%FE"),
+    ("https://e.com/a\u200cb", "https://e.com/ab"),  # a non-joiner, with which Persian words are spelled
     ("https://e.com/?a=1&section=2", "https://e.com/?a=1§ion=2"),  # D1
     ("https://e.com/?a=1&copy=2", "https://e.com/?a=1©=2"),  # D1
     ("https://e.com/#/one", "https://e.com/#/two"),  # routes of a single-page application

@@ -105,6 +105,27 @@ def test_of_marks_side_by_side_one_goes_only_where_two_entries_became_one() -> N
     assert "dangling" not in {edit.rule for edit in _check("Fact [3][2].", entries, "Fact [1]." + kept).edits}
 
 
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("A [1], [2], and [3].", "A [1], and [2]."),
+        ("增长[1]、[2]、[3]。", "增长[1]、[2]。"),
+        ("A [1] and [2].", "A [1]."),
+        ("如[2]和[1]所示", "如[1]所示"),
+        ("A ([2], [3]).", "A ([2])."),
+        ("A ([2]; [9]) b [1].", "A b [1]."),
+        ("It fell [1], and [2] says why.", "It fell [1], and says why."),
+        ("It fell [2], and [1] says why.", "It fell, and [1] says why."),
+        ("A [1] [2], [3].", "A [1], [2]."),
+        ("A [1], see [2].", "A [1], see."),
+    ],
+)
+def test_what_separates_a_removed_mark_from_its_neighbour_goes_with_it(body: str, left: str) -> None:
+    entries = "[1] https://v.com/1\n[2] https://bad.org/x\n[3] https://v.com/3"
+    verified = _check(body, entries, f"{left}\n\n## References\n\n[1] https://v.com/1\n[2] https://v.com/3\n")
+    assert {edit.rule for edit in verified.edits} <= {"url_not_in_registry", "dangling", "renumbered"}
+
+
 def test_pages_of_a_document_are_separate_citations() -> None:
     _check(
         "A [1]. B [2]. C [3].",
@@ -123,7 +144,7 @@ def test_nothing_valid_leaves_no_heading() -> None:
 
 def test_marks_without_a_list_dangle() -> None:
     verified = verify("One [1], two [2][3], and [1](https://v.com/1), [2](https://nope.com).", SOURCES)
-    assert verified.text == "One, two, and [1](https://v.com/1),."
+    assert verified.text == "One, two [1](https://v.com/1)."
     assert verified.audit.dangling == (2, 3)
     assert _reasons(verified) == [(None, "url_not_in_registry")]
 

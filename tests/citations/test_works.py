@@ -67,3 +67,10 @@ def test_old_identifiers_and_versions() -> None:
     assert key("https://arxiv.org/pdf/math.GT/0309136v1.pdf") == key("https://arxiv.org/abs/math.GT/0309136v1")
     assert key("https://arxiv.org/abs/hep-th/9901001") != key("https://arxiv.org/abs/hep-th/9901001v2")
     assert key("https://arxiv.org/list/cs.CL/recent") != key("https://arxiv.org/abs/cs.CL/recent")
+
+
+def test_nothing_lies_below_a_paper() -> None:
+    """It is one segment, as a DOI is, so that no made-up page below it passes for a part of it."""
+    parsed = parse_url("https://arxiv.org/abs/1706.03762/appendix")
+    assert parsed is not None
+    assert parsed.segments == ("abs", "1706.03762/appendix")

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.site.annotated import Piece, annotated
 from aiq.site.audit_page import audit_page
+from tests.site.seen import Seen
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 PAGE = (
@@ -50,25 +50,6 @@ SOURCES = (
     Source(url="https://v.com/1", title=f"The tower {EVIL}", text=PAGE, tool="web_search", call_id="call-7"),
     Source(url="https://nope.com/", kind="echoed"),
 )
-
-
-class Seen(HTMLParser):
-    """Elements with a class or an id, links, tags, and the text of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def classed(self, name: str) -> list[dict[str, str | None]]:
-        return [attrs for _, attrs in self.tags if name in (attrs.get("class") or "").split()]
 
 
 def page_of(text: str, sources: tuple[Source, ...] | None = SOURCES) -> str:
