@@ -33,6 +33,14 @@ class Checked(Protocol):
 
 
 @runtime_checkable
+class Asking(Protocol):
+    """What an agent offers beside `research` that asks its user only where its settings say so."""
+
+    def check_user(self, kind: str) -> None:
+        """Raises ConfigError where such a user (`user.kind`) would have no say: before anything is spent."""
+
+
+@runtime_checkable
 class Resumable(Protocol):
     """What an agent offers beside `research` whose conversations can wait for a person and outlive the process."""
 

@@ -2,7 +2,7 @@
 
 aiq chat                                          AI-Q on the offline stack
 aiq chat llm=openai llm.model=MODEL search=tavily web=live
-aiq chat agent=ai_q_deep                          any agent, with any setting of `aiq run`
+aiq chat agent=ai_q_deep                          any agent, with the settings that `aiq run` has for it
 aiq chat checkpointer=sqlite --thread rivers      goes on where the conversation `rivers` stopped,
                                                   also where a plan waits for approval
 
@@ -32,6 +32,17 @@ if TYPE_CHECKING:  # `--help` needs none of it
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
+_NO_RUN = "a conversation is no run: it has no samples, judges or folder"
+_IDLE = {
+    **dict.fromkeys(
+        ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir", "runner", "cassette"),
+        _NO_RUN,
+    ),
+    "resume": "a conversation is gone on with by --thread NAME (and a checkpointer that keeps it)",
+    "user": "in `aiq chat` it is whoever types",
+}
+"""Settings of a run that a conversation has no use for, and why."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--thread NAME] SETTING=VALUE ..."
@@ -44,6 +55,8 @@ def run(args: Namespace) -> int:
     from aiq.run import find_own_classes
 
     find_own_classes()
+    if args.thread is not None and not args.thread.strip():
+        raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
     settings = _settings(args.overrides)
     thread = args.thread or f"chat-{uuid.uuid4().hex[:8]}"
     again = shlex.join(["aiq", "chat", *args.overrides, "--thread", thread])
@@ -64,8 +77,9 @@ def _settings(given: Sequence[str]) -> "RunSettings":
     from aiq.experiment.resources import needs_offline_stack
 
     names = {text.lstrip("+~").partition("=")[0] for text in given}
-    if any(name.partition(".")[0] == "user" for name in names):
-        raise ConfigError("user: in `aiq chat` it is whoever types; leave these settings out")
+    for name in sorted(names):
+        if why := _IDLE.get(name.partition(".")[0]):
+            raise ConfigError(f"{name}: {why}; leave it out")
     if "experiment" in names:
         return settings_from(compose(given))
     defaults = [text for text in _DEFAULTS if text.partition("=")[0] not in names]
@@ -196,5 +210,6 @@ def _summary(report: "Report", session: "Session", seconds: float) -> str:
         parts.append(f"citations: {kept} kept, {removed} removed")
     usage = session.usage.total()
     cost = "cost unknown (no price in llm.prices)" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    parts.append(f"{usage.calls} model calls, {usage.total_tokens:,} tokens, {cost}")
+    calls = "1 model call" if usage.calls == 1 else f"{usage.calls} model calls"
+    parts.append(f"{calls}, {usage.total_tokens:,} tokens, {cost}")
     return " · ".join([*parts, f"{seconds:.1f} s"])

@@ -48,6 +48,10 @@ class Models(Protocol):
     def name(self, role: str) -> str:
         """The model that serves this role."""
 
+    @property
+    def endpoint(self) -> str:
+        """Who answers, as hashes and kept answers know it; the same wherever it moves to while a run lasts."""
+
     def setup(self, role: str) -> Mapping[str, JsonValue]:
         """All that tells the role's answers from another set-up's: model, temperature, token limit, extra body."""
 
@@ -63,12 +67,14 @@ class Models(Protocol):
         vote: int = 0,
         subject: str | None = None,
         model: str | None = None,
+        seconds: float | None = None,
         **options: Any,
     ) -> Reply:
         """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
 
         `subject` takes the place of sample and epoch in the seed: for a question that several samples may ask.
-        `model`: another than the role's, for a member of a panel.
+        `model`: another than the role's, for a member of a panel. `seconds`: how long each send may take at
+        most, where `llm.timeout_seconds` does not end it sooner.
 
         `options` are chat-completion parameters (temperature, max_tokens). Raises ModelError,
         LimitReached, RunAborted.

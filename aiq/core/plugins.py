@@ -2,11 +2,15 @@
 
 import importlib
 import re
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from aiq.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -36,11 +40,14 @@ def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(describe(error, prefix)) from None
+        raise ConfigError(describe(error, prefix, model)) from None
 
 
-def describe(error: ValidationError, prefix: str = "") -> str:
-    """A ValidationError as one line: `agent.shallow.max_tool_iterations=-1: Input should be ...`."""
+def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel] | None = None) -> str:
+    """A ValidationError as one line: `agent.shallow.max_tool_iterations=-1: Input should be ...`.
+
+    `settings`: the model, where the values are settings; then the line says how to write one.
+    """
     parts = []
     for item in error.errors(include_url=False)[:3]:
         name = ".".join([*([prefix] if prefix else []), *(str(part) for part in item["loc"])])
@@ -49,10 +56,44 @@ def describe(error: ValidationError, prefix: str = "") -> str:
         elif item["type"] == "missing":
             parts.append(f"{name}: must be set")
         else:
-            message = item["msg"].removeprefix("Value error, ")
+            remedy = None if settings is None else _remedy(item, name, settings)
+            message = remedy or item["msg"].removeprefix("Value error, ")
             parts.append(f"{name}={_shown(item['input'])}: {message}" if name else message)
     more = error.error_count() - len(parts)
     return "; ".join(parts) + (f" (and {more} more)" if more > 0 else "")
+
+
+def _remedy(item: "ErrorDetails", name: str, settings: type[BaseModel]) -> str | None:
+    """How to write a setting whose value has the wrong form, instead of pydantic's word for the form."""
+    match item["type"]:
+        case "tuple_type" | "list_type":
+            return f"write a list: {name}=[...]"
+        case "dict_type" | "mapping_type":
+            return f"write {name}.KEY=VALUE"
+        case "model_type" | "model_attributes_type":
+            section = _section(settings, item["loc"])
+            return None if section is None or not name else f"is a section; {_example(section, name, item['input'])}"
+    return None
+
+
+def _example(section: type[BaseModel], name: str, value: object) -> str:
+    """The setting of a section that this may be the value of, or how to write one of them."""
+    for field, info in section.model_fields.items():
+        if value in get_args(info.annotation):
+            return f"did you mean {name}.{field}={value}?"
+    return f"write {name}.{next(iter(section.model_fields))}=VALUE (its settings: {', '.join(section.model_fields)})"
+
+
+def _section(model: type[BaseModel], place: Sequence[int | str]) -> type[BaseModel] | None:
+    """The model at a place of a settings model, where there is one."""
+    kind: Any = model
+    for part in place:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            field = kind.model_fields.get(str(part))
+            kind = None if field is None else field.annotation
+        else:  # Mapping[str, Model]
+            kind = next(iter(get_args(kind)[1:]), None)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 def _shown(value: object) -> str:

@@ -95,6 +95,10 @@ def pool_limits(settings: "LlmSettings") -> Limits:
     return Limits(max_connections=settings.max_connections, max_keepalive_connections=settings.max_connections)
 
 
-def timeouts(settings: "LlmSettings") -> Timeout:
-    """No time limit on waiting for a free connection: a full pool is no failure."""
-    return Timeout(settings.timeout_seconds, connect=min(CONNECT_SECONDS, settings.timeout_seconds), pool=None)
+def timeouts(settings: "LlmSettings", most: float | None = None) -> Timeout:
+    """Those of one send, at most `most` seconds where it is given.
+
+    No time limit on waiting for a free connection: a full pool is no failure.
+    """
+    seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
+    return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)

@@ -11,7 +11,7 @@ from aiq.core.models import Message, Reply
 from aiq.core.settings import LlmSettings
 from aiq.llm import wording
 from aiq.llm.calls import ROLE, SUBJECT, VOTE
-from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response
+from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, timeouts
 from aiq.llm.keys import read_key
 from aiq.llm.passing import RETRY
 
@@ -38,6 +38,10 @@ class RunModels:
     def name(self, role: str) -> str:
         return self._settings.role(role).model or self._settings.model
 
+    @property
+    def endpoint(self) -> str:
+        return self._settings.endpoint
+
     def setup(self, role: str) -> dict[str, JsonValue]:
         return self._settings.setup(role)
 
@@ -55,6 +59,7 @@ class RunModels:
         vote: int = 0,
         subject: str | None = None,
         model: str | None = None,
+        seconds: float | None = None,
         **options: Any,
     ) -> Reply:
         body: dict[str, Any] = {**self._options(role), **options}
@@ -67,6 +72,7 @@ class RunModels:
             messages=[message.model_dump() for message in messages],  # type: ignore[misc]
             extra_headers={ROLE: role, VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
             extra_body=self._extra_body(role) or None,
+            timeout=timeouts(self._settings, seconds),
             **body,
         )
         choice = answer.choices[0]

@@ -34,7 +34,7 @@ def test_a_conversation_shows_route_citations_and_cost(
     say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
     assert main(["chat", "agent.enable_escalation=false"]) == 0
     told = capsys.readouterr()
-    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model calls, [\d,]+ tokens, \$0\.0000 · ", told.out)
+    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.0000 · ", told.out)
     assert re.search(r"\nshallow · citations: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
     assert "## References" in told.out
     assert "not read any more" not in told.out
@@ -101,6 +101,11 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
     ("given", "says"),
     [
         (["user.kind=reject"], "in `aiq chat` it is whoever types"),
+        (["limit=3"], "limit: a conversation is no run: it has no samples, judges or folder; leave it out"),
+        (["judge.race.votes=3"], "judge.race.votes: a conversation is no run"),
+        (["dataset=drb"], "dataset: a conversation is no run"),
+        (["resume=results/x"], "resume: a conversation is gone on with by --thread NAME"),
+        (["--thread", " "], "--thread: a conversation's name cannot be blank"),
         (["agent=nobody"], "there is no such agent"),
         (["checkpointer=sqlite", "checkpointer.path=nowhere/c.db"], "checkpointer.path=nowhere/c.db: cannot be opened"),
         (["checkpointer=postgres"], "AIQ_POSTGRES_DSN: this environment variable is not set"),

@@ -1,3 +1,6 @@
+from collections.abc import Mapping
+from typing import Literal
+
 import pytest
 from pydantic import Field
 
@@ -8,11 +11,14 @@ from aiq.core.settings import Settings
 
 class Inner(Settings):
     rate: float = Field(default=0.1, ge=0, le=1)
+    pace: Literal["slow", "fast"] = "slow"
 
 
 class Outer(Settings):
     count: int = 1
     inner: Inner = Inner()
+    names: tuple[str, ...] = ()
+    rates: Mapping[str, Inner] = {}
 
 
 def test_load_finds_a_class_by_dotted_target() -> None:
@@ -44,6 +50,11 @@ def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> Non
         ({"count": True}, "agent.count=True: "),
         ({"inner": {"rate": True}}, "agent.inner.rate=True: "),
         ({"inner": {"rate": 7}}, "agent.inner.rate=7: Input should be less than or equal to 1"),
+        ({"inner": "fast"}, "agent.inner='fast': is a section; did you mean agent.inner.pace=fast?"),
+        ({"inner": 7}, "agent.inner=7: is a section; write agent.inner.rate=VALUE (its settings: rate, pace)"),
+        ({"rates": {"a": 7}}, "agent.rates.a=7: is a section; write agent.rates.a.rate=VALUE"),
+        ({"rates": 7}, "agent.rates=7: write agent.rates.KEY=VALUE"),
+        ({"names": "one"}, "agent.names='one': write a list: agent.names=[...]"),
     ],
 )
 def test_wrong_settings_are_one_line(values: dict[str, object], says: str) -> None:

@@ -65,6 +65,12 @@ def test_ids_are_text_however_yaml_read_them(written: object, ids: tuple[str, ..
     assert DatasetSettings.model_validate({"target": "a:C", "name": "d", "ids": written}).ids == ids
 
 
+@pytest.mark.parametrize(("written", "names"), [("a.jsonl", ("a.jsonl",)), (["a", "b"], ("a", "b")), (None, ())])
+def test_a_single_name_needs_no_brackets(written: object, names: tuple[str, ...]) -> None:
+    settings = run(offline={"pages": written}, knowledge={"documents": written})
+    assert settings.offline.pages == settings.knowledge.documents == names
+
+
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:8000", "ftp://models.example/v1", "https://me:secret@models.example/v1", ""]
 )

@@ -104,6 +104,28 @@ def reviews_in(events: list[dict[str, Any]]) -> list[str]:
     return [event["answer"] for event in events if event["type"] == "approval" and event["kind"] == "plan"]
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["experiment=full_freshqa"], "set agent.clarifier.enable_plan_approval=true"),
+        (
+            ["experiment=shallow_freshqa"],
+            "set agent.entry=chat agent.clarifier.enable_plan_approval=true",
+        ),
+        (
+            ["experiment=full_freshqa", "agent.clarifier.enable_plan_approval=true", "agent.enable_clarifier=false"],
+            "set agent.enable_clarifier=true",
+        ),
+    ],
+)
+@pytest.mark.parametrize("user", [["user.kind=reject"], ["user.kind=feedback", "user.feedback=more"]])
+def test_a_user_who_would_never_be_shown_a_plan_is_an_error(
+    user: list[str], given: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *given, *user]) == 2
+    assert capsys.readouterr().err == f"aiq: {user[0]}: shown no plan, this user has no say; {says}\n"
+
+
 def test_a_run_with_feedback(tmp_path: Path) -> None:
     sample, manifest, events = run_with(tmp_path, "user.kind=feedback", "user.feedback=[add prices]")
     assert reviews_in(events) == ["add prices", "approve"]

@@ -159,6 +159,15 @@ async def test_timeout_is_retried_and_typed(bench: Any, answers: Any) -> None:
         assert len(b.calls) == 3
 
 
+@pytest.mark.parametrize(("of_all", "of_this_one"), [(60, 0.1), (0.1, 60)])
+async def test_a_call_may_have_a_shorter_time_of_its_own(
+    bench: Any, answers: Any, of_all: float, of_this_one: float
+) -> None:
+    async with bench([answers.OK], delay=0.5, timeout_seconds=of_all) as b:
+        with pytest.raises(ModelError, match="after 3 attempts: no answer in time"):
+            await b.models.complete("aiq.planner", HELLO, seconds=of_this_one)
+
+
 async def test_refused_connection_is_no_exchange(bench: Any, answers: Any) -> None:
     async with bench([answers.OK], base_url="http://127.0.0.1:9/v1") as b:
         with pytest.raises(ModelError, match="after 3 attempts") as caught:

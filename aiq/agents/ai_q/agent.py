@@ -17,7 +17,7 @@ from aiq.agents.ai_q.states import ChatResearcherState, DeepResearchAgentState, 
 from aiq.agents.ai_q.threads import Threads
 from aiq.agents.ai_q.toolset import check_sources, check_tools, documents_of, sources_of
 from aiq.citations.verify import verify
-from aiq.core.errors import AgentError
+from aiq.core.errors import AgentError, ConfigError
 from aiq.core.events import ReportWritten
 from aiq.core.reports import Report
 from aiq.core.samples import Question
@@ -52,20 +52,39 @@ class AiqAgent:
         check_tools(tools, self._settings.shallow.tools, "agent.shallow.tools")
         check_tools(tools, self._settings.deep.tools, "agent.deep.tools")
 
+    def check_user(self, kind: str) -> None:
+        """Raises ConfigError for a user who only reviews plans where none is shown."""
+        settings = self._settings
+        needed = {
+            "agent.entry=chat": settings.entry == "chat",
+            "agent.enable_clarifier=true": settings.enable_clarifier,
+            "agent.clarifier.enable_plan_approval=true": settings.clarifier.enable_plan_approval,
+        }
+        missing = [setting for setting, is_set in needed.items() if not is_set]
+        if kind in ("reject", "feedback") and missing:
+            raise ConfigError(f"user.kind={kind}: shown no plan, this user has no say; set {' '.join(missing)}")
+
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
 
         Every researched answer is verified against what was retrieved, and `session.audit` says what that
         did; a `meta` answer and a rejection cite nothing and have no audit.
         """
-        return _report(await self._draft(question, session), session)
+        report = _report(await self._draft(question, session), session)
+        if self._settings.entry == "chat" and question.thread_id is not None:
+            await self._threads.keep(question.thread_id, report.text, session)
+        return report
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
         """Go on with a conversation that waits for its user (`session.user`); None where none does."""
         if self._settings.entry != "chat":
             return None
         state = await self._threads.resume(thread_id, session)
-        return None if state is None else _report(self._of_chat(state), session)
+        if state is None:
+            return None
+        report = _report(self._of_chat(state), session)
+        await self._threads.keep(thread_id, report.text, session)
+        return report
 
     async def _draft(self, question: Question, session: Session) -> Draft:
         if self._settings.entry == "shallow":

@@ -6,7 +6,8 @@
     deep_research     -> END
 
 Nodes find the attempt's session with `current`, so one compiled graph serves all samples of a run. How it is run
-on a thread, and what happens while it waits for the user, is in `threads.py`.
+on a thread, what happens while it waits for the user, and what a turn adds to the conversation is in `threads.py`:
+an answer is not verified yet when the graph ends.
 """
 
 from collections.abc import Mapping
@@ -126,7 +127,7 @@ class ChatResearcher:
         return {"user_intent": found.result, "depth_decision": found.depth, "original_query": query}
 
     async def _research_shallow(self, state: ChatResearcherState) -> dict[str, Any]:
-        """The last answer only. A failure ends the attempt and never escalates; its cause is recorded."""
+        """A failure ends the attempt and never escalates; its cause is recorded."""
         session = _stage("shallow_research")
         given = ShallowResearchAgentState(
             messages=trimmed(state.messages, self._settings.max_history),
@@ -154,7 +155,7 @@ class ChatResearcher:
         }
         session.events.emit(Decision(name="escalation", value=found.escalate, cause=found.cause, detail=detail))
         verdict = ShallowResult(answer=answer, escalate=found.escalate, reason=found.cause)
-        return {"shallow_result": verdict, "messages": [AIMessage(answer)]}
+        return {"shallow_result": verdict}
 
     async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
         """Runs again from here whenever the user has answered; the clarifier goes on where it asked."""
@@ -171,8 +172,7 @@ class ChatResearcher:
         if not briefing.rejected:
             return Command(goto="deep_research", update={"clarifier_result": briefing.text})
         current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
-        rejection = {"clarifier_result": briefing.text, "messages": [AIMessage(REJECTED)]}
-        return Command(goto="__end__", update=rejection)
+        return Command(goto="__end__", update={"clarifier_result": briefing.text})
 
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
         _stage("deep_research")
@@ -185,13 +185,11 @@ class ChatResearcher:
         )
         with _placed("deep_research"):
             result = await self._deep.run(given)
-        report = last_answer(result.messages)
-        return {"final_report": report, "messages": [AIMessage(report)]}
+        return {"final_report": last_answer(result.messages)}
 
     def _before(self, state: ChatResearcherState) -> list[Any]:
-        """The conversation before this turn's question; this turn's shallow answer is not part of it."""
-        asked = max(i for i, message in enumerate(state.messages) if isinstance(message, HumanMessage))
-        return trimmed(state.messages[: asked + 1], self._settings.max_history)[:-1]
+        """The conversation before this turn's question."""
+        return trimmed(state.messages, self._settings.max_history)[:-1]
 
 
 def _root(error: BaseException) -> BaseException:

@@ -33,7 +33,8 @@ from aiq.core.tools import Tool
 
 ROLE = "aiq.clarifier"
 
-SKIP = frozenset({"", "skip", "pass", "done", "continue", "proceed", "go ahead", "跳过", "继续"})
+_SKIP = {"跳过", "跳過", "略过", "略過", "继续", "繼續"}
+SKIP = frozenset({"", "skip", "pass", "done", "continue", "proceed", "go ahead"} | _SKIP)
 """Answers that end the questions. `no` is not among them: it may be the true answer to a yes-or-no question."""
 
 NUDGE = (

@@ -1,10 +1,11 @@
 """Keeps the agents' instructions out of reports: a page may have told the model to print them.
 
-Lines of a report that repeat the prompts word for word are dropped. What a model says of its instructions in other
+Passages of a report that repeat the prompts word for word are dropped. What a model says of its instructions in other
 words is not caught.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,22 +16,41 @@ TELLING = 60
 """Characters of a prompt's line that no report has by chance; one such line is what proves a disclosure."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_HEADING = re.compile(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
 _TEMPLATE = re.compile(r"\{[{%#].*?[}%#]\}")
 
 
 def undisclosed(text: str, session: Session) -> str:
-    """The report without the lines that stand in a prompt; logged as a recovery where there were any.
+    """The report without the passages that stand in a prompt; logged as a recovery where there were any.
 
-    As long as no telling line of a prompt stands in the text, nothing is touched: short lines, such as
-    `## References`, may stand in both.
+    A short line, such as `## References`, may stand in both: it goes with a telling line of a prompt that it
+    stands beside, unless it heads what the report says next.
     """
-    prompts = _lines()
     lines = text.splitlines()
-    if not any(len(line) >= TELLING and line in prompts for line in map(_plain, lines)):
+    dropped = _disclosed(lines)
+    if not dropped:
         return text
-    kept = [line for line in lines if not _plain(line) or _plain(line) not in prompts]
-    session.events.emit(Recovery(what="prompt_disclosed", detail=f"{len(lines) - len(kept)} lines dropped"))
-    return "\n".join(kept).strip()
+    session.events.emit(Recovery(what="prompt_disclosed", detail=f"{len(dropped)} lines dropped"))
+    return "\n".join(line for place, line in enumerate(lines) if place not in dropped).strip()
+
+
+def _disclosed(lines: Sequence[str]) -> set[int]:
+    """The places of the lines to drop: of each stretch of prompt lines that has a telling one."""
+    prompts, found, stretch = _lines(), set[int](), list[int]()
+    for place, line in enumerate(lines):
+        plain = _plain(line)
+        if plain in prompts:
+            stretch.append(place)
+        elif plain:  # the report's own words
+            while stretch and _HEADING.match(lines[stretch[-1]]):
+                stretch.pop()
+            found |= _telling(lines, stretch)
+            stretch = []
+    return found | _telling(lines, stretch)
+
+
+def _telling(lines: Sequence[str], stretch: Sequence[int]) -> set[int]:
+    return set(stretch) if any(len(_plain(lines[place])) >= TELLING for place in stretch) else set()
 
 
 @cache

@@ -16,7 +16,7 @@ from aiq.agents.ai_q.replies import parse, schema_of
 from aiq.agents.ai_q.settings import IntentSettings
 from aiq.agents.ai_q.states import DepthDecision, IntentResult
 from aiq.core.events import Recovery
-from aiq.core.models import Message
+from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts
 from aiq.core.session import Session
 
@@ -76,7 +76,7 @@ class IntentClassifier:
         if not messages:
             return Classification(intent="research", research_depth="deep", depth_reasoning="there is no message")
         asked = self._request(messages, session, tools, user_info)
-        reply = await session.models.complete(ROLE, asked, json_schema=SCHEMA)
+        reply = await self._complete(asked, session)
         found = parse(reply.text, Classification, "intent") or await self._repair(reply.text, session)
         if found is not None:
             return found
@@ -106,9 +106,13 @@ class IntentClassifier:
             Message(role="user", content=variable),
         )
 
+    async def _complete(self, asked: Sequence[Message], session: Session) -> Reply:
+        seconds = self._settings.timeout_seconds
+        return await session.models.complete(ROLE, asked, json_schema=SCHEMA, seconds=seconds)
+
     async def _repair(self, bad: str, session: Session) -> Classification | None:
         prompt = self._prompts.render("intent_repair.j2", bad_reply=bad[:REPAIR_CHARACTERS])
-        reply = await session.models.complete(ROLE, (Message(role="user", content=prompt),), json_schema=SCHEMA)
+        reply = await self._complete((Message(role="user", content=prompt),), session)
         found = parse(reply.text, Classification, "intent")
         session.events.emit(Recovery(what="unparsable_classification", detail="repaired" if found else "not repaired"))
         return found

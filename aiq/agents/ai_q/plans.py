@@ -1,5 +1,6 @@
 """The plan of a report before its research: made by a model, shown to the user, judged by the user's words."""
 
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from aiq.core.session import Session
 
 PLANNER_ROLE = "aiq.clarifier_planner"
 
-APPROVE = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead", "批准", "同意"})
-REJECT = frozenset({"reject", "rejected", "no", "n", "cancel", "stop", "拒绝", "取消"})
+_YES = {"批准", "同意", "好", "好的", "可以", "行", "是", "是的", "确认", "確認", "没问题", "沒問題"}
+_NO = {"拒绝", "拒絕", "取消", "不", "不行", "不要", "不同意", "否", "停止"}
+APPROVE = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead"} | _YES)
+REJECT = frozenset({"reject", "rejected", "no", "n", "cancel", "stop"} | _NO)
 
 FALLBACK = Plan(title="Research Report", sections=["Introduction", "Background", "Analysis", "Findings", "Conclusion"])
 """What stands where the model gave no usable plan (specification 3.3)."""
@@ -54,8 +57,8 @@ def preview(plan: Plan) -> str:
 
 
 def word(answer: str) -> str:
-    """An answer for comparison with a list of words: lower case, without closing punctuation."""
-    return answer.lower().strip(" .!。！*'\"")
+    """An answer for comparison with a list of words: half width, lower case, without punctuation around it."""
+    return unicodedata.normalize("NFKC", answer).lower().strip(" .,!。、~*`'\"“”‘’「」")
 
 
 def _usable(plan: Plan | None) -> Plan | None:

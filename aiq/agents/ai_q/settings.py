@@ -13,9 +13,13 @@ from aiq.core.settings import Settings
 
 
 class IntentSettings(Settings):
-    """`fallback_depth`: the depth taken when the classification stays unparsable after one repair call."""
+    """`fallback_depth`: the depth taken when the classification stays unparsable after one repair call.
+
+    `timeout_seconds`: of each send of both calls, where `llm.timeout_seconds` does not end it sooner.
+    """
 
     fallback_depth: Literal["shallow", "deep"] = "shallow"
+    timeout_seconds: float = Field(default=90.0, gt=0)
 
 
 class ClarifierSettings(Settings):

@@ -1,13 +1,17 @@
 """Conversations: runs the chat graph on a thread, and brings its questions to the user and the answers back.
 
+A named thread lies in the run's checkpointer and holds what people wrote and were shown: `keep` adds an answer once
+it is verified. A question without a thread has one in memory: nobody could ever go on with it.
+
 The graph interrupts itself where it needs a person (`clarifier.awaited`); its state then lies in the checkpointer,
 so a turn that waits can be gone on with in another process. What the graph does is `chat.py`'s.
 """
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import StateGraph
@@ -27,28 +31,37 @@ CLEAN_SLATE = dict.fromkeys(
 )
 """What a turn does not take over from the one before."""
 
+LAST = "deep_research"
+"""A node behind which the graph ends, whatever the state: the one that an answer is written as."""
+
 
 class Threads:
-    """Keeps the graph compiled for the run's checkpointer, and nothing of a conversation."""
+    """Keeps the graph compiled, for the run's checkpointer and in memory, and nothing of a conversation."""
 
     def __init__(self, graph: "StateGraph[ChatResearcherState, Any, Any, Any]", max_history: int) -> None:
         self._builder = graph
         self._max_history = max_history
         self._compiled: tuple[Any, Graph] | None = None
+        self._unnamed: Graph | None = None
 
     async def run(self, question: Question, session: Session, data_sources: DataSources = None) -> ChatResearcherState:
         """One turn of a conversation. A question without a thread gets one of its own, forgotten afterwards."""
-        graph = self.graph(session.checkpointer)
         if question.thread_id is not None:
-            config = _config(_of_epoch(question.thread_id, session))
+            graph, config = self.graph(session.checkpointer), _config(_of_epoch(question.thread_id, session))
             return await self._drive(graph, await self._turn(question, graph, config, data_sources), config, session)
-        key = session.key
-        thread = f"{key.sample_id}.{key.epoch}.{session.attempt}.{uuid.uuid4().hex[:12]}"  # runs may share a database
+        graph, thread = self.graph(None), uuid.uuid4().hex
         config = _config(thread)
         try:
             return await self._drive(graph, await self._turn(question, graph, config, data_sources), config, session)
         finally:
             await graph.checkpointer.adelete_thread(thread)  # type: ignore[union-attr]
+
+    async def keep(self, thread_id: str, answer: str, session: Session) -> None:
+        """End a turn of a named thread: `answer`, as its user is shown it, stands behind the question and alone."""
+        graph, config = self.graph(session.checkpointer), _config(_of_epoch(thread_id, session))
+        known = (await graph.aget_state(config)).values["messages"]
+        drafts = [RemoveMessage(message.id) for message in known[_asked(known) + 1 :]]
+        await graph.aupdate_state(config, {"messages": [*drafts, AIMessage(answer)]}, as_node=LAST)
 
     async def resume(self, thread_id: str, session: Session) -> ChatResearcherState | None:
         """Go on with a turn that waits for the user; None where the thread waits for nothing."""
@@ -60,13 +73,18 @@ class Threads:
         return await self._drive(graph, await _answer(waiting[0], session), config, session)
 
     def graph(self, checkpointer: Any) -> Graph:
-        """The compiled graph; without a checkpointer it gets one in memory, since a graph that asks needs one."""
+        """The compiled graph; for None with a checkpointer of its own, since a graph that asks needs one."""
+        if checkpointer is None:
+            if self._unnamed is None:
+                self._unnamed = self._compile(InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None)))
+            return self._unnamed
         if self._compiled is None or self._compiled[0] is not checkpointer:
-            saver = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-            allowed = [(kind.__module__, kind.__name__) for kind in CHECKPOINTED]
-            own = (checkpointer or saver).with_allowlist(allowed)
-            self._compiled = (checkpointer, self._builder.compile(checkpointer=own))
+            self._compiled = (checkpointer, self._compile(checkpointer))
         return self._compiled[1]
+
+    def _compile(self, checkpointer: Any) -> Graph:
+        allowed = [(kind.__module__, kind.__name__) for kind in CHECKPOINTED]
+        return self._builder.compile(checkpointer=checkpointer.with_allowlist(allowed))
 
     async def _drive(self, graph: Graph, given: Any, config: Any, session: Session) -> ChatResearcherState:
         """Run the graph to its end, whatever it asks the user on the way."""
@@ -78,17 +96,14 @@ class Threads:
     async def _turn(self, question: Question, graph: Graph, config: Any, data_sources: DataSources) -> dict[str, Any]:
         """The graph's input: the new message, the history where the thread is new, and a clean slate.
 
-        A question that is asked again because its turn broke off does not stand in the conversation twice, and
-        what that turn had answered so far goes.
+        A question that is asked again because its turn broke off does not stand in the conversation twice.
         """
-        messages: list[AnyMessage | RemoveMessage] = [*conversation(question, self._max_history)]
+        messages = conversation(question, self._max_history)
         if question.thread_id is not None:
-            before = await graph.aget_state(config)
-            known = before.values.get("messages")
+            known = (await graph.aget_state(config)).values.get("messages")
             if known:
-                asked = max(n for n, message in enumerate(known) if isinstance(message, HumanMessage))
-                repeated = before.next and text_of(known[asked]) == question.text
-                messages = [RemoveMessage(m.id) for m in known[asked + 1 :]] if repeated else messages[-1:]
+                unanswered = _asked(known) == len(known) - 1
+                messages = [] if unanswered and text_of(known[-1]) == question.text else messages[-1:]
         sources = sources_of(question, data_sources)
         return {
             **CLEAN_SLATE,
@@ -97,6 +112,11 @@ class Threads:
             "data_sources": sources,
             "available_documents": documents_of(question, sources),
         }
+
+
+def _asked(messages: Sequence[AnyMessage]) -> int:
+    """The place of the last question."""
+    return max(place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
 
 
 async def _answer(waiting: Interrupt, session: Session) -> "Command[Any]":

@@ -46,4 +46,11 @@ def _endpoint(value: object) -> object:
     return value
 
 
+def _one_or_more(value: object) -> object:
+    return () if value is None else (value,) if isinstance(value, str) else value
+
+
+OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
+"""A list of names; a single one may stand without brackets."""
+
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]

@@ -35,10 +35,12 @@ class RetrySettings(Settings):
 class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint. `api_key_env` names the variable, never the key.
 
+    `known_as`: what the endpoint is called where answers are told apart; None: its address.
     `fallbacks`: the role whose model serves a role that `roles` gives none, before `model` does.
     """
 
     base_url: Endpoint
+    known_as: str | None = Field(default=None, min_length=1)
     model: str
     api_key_env: str | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -53,6 +55,11 @@ class LlmSettings(Settings):
     )
     prices: Mapping[str, Price] = Field(default_factory=dict)
     extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    @property
+    def endpoint(self) -> str:
+        """Who answers: two endpoints may serve different models under one name."""
+        return self.known_as or self.base_url.rstrip("/")
 
     def role(self, role: str) -> RoleSettings:
         """The settings of the longest name in `roles` that is the role or a part of it up to a dot.

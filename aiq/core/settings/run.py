@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from aiq.core.limits import Limits
-from aiq.core.settings.base import Plugin, Settings
+from aiq.core.settings.base import OneOrMore, Plugin, Settings
 from aiq.core.settings.llm import LlmSettings
 from aiq.core.settings.world import CitationSettings, KnowledgeSettings, PapersSettings, SearchSettings, WebSettings
 
@@ -70,12 +70,7 @@ class UserSettings(Settings):
     """
 
     kind: Literal["approve", "reject", "feedback", "simulated"] = "approve"
-    feedback: tuple[str, ...] = ()
-
-    @field_validator("feedback", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
+    feedback: OneOrMore = ()
 
     @model_validator(mode="after")
     def _has_something_to_say(self) -> Self:
@@ -103,7 +98,7 @@ class OfflineSettings(Settings):
 
     target: str = "aiq.offline.launch:OfflineStack"
     world: str | None = None
-    pages: tuple[str, ...] = ()
+    pages: OneOrMore = ()
     faults: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
 
 

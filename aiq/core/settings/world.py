@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, JsonValue
 
-from aiq.core.settings.base import Endpoint, Settings
+from aiq.core.settings.base import Endpoint, OneOrMore, Settings
 from aiq.core.sources import SourceKind
 
 
@@ -51,23 +51,18 @@ class KnowledgeSettings(Settings):
 
     dir: str = "knowledge"
     collection: str | None = None
-    documents: tuple[str, ...] = ()
+    documents: OneOrMore = ()
     max_results: int = Field(default=5, ge=1, le=20)
     max_content_length: int = Field(default=2000, ge=1, description="characters of each result")
     summarizer: Literal["rules", "model"] = "rules"
     summary_chars: int = Field(default=400, ge=40)
-
-    @field_validator("documents", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: object) -> object:
-        return () if value is None else (value,) if isinstance(value, str) else value
 
 
 class WebSettings(Settings):
     """Group `web`: where fetched pages come from."""
 
     kind: Literal["offline", "corpus", "live"]
-    allow_hosts: tuple[str, ...] = ()
+    allow_hosts: OneOrMore = ()
     timeout_seconds: float = Field(default=30.0, gt=0)
     max_bytes: int = Field(default=5_000_000, ge=1)
     max_redirects: int = Field(default=5, ge=0)

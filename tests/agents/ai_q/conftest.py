@@ -32,17 +32,22 @@ NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status. Keeps what it was asked."""
+    """Chat completions whose replies `script` gives; a number is an HTTP status.
+
+    Keeps what it was asked, and how many seconds it had.
+    """
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.requests: list[ChatRequest] = []
+        self.seconds: list[float] = []
 
     async def handle_async_request(self, request: Request) -> Response:
         headers = request.headers
         body = await request.aread()
         asked, digest = read_request(body, headers.get("x-aiq-role", ""), headers.get("x-aiq-attempt", "0"))
         self.requests.append(asked)
+        self.seconds.append(request.extensions["timeout"]["read"])
         reply = self.script(asked)
         if isinstance(reply, int):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
@@ -127,6 +132,24 @@ class Bench:
 
     def logged(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
+
+    def another(self, name: str = "s", epoch: int = 1, user: User | None = None) -> Session:
+        """A session of another turn, epoch or sample of the same run."""
+        run = self.session
+        return Session(
+            key=SampleKey(name, epoch),
+            account="agent",
+            run_seed=0,
+            now=run.now,
+            models=run.models,
+            tools=run.tools,
+            web=run.web,
+            user=user or ApprovingUser(),
+            limits=run.limits,
+            events=EventLog(lambda event: None),
+            sources=SourceRegistry(),
+            checkpointer=run.checkpointer,
+        )
 
 
 @asynccontextmanager

@@ -112,7 +112,7 @@ async def test_no_may_be_the_true_answer_and_does_not_end_the_dialogue(on_bench:
     assert len(user.shown) == 2
 
 
-@pytest.mark.parametrize("answer", ["skip", "Skip.", "", "  ", "done", "继续"])
+@pytest.mark.parametrize("answer", ["skip", "Skip.", "", "  ", "done", "继续", "跳過。"])
 async def test_skip_words_end_the_questions(on_bench: Any, answer: str) -> None:
     user = ScriptedUser([answer], [])
     _, bench = await clarified(on_bench, lambda request: asks(), user)
@@ -255,7 +255,9 @@ async def test_the_planner_is_asked_for_a_title_and_5_to_8_sections(on_bench: An
     assert set(request.json_schema["required"]) == {"title", "sections"}
 
 
-@pytest.mark.parametrize("word", ["approve", "Approve.", "yes", "y", "批准"])
+@pytest.mark.parametrize(
+    "word", ["approve", "Approve.", "yes", "y", "“approve”", "`ok`", "ＯＫ", "批准", "好的！", "「同意」"]
+)
 async def test_approval(on_bench: Any, word: str) -> None:
     user = ScriptedUser([], [word])
     report, bench = await clarified(on_bench, lambda request: asks(None), user, enable_plan_approval=True)
@@ -266,7 +268,7 @@ async def test_approval(on_bench: Any, word: str) -> None:
     assert "**reject**" in user.shown[0]
 
 
-@pytest.mark.parametrize("word", ["reject", "No", "n", "cancel!", "取消"])
+@pytest.mark.parametrize("word", ["reject", "No", "n", "cancel!", "ｎｏ", "取消", "不行。", "拒絕"])
 async def test_rejection_ends_the_run_as_such(on_bench: Any, word: str) -> None:
     report, bench = await clarified(
         on_bench, lambda request: asks(None), ScriptedUser([], [word]), enable_plan_approval=True

@@ -14,6 +14,7 @@ from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.samples import Question
 from aiq.experiment.attempt import boundary_error
+from aiq.llm.http import TimeoutException
 from aiq.offline.chat import ChatReply
 
 
@@ -85,6 +86,27 @@ async def test_a_failing_endpoint_is_an_error_and_no_decision(on_bench: Any, sta
     replies: list[Any] = [ChatReply(text="not json")] * good_replies
     async with on_bench(lambda request: replies.pop() if replies else status) as bench:
         with pytest.raises(Exception, match=str(status)) as raised:
+            await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+    assert isinstance(boundary_error(raised.value), ModelError)
+    assert bench.logged(Decision) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"), [({}, 90), ({"timeout_seconds": 7}, 7), ({"timeout_seconds": 500}, 120)]
+)
+async def test_both_calls_have_a_time_limit_of_their_own(
+    on_bench: Any, settings: dict[str, float], seconds: float
+) -> None:
+    _, bench = await classify(on_bench, "no", "still no", settings=IntentSettings.model_validate(settings))
+    assert bench.endpoint.seconds == [seconds, seconds]
+
+
+async def test_running_out_of_time_is_an_error_and_no_decision(on_bench: Any) -> None:
+    def late(request: Any) -> ChatReply:
+        raise TimeoutException("too late")
+
+    async with on_bench(late) as bench:
+        with pytest.raises(Exception, match="no answer in time") as raised:
             await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
     assert isinstance(boundary_error(raised.value), ModelError)
     assert bench.logged(Decision) == []

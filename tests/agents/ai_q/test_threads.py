@@ -14,12 +14,11 @@ from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.chat import REJECTED
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.base import Resumable
-from aiq.citations.registry import SourceRegistry
-from aiq.core.events import Approval, EventLog
-from aiq.core.samples import Document, Question, SampleKey, Turn
+from aiq.core.events import Approval
+from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import Session
 from aiq.core.settings import CheckpointerSettings
-from aiq.core.users import ApprovingUser, User
+from aiq.core.users import ApprovingUser
 from aiq.experiment.checkpointer import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
 
@@ -74,24 +73,6 @@ def script(request: ChatRequest) -> ChatReply:
     return ChatReply(text="Orlune lies on a river [1].") if searched else search
 
 
-def another(session: Session, name: str = "s", epoch: int = 1, user: User | None = None) -> Session:
-    """A session of another turn, epoch or sample of the same run."""
-    return Session(
-        key=SampleKey(name, epoch),
-        account="agent",
-        run_seed=0,
-        now=session.now,
-        models=session.models,
-        tools=session.tools,
-        web=session.web,
-        user=user or ApprovingUser(),
-        limits=session.limits,
-        events=EventLog(lambda event: None),
-        sources=SourceRegistry(),
-        checkpointer=session.checkpointer,
-    )
-
-
 async def ask(agent: AiqAgent, session: Session, question: Question) -> Any:
     with session.bind():
         return await agent.research(question, session)
@@ -114,8 +95,8 @@ async def test_a_follow_up_is_classified_and_researched_with_what_was_said(on_be
     async with on_bench(script) as bench:
         bench.session.checkpointer = saver
         await ask(agent, bench.session, Question(text="Write a report on Orlune", thread_id="t"))
-        report = await ask(agent, another(bench.session), Question(text="And its mayor?", thread_id="t"))
-        await ask(agent, another(bench.session), Question(text="Who?", thread_id="u"))
+        report = await ask(agent, bench.another(), Question(text="And its mayor?", thread_id="t"))
+        await ask(agent, bench.another(), Question(text="Who?", thread_id="u"))
     assert report.route == "shallow"
     follow_up, stranger = bench.endpoint.of("aiq.intent_classifier")[1:]
     assert "User: Write a report on Orlune\nAssistant: # Orlune" in follow_up.last_user
@@ -131,7 +112,7 @@ async def test_a_new_turn_starts_clean(on_bench: Any, saver: Any) -> None:
     async with on_bench(script) as bench:
         bench.session.checkpointer = saver
         await ask(agent, bench.session, Question(text="A report on Orlune", thread_id="t", user_info={"name": "Ada"}))
-        await ask(agent, another(bench.session), Question(text="And now?", thread_id="t"))
+        await ask(agent, bench.another(), Question(text="And now?", thread_id="t"))
         graph = agent._threads.graph(saver)
         state = (await graph.aget_state({"configurable": {"thread_id": "t"}})).values
     assert state["clarifier_result"] is state["final_report"] is state["user_info"] is None
@@ -148,7 +129,7 @@ async def test_a_source_of_one_turn_verifies_nothing_in_the_next(on_bench: Any, 
     async with on_bench(once) as bench:
         bench.session.checkpointer = saver
         await ask(agent, bench.session, Question(text="Who?", thread_id="t"))
-        second = another(bench.session)
+        second = bench.another()
         await ask(agent, second, Question(text="Again?", thread_id="t"))
     assert bench.session.audit.valid_citations
     assert second.audit is not None
@@ -165,7 +146,7 @@ async def test_a_plan_waits_for_a_person_who_comes_back(on_bench: Any, saver: An
         assert bench.endpoint.of("aiq.orchestrator") == []
         agent, user = AiqAgent(AiqSettings.model_validate(APPROVAL)), Reviewing("approve")  # as a new process has it
         assert isinstance(agent, Resumable)
-        later = another(bench.session, user=user)
+        later = bench.another(user=user)
         with later.bind():
             report = await agent.resume("t", later)
             assert await agent.resume("t", later) is None
@@ -184,47 +165,11 @@ async def test_a_person_who_comes_back_may_reject(on_bench: Any, saver: Any) -> 
         bench.session.checkpointer = saver
         with pytest.raises(EOFError):
             await ask(agent, bench.session, Question(text="Write a report on Orlune", thread_id="t"))
-        later = another(bench.session, user=Reviewing("reject"))
+        later = bench.another(user=Reviewing("reject"))
         with later.bind():
             report = await agent.resume("t", later)
     assert report is not None
     assert (report.text, report.outcome) == (REJECTED, "rejected")
-
-
-async def test_a_question_asked_again_after_its_turn_broke_off_stands_there_once(on_bench: Any, saver: Any) -> None:
-    agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
-    question = Question(text="Write a report on Orlune", thread_id="t")
-    async with on_bench(script, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
-        with pytest.raises(EOFError):
-            await ask(agent, bench.session, question)
-        await ask(agent, another(bench.session), question)
-        await ask(agent, another(bench.session), Question(text="Who?", thread_id="t"))
-    asked = bench.endpoint.of("aiq.intent_classifier")[-1].last_user
-    assert asked.count("User: Write a report on Orlune") == 1
-
-
-async def test_an_escalated_question_asked_again_leaves_no_half_a_turn(on_bench: Any, saver: Any) -> None:
-    """The broken turn's shallow answer goes; nobody saw it."""
-
-    def unsure(request: ChatRequest) -> ChatReply:
-        if request.role == "aiq.shallow_researcher" and request.last_user == "Who?":
-            return ChatReply(text="I was unable to find it.")
-        return script(request)
-
-    agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
-    question = Question(text="Who?", thread_id="t")
-    async with on_bench(unsure, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
-        with pytest.raises(EOFError):
-            await ask(agent, bench.session, question)
-        report = await ask(agent, another(bench.session), question)
-        await ask(agent, another(bench.session), Question(text="When?", thread_id="t"))
-    assert report.route == "escalated"
-    again, last = (request.fenced("conversation") or "" for request in bench.endpoint.of("aiq.intent_classifier")[1:])
-    assert again == ""
-    assert last.count("User: Who?") == 1
-    assert last.count("unable to find it") == 1
 
 
 @pytest.mark.parametrize("entry", ["chat", "shallow", "deep"])
@@ -245,8 +190,8 @@ async def test_other_words_take_the_place_of_a_plan_that_waits(on_bench: Any, sa
         bench.session.checkpointer = saver
         with pytest.raises(EOFError):
             await ask(agent, bench.session, Question(text="Write a report on Orlune", thread_id="t"))
-        report = await ask(agent, another(bench.session), Question(text="Who is the mayor?", thread_id="t"))
-        assert await agent.resume("t", another(bench.session)) is None
+        report = await ask(agent, bench.another(), Question(text="Who is the mayor?", thread_id="t"))
+        assert await agent.resume("t", bench.another()) is None
     assert report.route == "shallow"
 
 
@@ -257,7 +202,7 @@ async def test_threads_do_not_leak_into_each_other(on_bench: Any, saver: Any) ->
 
     async def converse(bench: Any, mark: str) -> None:
         for turn in ("Write a report on", "Who rules", "And who ruled before"):
-            session = another(bench.session, name=f"{mark}-{turn[:3]}")
+            session = bench.another(name=f"{mark}-{turn[:3]}")
             await ask(agent, session, Question(text=f"{turn} {mark}?", thread_id=mark))
             await asyncio.sleep(0)
 
@@ -277,10 +222,10 @@ async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(
     agent = AiqAgent(AiqSettings())
     async with on_bench(script) as bench:
         bench.session.checkpointer = saver
-        sessions = [another(bench.session, epoch=epoch) for epoch in (1, 1, 2)]
+        sessions = [bench.another(epoch=epoch) for epoch in (1, 1, 2)]
         await asyncio.gather(*(ask(agent, session, Question(text="Who?")) for session in sessions))
         assert await kept(saver) == []
-        failing, waiting = another(bench.session, user=AbsentUser()), AiqAgent(AiqSettings.model_validate(APPROVAL))
+        failing, waiting = bench.another(user=AbsentUser()), AiqAgent(AiqSettings.model_validate(APPROVAL))
         with pytest.raises(EOFError):
             await ask(waiting, failing, Question(text="Write a report"))
         assert await kept(saver) == []
@@ -292,7 +237,7 @@ async def test_each_epoch_has_its_own_conversation(on_bench: Any, saver: Any) ->
     async with on_bench(script) as bench:
         bench.session.checkpointer = saver
         for epoch in (1, 2):
-            await ask(agent, another(bench.session, epoch=epoch), Question(text="Who?", thread_id="t"))
+            await ask(agent, bench.another(epoch=epoch), Question(text="Who?", thread_id="t"))
         assert await kept(saver) == ["t", "t.2"]
     assert bench.endpoint.of("aiq.intent_classifier")[1].fenced("conversation") is None
 
@@ -306,7 +251,7 @@ async def test_no_type_is_unknown_to_the_checkpointer(
         bench.session.checkpointer = saver
         with caplog.at_level(logging.WARNING, logger="langgraph"):
             for text in ("Write a report on Orlune", "Who?", "Another report"):
-                await ask(agent, another(bench.session), Question(text=text, thread_id="t", documents=documents))
+                await ask(agent, bench.another(), Question(text=text, thread_id="t", documents=documents))
         state = await agent._threads.graph(saver).aget_state({"configurable": {"thread_id": "t"}})
     assert [record.message for record in caplog.records if record.name.startswith("langgraph")] == []
     assert state.values["available_documents"] == list(documents)
@@ -329,22 +274,11 @@ async def test_history_that_came_with_the_question_begins_a_new_thread_only(on_b
         bench.session.checkpointer = saver
         for text in ("Who?", "When?"):
             question = Question(text=text, thread_id="t", history=history)
-            await ask(agent, another(bench.session), question)
+            await ask(agent, bench.another(), question)
     second = bench.endpoint.of("aiq.intent_classifier")[1].fenced("conversation")
     assert second is not None
     assert second.count("User: Hello") == 1
     assert second.startswith("User: Hello\nAssistant: Hi\nUser: Who?")
-
-
-async def test_history_is_trimmed_by_max_history(on_bench: Any) -> None:
-    history = tuple(Turn(speaker=s, text=f"{s} {n}") for n in range(6) for s in ("user", "assistant"))
-    async with on_bench(script) as bench:
-        await AiqAgent(AiqSettings(max_history=4)).research(Question(text="And?", history=history), bench.session)
-    asked = bench.endpoint.of("aiq.intent_classifier")[0].last_user
-    assert "User: user 5\nAssistant: assistant 5" in asked
-    assert "assistant 4" not in asked  # would be first, and the first is always the user's
-    texts = [message.text for message in bench.endpoint.of("aiq.shallow_researcher")[0].messages[1:]]
-    assert texts == ["user 5", "assistant 5", "And?"]
 
 
 async def test_the_graph_is_compiled_once_for_a_checkpointer() -> None:
