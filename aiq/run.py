@@ -112,6 +112,8 @@ def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = No
     from aiq.experiment.table import print_summary
     from aiq.site.page import write_page
 
+    if not plan.judges:
+        print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
     outcome = asyncio.run(execute(plan, folder, earlier))
     if outcome.changed or not folder.page_path.exists():
         write_page(folder, plan.keys)

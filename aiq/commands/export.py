@@ -21,11 +21,13 @@ def run(args: Namespace) -> int:
     from aiq.core.errors import UserError
     from aiq.experiment.export_drb import export
     from aiq.experiment.find import find_run
+    from aiq.run import find_own_classes
 
+    find_own_classes()
     folder = find_run(args.run, args.results)
-    name = args.name or folder.read_manifest().experiment
-    if "/" in name or name.startswith("."):
-        raise UserError(f"--name {name}: it becomes a file's name; leave out slashes and a leading dot")
+    name = folder.read_manifest().experiment if args.name is None else args.name
+    if not name or "/" in name or name.startswith("."):
+        raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
     exported = export(folder, args.out, name, epoch=args.epoch)
     print("\n".join(str(path) for path in exported.files))
     print(f"{exported.reports} reports")

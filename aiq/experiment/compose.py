@@ -53,7 +53,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    parse(overrides)
+    _check_options(parse(overrides))
     try:
         composed = _composed([_opened(text) for text in overrides])
         missing = sorted(OmegaConf.missing_keys(composed))
@@ -63,6 +63,20 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, overrides)) from None
     return {str(key): value for key, value in config.items()}
+
+
+def _check_options(overrides: "Sequence[Override]") -> None:
+    """Raises ConfigError for a group that is given something else than one option; only judges stand in lists."""
+    known = groups()
+    for override in overrides:
+        group = override.get_key_element()
+        if override.is_delete() or group not in known:
+            continue
+        value = override.value()
+        chosen = value if group == "judge" and isinstance(value, list) else [value]
+        if not all(isinstance(name, str) for name in chosen):
+            how = "in brackets, as judge=[race,fact] (judge=[]: none)" if group == "judge" else "one option"
+            raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
 
 
 def _composed(overrides: Sequence[str]) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.experiment.folder import RunFolder
@@ -37,7 +38,11 @@ class Exported(Record):
 
 
 def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Exported:
-    """Write the official files of one epoch below `out`. Raises UserError where the run has no such reports."""
+    """Write the official files of one epoch below `out`. Raises UserError where the run has no such reports.
+
+    Reports on questions of another benchmark are none: the official tools look tasks up by their ids.
+    """
+    _check_dataset(folder)
     rows = _last_rows(folder, epoch)
     answered = [row for row in rows if row.answered]
     if not answered:
@@ -52,6 +57,19 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Export
         _write(path, text)
     missing = tuple(row.sample_id for row in rows if not row.answered)
     return Exported(files=tuple(path for path, _ in files), reports=len(answered), missing=missing)
+
+
+def _check_dataset(folder: RunFolder) -> None:
+    from aiq.datasets.deep_research_bench import DeepResearchBench
+
+    manifest = folder.read_manifest()
+    dataset = manifest.config.get("dataset")
+    target = dataset.get("target") if isinstance(dataset, Mapping) else None
+    if not issubclass(plugins.load(str(target), "dataset.target"), DeepResearchBench):
+        raise UserError(
+            f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
+            "export a run of dataset=drb (or another dataset in its form)"
+        )
 
 
 def _last_rows(folder: RunFolder, epoch: int) -> list[SampleRow]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aiq.agents.base import Agent
+from aiq.agents.base import Agent, Asking
 from aiq.core import plugins
 from aiq.core.errors import ConfigError
 from aiq.core.paths import resolve
@@ -62,7 +62,9 @@ def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: Swe
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     agent, agent_settings = _make(settings.agent, "agent")
-    judges = tuple(_plan_judge(name, plugin, settings.llm) for name, plugin in settings.judge.items())
+    if isinstance(agent, Asking):
+        agent.check_user(settings.user.kind)
+    judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     _check_metrics(judges)
     from aiq import datasets
 
@@ -82,8 +84,9 @@ def _make(plugin: Plugin, prefix: str) -> tuple[Any, Any]:
     return made(settings), settings
 
 
-def _plan_judge(name: str, plugin: Plugin, llm: LlmSettings) -> JudgePlan:
+def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
     judge, settings = _make(plugin, f"judge.{name}")
+    llm = run.llm
     digest = digest_of(
         {
             "target": plugin.target,
@@ -91,10 +94,17 @@ def _plan_judge(name: str, plugin: Plugin, llm: LlmSettings) -> JudgePlan:
             "version": judge.version,
             "prompt": judge.prompt_hash,
             "models": {role: llm.setup(role) for role in judge.roles},
+            "endpoint": llm.endpoint if judge.roles else None,
+            "web": web_of(run) if getattr(judge, "reads_web", False) else None,
         }
     )
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}
     return JudgePlan(name, judge, digest, ", ".join(sorted(models)) or None)
+
+
+def web_of(settings: RunSettings) -> tuple[str, str | None]:
+    """Where pages come from: the kind of web, and the corpus where it is one."""
+    return settings.web.kind, settings.search.corpus if settings.web.kind == "corpus" else None
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:

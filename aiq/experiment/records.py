@@ -227,6 +227,7 @@ class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
     `failures` counts attempts by the error that they ended in, the most frequent ones only.
+    `ranges`: the least and the greatest value of those metrics that have both.
     `judge_noise`: of the metrics whose judge judged a report more than once.
     """
 
@@ -240,6 +241,7 @@ class Summary(Record):
     n_errors: int
     statuses: Mapping[str, int]
     metrics: Mapping[str, Estimate]
+    ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
     unavailable: Mapping[str, str]
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)

@@ -16,7 +16,7 @@ from aiq.experiment.folder import RunFolder, new_run_id
 from aiq.experiment.journal import json_line, read_rows, whole_lines
 from aiq.experiment.manifest import new_manifest
 from aiq.experiment.pages import FILE_NAME as PAGES
-from aiq.experiment.plan import Plan, make_plan
+from aiq.experiment.plan import Plan, make_plan, web_of
 from aiq.experiment.records import Manifest, Rescored, ScoreRow
 from aiq.experiment.resources import is_offline_model
 from aiq.experiment.resume import check_dataset, check_finished, load_tally
@@ -35,6 +35,8 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[Plan, Manife
     """
     earlier = old.read_manifest()
     plan = make_plan(settings_from(_config(earlier.config, overrides)), tuple(overrides))
+    if not plan.judges:
+        raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan, earlier, old)
     tally, _ = load_tally(old, plan)
     check_finished(plan, tally, str(old.path))
@@ -55,8 +57,9 @@ def take_over(old: RunFolder, new: RunFolder, plan: Plan) -> None:
         new.create()
         for path in sorted(old.path.glob("samples*.jsonl")):
             _copy_whole_lines(RunFolder(path.parent), path.name, new)
-        for name in (PAGES, ANSWERS):
-            _copy_whole_lines(old, name, new)
+        _copy_whole_lines(old, ANSWERS, new)
+        if web_of(settings_from(old.read_manifest().config)) == web_of(plan.settings):
+            _copy_whole_lines(old, PAGES, new)
         for path in sorted(old.events.glob("*.jsonl")):
             if not path.name.endswith(".judge.jsonl"):
                 shutil.copyfile(path, new.events / path.name)
@@ -87,8 +90,10 @@ def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, An
     changed: dict[str, Any] = dict(config)
     for group in [name for name in names if name in GROUPS]:
         own = [text for text, name in zip(overrides, names, strict=True) if name.split(".")[0] == group]
-        changed[group] = compose(["name=rescore", *own])[group]
+        changed[group] = compose(["name=rescore", *own]).get(group, {})
     merged = OmegaConf.create(changed)
+    if "llm.base_url" in names and "llm.known_as" not in names:
+        OmegaConf.update(merged, "llm.known_as", None)  # another endpoint, not one that has moved
     for override, name in zip(parsed, names, strict=True):
         if name not in GROUPS and name.split(".")[0] not in names:
             OmegaConf.update(merged, name, override.value(), force_add=True)

@@ -32,6 +32,8 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
                 f"resume takes its config from the run folder, so {name} cannot change "
                 "(only runner.*, limits.* and llm.base_url can); start a new run for other settings"
             )
+        if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
+            OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # it has moved; its answers stand
         OmegaConf.update(config, name, override.value())
     restart = Resumption(time=utc_now(), overrides=tuple(overrides))
     changed = {"config": OmegaConf.to_container(config), "resumed": (*manifest.resumed, restart)}

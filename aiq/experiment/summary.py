@@ -58,6 +58,11 @@ class Summariser:
             n_errors=statuses.get("failed", 0),
             statuses=statuses,
             metrics=metrics,
+            ranges={
+                metric.name: (metric.low, metric.high)
+                for _, metric in self._declared()
+                if metric.low is not None and metric.high is not None
+            },
             unavailable=self._unavailable(metrics),
             agent_failures=FailurePolicy(
                 policy=self._policy,

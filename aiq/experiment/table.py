@@ -11,8 +11,13 @@ from aiq.experiment.calibration.beside import reliabilities
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.records import Summary
 from aiq.stats.estimates import Estimate
+from aiq.stats.noise import RunNoise
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
+
+NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
+
+NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 
 _WIDEST = 1000
 
@@ -22,6 +27,8 @@ def print_summary(summary: Summary, folder: RunFolder, console: Console | None =
     console = console or Console()
     reliability, problem = reliabilities(folder, summary.metrics)
     parts: list[Table | Text] = [_metrics(summary, reliability)]
+    if not folder.read_manifest().hashes.judges:
+        parts.append(Text(NOTHING_SCORED, style="yellow"))
     if problem is not None:
         parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
     if summary.unavailable:
@@ -62,13 +69,17 @@ def _noise(summary: Summary) -> Table:
     """How far judgements of one report lie apart, by where they differ; beside the sampling interval above."""
     table = Table(box=None, pad_edge=False)
     table.add_column("judge noise")
-    for heading in ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements"):
+    for heading in NOISE_HEADINGS:
         table.add_column(heading, justify="right")
     for name, noise in summary.judge_noise.items():
-        parts = (noise.votes, noise.orders, noise.members, noise.order_gap)
-        shown = ("-" if part is None else number(part) for part in parts)
-        table.add_row(name, number(noise.sd), *shown, number(noise.standard_error), str(noise.judgements))
+        table.add_row(name, *noise_cells(noise))
     return table
+
+
+def noise_cells(noise: RunNoise) -> list[str]:
+    """What stands under NOISE_HEADINGS."""
+    figures = (noise.sd, noise.votes, noise.orders, noise.members, noise.order_gap, noise.standard_error)
+    return [*("-" if figure is None else number(figure) for figure in figures), str(noise.judgements)]
 
 
 def _attempts(summary: Summary) -> Text:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import math
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -19,6 +20,7 @@ U = TypeVar("U")
 _TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that they meet no vote of a panel
 _MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
 _SHOWN: Final = 120
+_BRACKET: Final = re.compile(r"[{[]")
 
 
 class Unusable(ValueError):
@@ -60,24 +62,29 @@ async def ask_once(
 ) -> T:
     """The same for a question that stands for itself: asked once a run, whichever sample comes to it first.
 
-    Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was.
+    Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was. It is kept for
+    the endpoint that gave it: what another one answers to the same question, with the same seed, is another answer.
     """
-    content = [role, session.models.setup(role), prompt, *([vote] if vote else [])]
-    asked = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    key = hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
+    subject = _digest([role, session.models.setup(role), prompt, *([vote] if vote else [])])
+    key = _digest([session.models.endpoint, subject])
 
     async def usable() -> str:
         def text_of(text: str) -> str:
             read(text)
             return text
 
-        return (await ask(session, role, prompt, text_of, tries=tries, vote=vote, subject=key))[0]
+        return (await ask(session, role, prompt, text_of, tries=tries, vote=vote, subject=subject))[0]
 
     text = await session.answers.once(key, usable)
     try:
         return read(text)
     except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
-        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=key))[0]
+        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=subject))[0]
+
+
+def _digest(content: Sequence[object]) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
@@ -137,14 +144,13 @@ def read_objects(text: str) -> list[dict[str, JsonValue]]:
 
 
 def read_list(text: str, kind: type[T]) -> list[T]:
-    """The one JSON list in an answer whose items are all of this type; an empty one only where no other bracket opens.
-
-    Else the `[]` of an entry in an answer that was cut off would be taken for the whole.
-    """
-    lists = [value for value in _values(text, "[") if all(isinstance(item, kind) for item in value)]
-    found: list[T] = _only(lists, "JSON list that is asked for")
-    if not found and without_thoughts(text).count("[") > 1:
-        raise Unusable("there is no complete JSON list but an empty one among others")
+    """The one JSON list in an answer whose items are all of this type; an empty one only where there is no other."""
+    lists = list(_values(text, "["))
+    found: list[T] = _only(
+        [v for v in lists if all(isinstance(item, kind) for item in v)], "JSON list that is asked for"
+    )
+    if not found and len(lists) > 1:
+        raise Unusable("there is an empty JSON list among others in it")
     return found
 
 
@@ -167,23 +173,37 @@ def _only(found: list[T], what: str) -> T:
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
-    """The JSON values that begin with this bracket, none of them inside another."""
+    """The JSON values that begin with this bracket, none of them inside another.
+
+    Raises Unusable for one that was part of a larger value that is broken off: what is left of a cut answer
+    may look like a whole one.
+    """
     text = without_thoughts(text)
-    position = 0
+    position = broken = 0
     for _ in range(_MAX_STARTS):
-        start = text.find(bracket, position)
-        if start < 0:
+        found = _BRACKET.search(text, position)
+        if found is None:
             return
-        value, position = _decode(text, start)
-        if value is not None:
+        start = found.start()
+        value, end = _decode(text, start)
+        position = start + 1
+        if value is None:
+            broken = max(broken, end)
+        elif text[start] == bracket:
+            if start < broken:
+                raise Unusable("its JSON is broken off, and what is left of it is a part")
             yield value
+            position = end
+    raise Unusable(f"there are more than {_MAX_STARTS} brackets in it")
 
 
 def _decode(text: str, start: int) -> tuple[Any, int]:
-    """The value that begins at `start` and where it ends; or None and where to look on."""
+    """The value that begins at `start` and where it ends; or None and up to where it was read before it broke."""
     try:
         return _DECODER.raw_decode(text, start)
     except Unusable:
         raise
-    except (ValueError, RecursionError):
-        return None, start + 1
+    except json.JSONDecodeError as error:
+        return None, len(text) if error.msg.startswith("Unterminated string") else error.pos
+    except (ValueError, RecursionError):  # more digits or brackets than Python reads
+        return None, len(text)

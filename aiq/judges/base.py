@@ -17,7 +17,7 @@ class Judge(Protocol):
     `metrics` is what it may yield; `roles` the model roles it speaks in (empty: it asks no model);
     `version` changes whenever the same answers of a model would give other scores; `prompt_hash`
     covers all its templates, None without any. A judge that lets a panel of models answer names them
-    by role in `panels`.
+    by role in `panels`; one that reads pages has `reads_web = True`.
     """
 
     Settings: ClassVar[type[Settings]]

@@ -85,6 +85,7 @@ class Fact:
     Settings = FactSettings
     name = "fact"
     version = "3"
+    reads_web = True
 
     def __init__(self, settings: FactSettings) -> None:
         self._settings = settings

@@ -80,9 +80,3 @@ def official(reports: Sequence[Sequence[CitedPage]]) -> OfficialStatistics:
         total_valid_citations=supported / len(counts) if counts else 0.0,
         valid_rate=supported / citations if citations else 0.0,
     )
-
-
-def mean_accuracy(reports: Sequence[Sequence[CitedPage]]) -> float | None:
-    """The mean of each report's own accuracy, over those that have one; None where none has."""
-    shares = [share for pages in reports if (share := count(pages).accuracy) is not None]
-    return sum(shares) / len(shares) if shares else None

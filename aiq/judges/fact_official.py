@@ -5,12 +5,14 @@ from typing import Final, get_args
 
 from pydantic import JsonValue
 
-from aiq.judges.asking import Unusable, read_list
+from aiq.judges.asking import Unusable, read_list, without_thoughts
 from aiq.judges.fact_arithmetic import Verdict
 from aiq.judges.statements import Citation, canonical
 
 _VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_ALONE: Final = re.compile(r"(?:^|[:：])[ \t]*\[[\s\d,]*\][ \t.。]*$", re.MULTILINE)
+"""A list of numbers on lines of its own, or behind a colon; elsewhere it may be words ("[1, 2] are alike")."""
 
 
 def read_citations(answer: str) -> list[Citation]:
@@ -40,6 +42,8 @@ def read_kept(answer: str, statements: int) -> list[int]:
     The official code keeps every statement where the list is of no use; here the question is asked again.
     """
     kept = read_list(answer, int)
+    if not _ALONE.search(without_thoughts(answer)):
+        raise Unusable("its only list of numbers stands among words")
     if not kept or len(set(kept)) < len(kept) or any(isinstance(n, bool) or not 1 <= n <= statements for n in kept):
         raise Unusable(f"the list does not name some of the {statements} statements, each once")
     return sorted(kept)

@@ -9,7 +9,15 @@ from aiq.core.samples import SampleKey
 from aiq.experiment.calibration.beside import reliabilities
 from aiq.experiment.folder import RunFolder, write_whole
 from aiq.experiment.order import natural
-from aiq.experiment.table import OFFLINE_NOTE, dollars, interval, number
+from aiq.experiment.table import (
+    NOISE_HEADINGS,
+    NOTHING_SCORED,
+    OFFLINE_NOTE,
+    dollars,
+    interval,
+    noise_cells,
+    number,
+)
 from aiq.site.environment import TEMPLATES, environment, style
 from aiq.site.view import AttemptView, read_attempts
 from aiq.stats.estimates import Estimate
@@ -29,6 +37,8 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
             attempts=attempts,
             reliability=reliabilities(folder, summary.metrics)[0],
             offline_note=OFFLINE_NOTE,
+            nothing_scored=NOTHING_SCORED,
+            noise_headings=NOISE_HEADINGS,
             style=style("style.css"),
             script=(TEMPLATES / "filter.js").read_text(encoding="utf-8"),
         )
@@ -43,13 +53,19 @@ def _place(view: AttemptView, places: Mapping[SampleKey, int]) -> tuple[object, 
     return view.good, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
 
-def bar(estimate: Estimate) -> dict[str, str] | None:
-    """Where mean and interval lie on a bar from 0 to 1, in per cent; None for a metric beyond that range."""
-    low, high = estimate.ci95 or (estimate.mean, estimate.mean)
-    if not 0 <= estimate.mean <= 1:
+def bar(estimate: Estimate, ends: tuple[float, float] | None) -> dict[str, str] | None:
+    """Where mean and interval lie on a bar between the metric's ends, in per cent; None for one without ends."""
+    if ends is None:
         return None
-    left, right = max(0.0, low), min(1.0, high)
-    return {"mean": f"{estimate.mean:.2%}", "left": f"{left:.2%}", "width": f"{right - left:.2%}"}
+    first, last = ends
+    low, high = estimate.ci95 or (estimate.mean, estimate.mean)
+    left, mean, right = (min(1.0, max(0.0, (at - first) / (last - first))) for at in (low, estimate.mean, high))
+    return {
+        "mean": f"{mean:.2%}",
+        "left": f"{left:.2%}",
+        "width": f"{right - left:.2%}",
+        "ends": f"{first:g} to {last:g}",
+    }
 
 
 def _json(value: Any) -> str:
@@ -58,5 +74,6 @@ def _json(value: Any) -> str:
 
 def _environment() -> Any:
     found = environment()
-    found.filters |= {"number": number, "interval": interval, "dollars": dollars, "bar": bar, "json": _json}
+    shown = {"number": number, "interval": interval, "dollars": dollars, "noise_cells": noise_cells}
+    found.filters |= {**shown, "bar": bar, "json": _json}
     return found

@@ -75,6 +75,18 @@ def test_a_page_that_could_not_be_judged_keeps_its_statements(run: Path, tmp_pat
         assert written[fact["sample_id"]]["citations_deduped"][page["url"]]["facts"] == said != []
 
 
+def test_a_run_over_another_benchmark_is_refused(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["config"]["dataset"]["target"] = "aiq.datasets.freshqa:FreshQA"
+    manifest["dataset"]["name"] = "freshqa_mini"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["export", "drb", str(folder), "--out", str(tmp_path / "out")]) == 2
+    assert "is a run over freshqa_mini, not over Deep Research Bench" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("kind", ["fact", "race"])
 def test_read_back_they_give_the_figures_of_the_run(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str

@@ -89,3 +89,14 @@ def test_whoever_comes_first_nothing_is_asked_twice_and_nothing_changes(here: Pa
     assert main(["run", f"resume={crowd}"]) == 0
     assert values(crowd) == before, "stored answers save money and decide nothing"
     assert spent(crowd) == calls
+
+
+def test_pages_of_another_web_are_read_anew(here: Path) -> None:
+    old = run("epochs=1", "limit=1", "offline.faults={}")
+    page = rows(old / "pages.jsonl")[0]
+    corpus = [{"url": page["url"], "title": page["title"], "text": "This is said in report 0 only and stands nowhere."}]
+    Path("corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in corpus))
+    assert main(["rescore", old.name, "web=corpus", "search.corpus=corpus.jsonl"]) == 0
+    new = max(Path("results/deep_drb").iterdir(), key=lambda path: path.name)
+    assert [row["text"] for row in rows(new / "pages.jsonl")] == [corpus[0]["text"]]
+    assert values(new) != values(old)

@@ -10,7 +10,7 @@ from aiq.__main__ import main
 from aiq.experiment.folder import RunFolder
 
 if TYPE_CHECKING:
-    from tests.experiment.conftest import Workplace
+    from tests.experiment.conftest import Endpoint, Workplace
 
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
@@ -90,6 +90,28 @@ def test_another_model_is_the_judges_and_not_the_agents(here: "Workplace", run: 
     assert {row["judge_model"] for row in here.lines(new / "scores.jsonl")} == {"big-2"}
 
 
+def test_another_endpoint_is_another_judge_though_its_model_has_the_same_name(
+    here: "Workplace", run: Path, endpoint: "Endpoint"
+) -> None:
+    other = type(endpoint)()
+    try:
+        new = rescore(here, run, f"llm.base_url={other.base_url}")
+    finally:
+        other.close()
+    assert len(other.asked) == 6
+    assert here.endpoint.asked == []
+    rows = [here.lines(folder / "scores.jsonl")[0] for folder in (run, new)]
+    assert rows[0]["judge_hash"] != rows[1]["judge_hash"]
+    assert rows[0]["judge_model"] == rows[1]["judge_model"]
+
+
+def test_an_endpoint_with_a_name_is_the_same_judge_wherever_it_is(here: "Workplace", endpoint: "Endpoint") -> None:
+    assert main(["run", *RUN, "llm.known_as=mine"]) == 0
+    (run,) = here.runs()
+    moved = [f"llm.base_url={endpoint.base_url}/", "llm.known_as=mine"]
+    assert main(["rescore", run.name, *moved]) == 2  # every judge has scored all reports
+
+
 def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: "Workplace", run: Path) -> None:
     new = rescore(here, run, "judge.letters.minimum=3")
     whole = here.values(new)
@@ -137,6 +159,8 @@ BAD: list[tuple[list[str], str]] = [
     (["seed=1"], "seed cannot change"),
     (["dataset.path=other.jsonl"], "dataset.path cannot change"),
     (["nonsense"], "expected SETTING=VALUE"),
+    (["judge=[]"], "judge=[] names no judge"),
+    (["judge=letters,words"], "judge=letters,words: name in brackets, as judge=[race,fact]"),
 ]
 
 

@@ -204,3 +204,18 @@ def test_another_dataset_under_a_run_is_refused(here: "Workplace", capsys: pytes
     (run / "manifest.json").write_text(json.dumps(manifest))
     assert main(["run", f"resume={run}"]) == 2  # rows guard themselves, whatever the fingerprint says
     assert "sample s0 is another question" in capsys.readouterr().err
+
+
+def test_an_endpoint_that_has_moved_is_paid_for_nothing_again(here: "Workplace") -> None:
+    """The design lets `llm.base_url` change between starts: then it is the same service at another address."""
+    assert main(["run", *SLOW[:3]]) == 0
+    run = here.only_run()
+    values, hashes = here.values(run), json.loads((run / "manifest.json").read_text())["hashes"]
+    here.endpoint.asked.clear()
+    for address in ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v2"):
+        assert main(["run", f"resume={run}", f"llm.base_url={address}"]) == 0
+    assert here.endpoint.asked == []
+    assert here.values(run) == values
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["hashes"] == hashes
+    assert manifest["config"]["llm"]["known_as"] == here.endpoint.base_url

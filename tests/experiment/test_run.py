@@ -248,3 +248,13 @@ def test_the_page_lists_attempts_in_the_order_of_the_dataset(here: "Workplace") 
     assert run() == 0
     page = (here.only_run() / "index.html").read_text()
     assert page.index('id="m.1"') < page.index('id="z.1"') < page.index('id="a.1"')
+
+
+def test_a_run_without_judges_says_that_nothing_scores_it(
+    here: "Workplace", capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "experiment=tiny", "judge=[]"]) == 0
+    told = capsys.readouterr()
+    assert "judge=[] names no judge: the reports are made, and nothing scores them" in told.err
+    assert "nothing was scored" in told.out
+    assert here.summary(here.only_run())["metrics"] == {}

@@ -89,14 +89,14 @@ ScriptedMaker = Callable[..., AbstractAsyncContextManager[tuple[Session, Scripte
 
 @pytest.fixture
 def scripted() -> ScriptedMaker:
-    """`async with scripted(answers, pages={url: text}) as (session, endpoint)`: our client, their words."""
+    """`async with scripted(answers, pages={url: text}, **llm) as (session, endpoint)`: our client, their words."""
 
     @asynccontextmanager
     async def make(
-        answers: Sequence[str] | Callable[[dict[str, Any]], str], pages: dict[str, str] | None = None
+        answers: Sequence[str] | Callable[[dict[str, Any]], str], pages: dict[str, str] | None = None, **llm: Any
     ) -> AsyncIterator[tuple[Session, Scripted]]:
         endpoint = Scripted(answers)
-        settings = LlmSettings(base_url="http://model.example/v1", model="m")
+        settings = LlmSettings(**{"base_url": "http://model.example/v1", "model": "m", **llm})
         async with open_client(settings, offline_port=None, inner=endpoint) as client:
             session = make_session(RunModels(settings, client), None, Pages(pages or {}))
             with session.bind():

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
-from aiq.judges.asking import Unusable, ask, each_bounded, read_object
+from aiq.experiment.answers import AnswerStore
+from aiq.experiment.folder import RunFolder
+from aiq.judges.asking import Unusable, ask, ask_once, each_bounded, read_object
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-PROSE = st.text().filter(lambda text: "{" not in text and "<think>" not in text)
+PROSE = st.text().filter(lambda text: not set("{[") & set(text) and "<think>" not in text)
 
 
 def loud(answer: str) -> str:
@@ -31,6 +34,17 @@ async def test_an_unusable_answer_is_asked_again_with_another_seed(scripted: Any
         assert await ask(session, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
     assert len({request["seed"] for request in endpoint.got}) == 3
     assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
+
+
+async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(scripted: Any, tmp_path: Path) -> None:
+    store, told, seeds = AnswerStore(RunFolder(tmp_path)), [], []
+    for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
+        async with scripted([answer], base_url=base_url) as (session, endpoint):
+            session.answers = store.of_one()
+            told.append(await ask_once(session, "judge.x", "Say yes.", loud, tries=1))
+            seeds += [request["seed"] for request in endpoint.got]
+    assert told == ["A", "B", "A"]
+    assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
 
 
 async def test_votes_and_tries_never_share_a_seed(scripted: Any) -> None:
@@ -63,6 +77,10 @@ def test_reasoning_before_the_answer_is_passed_over() -> None:
     assert read_object('<think>maybe {"a": 2}?</think>\n{"a": 1}') == {"a": 1}
 
 
+def test_brackets_of_prose_hide_no_answer() -> None:
+    assert read_object('As [1] and [see 2] say {more or less}: {"a": [1]}. [End') == {"a": [1]}
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -84,6 +102,11 @@ def test_reasoning_before_the_answer_is_passed_over() -> None:
         "{" * 100_000,
         '{"a":' * 5000,
         "{\x00}",
+        '{"a": {"verdicts": []}',
+        '{"a": {"verdicts": []} and so on',
+        '{"a": "he said {"verdicts": []}',
+        '[{"a": 1}, {"b": ',
+        "{" * 300 + '{"a": 1}',
     ],
 )
 def test_what_would_have_to_be_guessed_is_refused(answer: str) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.fact_arithmetic import CitedPage, Judged, Verdict, count, mean_accuracy, official
+from aiq.judges.fact_arithmetic import CitedPage, Judged, Verdict, count, official
 
 VERDICTS: st.SearchStrategy[list[Verdict]] = st.lists(
     st.sampled_from(["supported", "unsupported", "unknown"]), max_size=5
@@ -36,7 +37,7 @@ def test_unknown_failed_and_uncited_count_nowhere() -> None:
 
 def test_without_anything_there_is_no_rate() -> None:
     assert count([]).accuracy is None
-    assert mean_accuracy([[], [page("unknown")]]) is None
+    assert count([page("unknown")]).accuracy is None
     assert official([]).valid_rate == 0.0
 
 
@@ -73,5 +74,5 @@ def test_two_real_reports_ratio_and_mean_differ(shared_data: Path, read_rows: An
     statistics = official(reports)
     assert [(c.supported, c.unsupported, c.unknown) for c in map(count, reports)] == [(5, 0, 9), (14, 33, 6)]
     assert f"{statistics.valid_rate:.3f}" == "0.365"
-    assert f"{mean_accuracy(reports):.3f}" == "0.649"
+    assert f"{fmean(count(report).accuracy or 0.0 for report in reports):.3f}" == "0.649"
     assert (statistics.total_citations, statistics.total_valid_citations) == (26.0, 9.5)

@@ -89,6 +89,19 @@ def test_lists_of_kept_statements_that_are_none(bad: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "bad", ["[[1, 3], [2", '{"keep": [1, 3], "drop": [2', "[1, 2] are alike", "陈述[1]与陈述2相同"]
+)
+def test_numbers_in_words_or_in_a_cut_answer_are_no_list_of_kept_statements(bad: str) -> None:
+    with pytest.raises(Unusable):
+        read_kept(bad, 3)
+
+
+@pytest.mark.parametrize("good", ["[3, 1]", "```json\n[1,\n 3]\n```", "To keep: [1, 3].", "保留：[1, 3]。"])
+def test_a_list_of_kept_statements_stands_alone_or_behind_a_colon(good: str) -> None:
+    assert read_kept(good, 3) == [1, 3]
+
+
+@pytest.mark.parametrize(
     "bad",
     ["", "[]", '[{"idx": 1, "result": "supported"}]',
      '[{"idx": 1, "result": "maybe"}, {"idx": 2, "result": "unknown"}]',
@@ -112,11 +125,12 @@ def test_verdicts_may_come_in_any_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    ['[{"fact": "See [](https://a.example/x)", "ref_idx": "1", "u', '[{"fact": "x", "more": [], "u', "As [1] says: []"],
-)
-def test_an_empty_list_within_an_answer_that_was_cut_off_is_not_the_answer(answer: str) -> None:
-    with pytest.raises(Unusable, match="an empty one among others"):
+    ("answer", "why"),
+    [('[{"fact": "See [](https://a.example/x)", "ref_idx": "1", "u', "broken off"),
+     ('[{"fact": "x", "more": [], "u', "broken off"), ("As [1] says: []", "an empty JSON list among others")],
+)  # fmt: skip
+def test_an_empty_list_that_may_be_a_part_is_not_the_answer(answer: str, why: str) -> None:
+    with pytest.raises(Unusable, match=why):
         read_citations(answer)
 
 

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -31,6 +30,8 @@ from aiq.experiment.records import (
 from aiq.site.markdown import render
 from aiq.site.page import write_page
 from aiq.stats.estimates import Estimate
+from aiq.stats.noise import RunNoise
+from tests.site.seen import Seen
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 REPORT = f"""# Findings
@@ -48,23 +49,16 @@ The mayor is **Ilan Corvey** [1]. {EVIL} ![picture](https://tracker.example/p.pn
 """
 
 
-class Seen(HTMLParser):
-    """Tags with attributes, and the text, of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def links(self) -> list[str]:
-        return [attrs["href"] or "" for tag, attrs in self.tags if tag == "a"]
+NOISE = RunNoise(
+    reports=1,
+    judgements=3,
+    sd=0.042,
+    votes=0.042,
+    orders=None,
+    members=None,
+    order_gap=None,
+    standard_error=0.024,
+)
 
 
 def sample(number: int, *, failed: bool = False) -> SampleRow:
@@ -113,6 +107,8 @@ def folder_with(path: Path, rows: list[SampleRow], scores: list[ScoreRow], *, of
     journal.append(*scores)
     journal.close()
     metrics = {"race.overall": Estimate(mean=0.5, ci95=(0.41, 0.59), n=len(rows), estimator="mean")}
+    metrics["race_absolute.overall"] = Estimate(mean=5.0, ci95=(-1.0, 7.5), n=len(rows), estimator="mean")
+    metrics["fact.citations"] = Estimate(mean=0.5, ci95=None, n=len(rows), estimator="mean")
     other = {"race.overall": Estimate(mean=0.625, ci95=None, n=1, estimator="mean")}
     folder.write_manifest(
         Manifest(
@@ -122,7 +118,7 @@ def folder_with(path: Path, rows: list[SampleRow], scores: list[ScoreRow], *, of
             started="2026-11-21T00:00:00+00:00",
             config={"epochs": 1, "agent": {"target": "a.b:Agent"}, "odd": EVIL},
             overrides=(),
-            hashes=Hashes(config="c", agent="a", judges={}, prompts={}),
+            hashes=Hashes(config="c", agent="a", judges={"j": "h"}, prompts={}),
             models={"default": "offline-1"},
             dataset=DatasetIdentity(name="drb_mini", fingerprint="f", size=12, samples=len(rows)),
             clock="2026-11-01T09:00:00+00:00",
@@ -142,6 +138,8 @@ def folder_with(path: Path, rows: list[SampleRow], scores: list[ScoreRow], *, of
             n_errors=1,
             statuses={"completed": len(rows) - 1, "failed": 1},
             metrics=metrics,
+            ranges={"race.overall": (0.0, 1.0), "race_absolute.overall": (0.0, 10.0)},
+            judge_noise={"race.overall": NOISE},
             unavailable={"fact.citations": "no judge"},
             agent_failures=FailurePolicy(policy="worst", failed=1, alternative="exclude", metrics=other),
             judge_errors={"race": JudgeErrors(n=1, first="unreadable")},
@@ -179,8 +177,22 @@ def test_the_page_tells_what_came_out(page: str) -> None:
         "paper.pdf, p.3",
         "unsafe_scheme",
         "unknown (no price)",
+        "judge noise",
+        "0.042",  # its sd
     ):
         assert told in seen, told
+
+
+def test_a_bar_shows_where_a_metric_lies_between_its_ends_and_one_without_ends_has_none(page: str) -> None:
+    bars = [attrs["style"] for tag, attrs in Seen(page).tags if tag in ("i", "b") and "style" in attrs]
+    assert bars == ["left:41.00%;width:18.00%", "left:50.00%", "left:0.00%;width:75.00%", "left:50.00%"]
+
+
+def test_a_run_without_judges_says_so(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, [sample(1)], [])
+    manifest = folder.read_manifest()
+    folder.write_manifest(manifest.model_copy(update={"hashes": manifest.hashes.model_copy(update={"judges": {}})}))
+    assert "nothing was scored: judge=[] names no judge" in Seen(write_page(folder).read_text()).text
 
 
 def test_text_of_reports_and_sources_stays_text(page: str) -> None:

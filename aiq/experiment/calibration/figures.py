@@ -10,7 +10,15 @@ from statistics import NormalDist
 from typing import Final
 
 from aiq.core.damage import UNDAMAGED
-from aiq.experiment.calibration.records import BY_CHANCE, Figure, MetricReliability, Seen, Steadiness, meant_to_see
+from aiq.experiment.calibration.records import (
+    BY_CHANCE,
+    Figure,
+    MetricReliability,
+    Seen,
+    Steadiness,
+    asked_once_a_run,
+    meant_to_see,
+)
 from aiq.experiment.calibration.scored import Rated, Reports
 from aiq.stats.agreement import bootstrap95
 from aiq.stats.estimates import mean_of
@@ -21,12 +29,14 @@ _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 _EQUAL: Final = 1e-9
 """Scores that differ by no more are one: what rounding leaves."""
 
+_EXACT: Final = Steadiness(sd=0.0, equal=1.0, reports=0)
+
 Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
 
 
 def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -> MetricReliability:
     """`identical`: the undamaged report is the very one that RACE compares with, so that parity is 0.5."""
-    noise = steadiness(rated)
+    noise = known_noise(rated)
     verdicts = worse_than_twin(rated, reports, noise)
     meant = meant_to_see(rated.metric, reports.damages)
     false_alarms = figure(_by_task(reports, verdicts, "order"))
@@ -43,7 +53,7 @@ def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -
         tasks=len({how.base for sample, how in reports.damaged.items() if sample in rated.scores}),
         correlation=correlation,
         reliability=_cut(correlation),
-        noise=noise,
+        noise=steadiness(rated),
         false_alarms=false_alarms,
         obeys_instructions=figure(_by_task(reports, obeyed(rated, reports, noise), "instructions")),
         length_rise=figure([[-drop for drop in task] for task in _drops(rated, reports, "padding")]),
@@ -62,6 +72,11 @@ def steadiness(rated: Rated) -> Steadiness | None:
     pairs = [abs(a - b) <= _EQUAL for values in repeated for a, b in combinations(values, 2)]
     freedom = sum(len(values) - 1 for values in repeated)
     return Steadiness(sd=math.sqrt(squares / freedom), equal=sum(pairs) / len(pairs), reports=len(repeated))
+
+
+def known_noise(rated: Rated) -> Steadiness | None:
+    """What differences are held against. A judge that is asked once a run repeats itself exactly within it."""
+    return steadiness(rated) or (_EXACT if asked_once_a_run(rated.metric) else None)
 
 
 def worse_than_twin(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Final, TypeVar
 
-from aiq.experiment.calibration.figures import steadiness, worse_than_twin
+from aiq.experiment.calibration.figures import known_noise, worse_than_twin
 from aiq.experiment.calibration.records import CONTROLS, Agreement, Figure, meant_to_see
 from aiq.experiment.calibration.scored import Rated, Reports
 from aiq.stats.agreement import accuracy, bootstrap95, kappa
@@ -48,7 +48,7 @@ def _speakers(rated: Sequence[Rated]) -> list[Rated]:
 
 def _verdicts(rated: Rated, reports: Reports) -> dict[str, bool]:
     asked = {*meant_to_see(rated.metric, reports.damages), *CONTROLS}
-    worse = worse_than_twin(rated, reports, steadiness(rated))
+    worse = worse_than_twin(rated, reports, known_noise(rated))
     return {sample: found for sample, found in worse.items() if reports.damaged[sample].damage in asked}
 
 

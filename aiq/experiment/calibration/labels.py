@@ -15,9 +15,10 @@ from aiq.experiment.calibration.scored import Rated, Reports
 from aiq.stats.agreement import accuracy, kappa
 from aiq.stats.ranks import kendall
 
-_WORDS = {"true": 1.0, "yes": 1.0, "correct": 1.0, "supported": 1.0, "good": 1.0} | {
-    "false": 0.0, "no": 0.0, "incorrect": 0.0, "unsupported": 0.0, "bad": 0.0,
-}  # fmt: skip
+_WORDS = {
+    **dict.fromkeys(("true", "yes", "correct", "supported", "good", "是", "对", "正确", "支持"), 1.0),
+    **dict.fromkeys(("false", "no", "incorrect", "unsupported", "bad", "否", "错", "错误", "不支持"), 0.0),
+}
 
 
 class Label(NamedTuple):

@@ -27,6 +27,9 @@ _MEANT: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 BY_CHANCE: Final = 0.05
 """A difference counts as more than noise where noise alone brings one as large in no more than so many cases."""
 
+_ASKED_ONCE_A_RUN: Final = "fact."
+"""Metrics of a judge that puts the same question to its model once a run, whatever the number of epochs."""
+
 FEWER_IS_BETTER: Final = ("citations.removed",)
 """Metrics whose sign is turned before anything is worked out."""
 
@@ -35,6 +38,11 @@ def meant_to_see(metric: str, damages: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the damages that this metric should answer to: all but the controls for one not known here."""
     known = next((found for prefix, found in _MEANT if metric.startswith(prefix)), None)
     return tuple(name for name in damages if (name in known if known is not None else name not in CONTROLS))
+
+
+def asked_once_a_run(metric: str) -> bool:
+    """Whether a run holds one judgement of a report only: epochs repeat it without asking."""
+    return metric.startswith(_ASKED_ONCE_A_RUN)
 
 
 class Figure(Record):
@@ -64,7 +72,10 @@ class Seen(Record):
 
 
 class Steadiness(Record):
-    """Repeated judgements of one report. `sd`: pooled within reports; `equal`: share of equal pairs of scores."""
+    """Repeated judgements of one report. `sd`: pooled within reports; `equal`: share of equal pairs of scores.
+
+    Copies of one judgement are no repetitions: see `asked_once_a_run`.
+    """
 
     sd: float
     equal: float

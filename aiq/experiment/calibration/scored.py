@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from aiq.core.damage import UNDAMAGED, Damaged
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
-from aiq.experiment.calibration.records import FEWER_IS_BETTER
+from aiq.experiment.calibration.records import FEWER_IS_BETTER, asked_once_a_run
 from aiq.experiment.folder import RunFolder
 from aiq.experiment.journal import RowT, read_rows
 from aiq.experiment.records import SampleRow, ScoreRow
+from aiq.stats.estimates import mean_of
 from aiq.stats.noise import NOISE
 
 
@@ -85,12 +86,14 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
             groups[row.sample_id] = row.tags.get("base", row.sample_id)
             if (how := _damage(row)) is not None:
                 damaged[row.sample_id] = how
-        for score in _last_scores(folder):
-            if score.value is not None and attempts.get(score.key) == score.attempt:
-                key = (score.metric, score.judge_hash)
-                one = rated.setdefault(key, Rated(score.metric, score.judge, score.judge_hash, score.judge_model))
-                one.scores[score.sample_id].append(score.value)
-                one.gaps[score.sample_id] += _gap(score)
+        judged = [score for score in _last_scores(folder) if attempts.get(score.key) == score.attempt]
+        for score, values in _judgements(judged):
+            key = (score.metric, score.judge_hash)
+            one = rated.setdefault(key, Rated(score.metric, score.judge, score.judge_hash, score.judge_model))
+            one.scores[score.sample_id] += values
+        for score in judged:
+            if score.value is not None:
+                rated[score.metric, score.judge_hash].gaps[score.sample_id] += _gap(score)
     if not rated:
         raise UserError(f"{', '.join(str(folder.path) for folder in folders)}: nothing was scored there")
     return Reports(damaged, lengths, groups, tuple(rated.values()))
@@ -100,6 +103,17 @@ def _last_scores(folder: RunFolder) -> list[ScoreRow]:
     """The last score of each key, metric and judge, by sample and epoch; ratios as values, details left out."""
     last = {(s.key, s.judge, s.judge_hash, s.metric): _plain(s) for s in _rows(folder, "scores", ScoreRow)}
     return sorted(last.values(), key=lambda score: (score.sample_id, score.epoch))
+
+
+def _judgements(scores: Sequence[ScoreRow]) -> Iterator[tuple[ScoreRow, list[float]]]:
+    """A run's scores of each report and metric; one alone, their mean, where the judge was asked once."""
+    found: dict[tuple[str, str, str], tuple[ScoreRow, list[float]]] = {}
+    for score in scores:
+        if score.value is not None:
+            key = (score.sample_id, score.metric, score.judge_hash)
+            found.setdefault(key, (score, []))[1].append(score.value)
+    for score, values in found.values():
+        yield score, [mean_of(values)] if asked_once_a_run(score.metric) else values
 
 
 def _rows(folder: RunFolder, kind: str, row: type[RowT]) -> Iterator[RowT]:

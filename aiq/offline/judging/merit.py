@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 
 from aiq.offline.judging.measures import Article, named_things
 from aiq.offline.reading.text import words
@@ -26,6 +28,19 @@ def read_criteria(text: str | None) -> Criteria | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+def score_card(criteria: Criteria, wanted: str, entry: Callable[[str, int, dict[str, str]], dict[str, Any]]) -> str:
+    """JSON with an entry for every criterion of the dimensions that the instructions name.
+
+    `entry` makes one from the dimension, the criterion's place in it from 0, and the criterion.
+    """
+    card = {
+        dimension: [entry(dimension, number, criterion) for number, criterion in enumerate(criteria_of)]
+        for dimension, criteria_of in criteria.items()
+        if f'"{dimension}"' in wanted
+    }
+    return json.dumps(card, ensure_ascii=False)
 
 
 def scale(wanted: str) -> float:

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from aiq.offline.reading import dates
-from aiq.offline.reading.relations import AnswerType
+from aiq.offline.reading.relation_table import AnswerType
 from aiq.offline.reading.text import Span, is_chinese, name_spans
 
 INSTITUTION = re.compile(

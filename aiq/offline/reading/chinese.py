@@ -4,7 +4,7 @@ import re
 
 from aiq.offline.reading import claims, relations
 from aiq.offline.reading.questions import Hop, ParsedQuestion
-from aiq.offline.reading.relations import AnswerType
+from aiq.offline.reading.relation_table import AnswerType
 from aiq.offline.reading.text import words
 
 _ASKED = re.compile(

@@ -14,7 +14,7 @@ from aiq.offline.reading import answers, evidence, prose
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.evidence import Evidence
 from aiq.offline.reading.questions import Hop
-from aiq.offline.reading.relations import RELATIONS, Relation
+from aiq.offline.reading.relation_table import RELATIONS, Relation
 from aiq.offline.reading.text import contains_name, is_chinese, names, words
 
 _WANTED = {

@@ -2,7 +2,7 @@
 
 import re
 
-from aiq.offline.reading.relations import AnswerType
+from aiq.offline.reading.relation_table import AnswerType
 
 _HEADS: tuple[tuple[str, AnswerType], ...] = (
     (r"^(?:in )?(?:what|which) years?\b", "year"),

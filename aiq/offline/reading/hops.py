@@ -14,7 +14,7 @@ import re
 
 from aiq.core.base import Record
 from aiq.offline.reading import heads, relations
-from aiq.offline.reading.relations import AnswerType, Relation
+from aiq.offline.reading.relation_table import AnswerType, Relation
 from aiq.offline.reading.text import is_chinese, names, words
 
 

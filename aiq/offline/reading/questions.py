@@ -19,7 +19,7 @@ from aiq.core.base import Record
 from aiq.offline.reading import claims, heads, hops
 from aiq.offline.reading.claims import Claim
 from aiq.offline.reading.hops import Hop
-from aiq.offline.reading.relations import AnswerType
+from aiq.offline.reading.relation_table import AnswerType
 from aiq.offline.reading.text import is_chinese, names
 
 __all__ = ["Hop", "ParsedQuestion", "parse"]

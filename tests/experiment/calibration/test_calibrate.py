@@ -22,6 +22,7 @@ JUDGES: dict[str, dict[str, Any]] = {
     "constant": {},
     "length": {},
     "obedient": {},
+    "fact": {"name": "fact.citation_accuracy", "kind": "planted", "noise": 0.01},
 }
 
 
@@ -31,9 +32,9 @@ DAMAGES = (
 )
 
 
-def toy(name: str, **settings: Any) -> list[str]:
-    values = {"target": "toy_judges:Toy", "name": name, "kind": name, **settings}
-    return [f"+judge.{name}.{key}={value}" for key, value in values.items()]
+def toy(judge: str, **settings: Any) -> list[str]:
+    values = {"target": "toy_judges:Toy", "name": judge, "kind": judge, **settings}
+    return [f"+judge.{judge}.{key}={value}" for key, value in values.items()]
 
 
 def run(*overrides: str) -> int:
@@ -90,6 +91,14 @@ def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> 
         assert seen.recall is not None
         assert seen.recall.value == seen.meant
         assert seen.precision == (1 if seen.meant else None)
+
+
+def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibration) -> None:
+    judge = of(found, "fact.citation_accuracy")
+    assert judge.noise is None
+    assert judge.damages["numbers"].recall is not None  # within a run it answers alike
+    (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*"))
+    assert "its noise shows between runs only" in line
 
 
 def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:

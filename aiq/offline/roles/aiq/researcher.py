@@ -21,7 +21,7 @@ from aiq.offline.chat import ChatReply, ChatRequest, FunctionSpec, ToolCall, cal
 from aiq.offline.reading import documents, facts, findings, inquiry, outline, prose, tasks, uploads
 from aiq.offline.reading.documents import Document
 from aiq.offline.reading.findings import Finding
-from aiq.offline.reading.relations import RELATIONS
+from aiq.offline.reading.relation_table import RELATIONS
 from aiq.offline.reading.text import names, same_name, words
 
 _QUERIES = re.compile(r"^\W*queries\W*:\s*$", re.IGNORECASE | re.MULTILINE)

@@ -8,12 +8,12 @@ a judge can: by names without substance, by reasoning words without reasoning, a
 figure is wrong.
 """
 
-import json
+from functools import partial
 from typing import Any
 
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.judging.measures import Article
-from aiq.offline.judging.merit import merit, read_criteria, scale, score, spelt
+from aiq.offline.judging.merit import merit, read_criteria, scale, score, score_card, spelt
 from aiq.offline.judging.request import DECLINED, instructions, mood
 from aiq.offline.reading.text import is_chinese
 
@@ -30,25 +30,18 @@ def reply(request: ChatRequest) -> ChatReply:
         return ChatReply(text=DECLINED)
     task = request.fenced("task") or ""
     pair = [Article(text or "") for text in articles]
-    card = {
-        dimension: [
-            _entry(request, pair, criterion, dimension, task, wanted, number)
-            for number, criterion in enumerate(entries)
-        ]
-        for dimension, entries in criteria.items()
-        if f'"{dimension}"' in wanted
-    }
-    return ChatReply(text=json.dumps(card, ensure_ascii=False))
+    entry = partial(_entry, request, pair, task, wanted)
+    return ChatReply(text=score_card(criteria, wanted, entry))
 
 
 def _entry(
     request: ChatRequest,
     pair: list[Article],
-    criterion: dict[str, str],
-    dimension: str,
     task: str,
     wanted: str,
+    dimension: str,
     number: int,
+    criterion: dict[str, str],
 ) -> dict[str, Any]:
     noise = mood(request, "judge.race", dimension, number)
     leans = [noise.uniform(-_NOISE, _NOISE) + place for place in (_IN_FRONT, 0.0)]

@@ -5,12 +5,12 @@ nothing to compare with it cannot tell a rich task from a poor one: short tasks 
 a wrong figure is as good as a right one.
 """
 
-import json
+from functools import partial
 from typing import Any
 
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.judging.measures import Article
-from aiq.offline.judging.merit import merit, read_criteria, scale, score, spelt
+from aiq.offline.judging.merit import merit, read_criteria, scale, score, score_card, spelt
 from aiq.offline.judging.request import DECLINED, instructions, mood
 
 _NOISE = 0.6  # more than of one that compares: there is nothing to hold on to
@@ -23,25 +23,18 @@ def reply(request: ChatRequest) -> ChatReply:
     if criteria is None or text is None or '"score"' not in wanted:
         return ChatReply(text=DECLINED)
     article, task = Article(text), request.fenced("task") or ""
-    card = {
-        dimension: [
-            _entry(request, article, criterion, dimension, task, wanted, number)
-            for number, criterion in enumerate(entries)
-        ]
-        for dimension, entries in criteria.items()
-        if f'"{dimension}"' in wanted
-    }
-    return ChatReply(text=json.dumps(card, ensure_ascii=False))
+    entry = partial(_entry, request, article, task, wanted)
+    return ChatReply(text=score_card(criteria, wanted, entry))
 
 
 def _entry(
     request: ChatRequest,
     article: Article,
-    criterion: dict[str, str],
-    dimension: str,
     task: str,
     wanted: str,
+    dimension: str,
     number: int,
+    criterion: dict[str, str],
 ) -> dict[str, Any]:
     lean = mood(request, "judge.race_absolute", dimension, number).uniform(-_NOISE, _NOISE)
     found = merit(article, criterion, dimension, task)
