@@ -1,6 +1,6 @@
-"""`scripts/claims choose|planted|verdicts`: chooses the thresholds on planted claims, and measures the check.
+"""`scripts/claims choose|planted|verdicts`: chooses weights and thresholds on planted claims, and measures the check.
 
-choose    on one half of the planted claims: the thresholds to write into rules.toml
+choose    on one half of the planted claims: the weights and thresholds to write into rules.toml
 planted   on the other half: agreement with what is known, beside two baselines
 verdicts  on a file of judged citations (JSONL, one pair a line): the same, and the disagreements
 """
@@ -10,11 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from aiq.citations.claims.evidence import weighed
 from aiq.citations.claims.rules import rules
 from aiq.core.errors import UserError
 from aiq.offline.world.claims.cases import planted_claims
+from benchmarks.claims.fit import fit, shares
 from benchmarks.claims.judged import Judged, Pair, judge, planted
-from benchmarks.claims.measure import best_threshold, by_kind, table
+from benchmarks.claims.measure import by_kind, even_threshold, table
 from benchmarks.claims.verdicts import read_verdicts
 
 _ENGLISH, _CHINESE = 4, 3
@@ -41,31 +43,40 @@ def _claims(seed: int, part: str) -> list[Pair]:
 
 
 def choose(judged: Sequence[Judged]) -> None:
-    """Print the thresholds that the rules should have."""
+    """Print the weights and thresholds that the rules should have."""
+    told = [item for item in judged if item.pair.verdict in ("supported", "unsupported") and item.parts]
+    weights = fit([item for item in told if not item.across])
+    for name, weight in weights:
+        print(f"{name} = {weight:.2f}  # rules.toml has {getattr(rules().score, name):.2f}")
     for name, across in (("supported", False), ("supported_across", True)):
-        items = [j for j in judged if j.across == across and j.verdict != "unknown"]
-        scored = [
-            (j.score, j.pair.verdict == "supported") for j in items if j.pair.verdict in ("supported", "unsupported")
-        ]
-        now = getattr(rules().thresholds, name)
-        print(f"{name} = {best_threshold(scored):.2f}  # on {len(scored)} pairs; rules.toml has {now:.2f}")
-    print(f"word overlap: {_best_overlap(judged):.2f}")
+        items = [item for item in told if item.across == across]
+        even = _even(items, [weighed(item.parts, weights) for item in items])
+        print(f"{name} = {even:.2f}  # on {len(items)} pairs; rules.toml has {getattr(rules().thresholds, name):.2f}")
+    print(f"word overlap: {_even_overlap(judged):.2f}")
 
 
 def overlap_threshold(seed: int) -> float:
     """The baseline's threshold, chosen on the same half as ours."""
-    return _best_overlap(judge(_claims(seed, "choose")))
+    return _even_overlap(judge(_claims(seed, "choose")))
 
 
-def _best_overlap(judged: Sequence[Judged]) -> float:
-    told = [j for j in judged if j.pair.verdict in ("supported", "unsupported")]
-    return best_threshold([(j.overlap, j.pair.verdict == "supported") for j in told])
+def _even_overlap(judged: Sequence[Judged]) -> float:
+    told = [item for item in judged if item.pair.verdict in ("supported", "unsupported")]
+    return _even(told, [item.overlap for item in told])
+
+
+def _even(judged: Sequence[Judged], scores: Sequence[float]) -> float:
+    right = [item.pair.verdict == "supported" for item in judged]
+    return even_threshold(list(zip(scores, right, shares(judged), strict=True)))
 
 
 def report(judged: Sequence[Judged], overlap_from: float) -> None:
     """Print the tables."""
     told = [item for item in judged if item.pair.verdict != "half"]
     print(table(told, overlap_from), by_kind(judged), sep="\n\n")
+    summaries = [item for item in told if item.pair.summary]
+    if summaries:
+        print("", "Summaries alone:", "", table(summaries, overlap_from), sep="\n")
 
 
 if __name__ == "__main__":

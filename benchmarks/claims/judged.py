@@ -1,46 +1,52 @@
 """A (statement, page) pair with the verdict that is known or was given, and what each way of checking says of it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from aiq.citations.claims.evidence import Evidence
 from aiq.citations.claims.lexicon import CJK, folded
 from aiq.citations.claims.rules import rules
 from aiq.citations.claims.source import SourceText
 from aiq.citations.claims.support import check_against
 from aiq.citations.claims.terms import Statement
-from aiq.offline.world.claims.cases import Claim
+from aiq.offline.world.claims.claim import Claim
 
 _WORD = re.compile(rf"[^\W_{CJK}]+|[{CJK}]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`cluster` names what is resampled together: an entity, a page."""
+    """`cluster` names what is resampled together: an entity, a topic, a page; `summary`: a finding, no single fact."""
 
     kind: str
     statement: str
     page: str
     verdict: str
     cluster: str
+    summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A pair with our verdict, score and reasons, whether scripts differ, and the baseline's score."""
+    """A pair with our verdict, score and reasons, whether scripts differ, the score's parts, the baseline's score.
+
+    Without parts where nothing could be compared.
+    """
 
     pair: Pair
     verdict: str
     score: float
     across: bool
     reasons: tuple[str, ...]
+    parts: Mapping[str, float]
     overlap: float
 
 
 def planted(claims: Iterable[Claim], part: str) -> list[Pair]:
     """The planted claims of one half."""
-    return [Pair(c.kind, c.statement, c.page, c.verdict, c.entity) for c in claims if c.part == part]
+    return [Pair(c.kind, c.statement, c.page, c.verdict, c.entity, c.summary) for c in claims if c.part == part]
 
 
 def judge(pairs: Sequence[Pair]) -> list[Judged]:
@@ -52,8 +58,10 @@ def judge(pairs: Sequence[Pair]) -> list[Judged]:
         statement = Statement.read(pair.statement)
         support = check_against(statement, source)
         across = statement.across(source)
+        evidence = Evidence.gathered(statement, source)
+        parts = {} if support.verdict == "unknown" else evidence.parts
         score = overlap(pair.statement, pair.page)
-        found.append(Judged(pair, support.verdict, support.score, across, support.reasons, score))
+        found.append(Judged(pair, support.verdict, support.score, across, support.reasons, parts, score))
     return found
 
 

@@ -71,18 +71,19 @@ def _cell(
     return f"{value:.3f}" + (f" ({interval[0]:.3f}, {interval[1]:.3f})" if interval else "")
 
 
-def best_threshold(scored: Sequence[tuple[float, bool]]) -> float:
-    """The score from which on "supported" makes recall of both verdicts largest on average; the middle of a plateau."""
-    yes = sorted(score for score, supported in scored if supported)
-    no = sorted(score for score, supported in scored if not supported)
+def even_threshold(scored: Sequence[tuple[float, bool, float]]) -> float:
+    """The score, in steps of 0.01, from which on "supported" is missed as often as it is said wrongly.
+
+    Each row: score, whether it is supported, what it counts. The difference of the two falls with the
+    threshold, so there is one answer, where a largest accuracy may have several that are far apart.
+    """
     steps = [step / 100 for step in range(1, 100)]
-    worth = {
-        step: sum(s >= step for s in yes) / max(1, len(yes)) + sum(s < step for s in no) / max(1, len(no))
-        for step in steps
-    }
-    top = max(worth.values())
-    plateau = [step for step in steps if worth[step] >= top - 0.002]
-    return plateau[len(plateau) // 2]
+
+    def uneven(step: float) -> float:
+        wrong = [(yes, count) for score, yes, count in scored if (score >= step) != yes]
+        return abs(sum(count if yes else -count for yes, count in wrong))
+
+    return min(steps, key=uneven)
 
 
 def by_kind(judged: Sequence[Judged]) -> str:

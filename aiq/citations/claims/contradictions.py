@@ -16,11 +16,12 @@ from aiq.citations.claims.terms import Statement
 _BESIDE = re.compile(rf"[\s-]{{0,2}}(?:([^\W\d_{CJK}]{{3,}})|([{CJK}]))")
 _WORD = re.compile(r"[^\W\d_]+(?:['’]t)?")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n{2,}")
-_ENOUGH = 0.6
+_CLAUSE = re.compile(r"[^,，;；、]+")
+_ENOUGH = 0.5
 """Share of the statement's words from which on a sentence speaks of the same."""
 _SAME = 0.7
 """... and from which on it says the same, but for a name or a number."""
-_LEAST_WORDS = 3
+_LEAST_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class Sentence:
 def closest(statement: Statement, passage: str) -> Sentence | None:
     """The sentence with most of the statement's words; None where none has any."""
     keys, words = statement.tokens.words.keys(), statement.word_keys
+    turned = {opposite()[word]: word for word in keys & opposite().keys()}
     best: Sentence | None = None
     for text in _SENTENCE.split(passage):
         if text.strip():
             found = Statement.read(text)
-            share = len(keys & found.tokens.words.keys()) / max(1, len(keys))
+            said = {turned.get(word, word) for word in found.tokens.words} | found.tokens.words.keys()
+            share = len(keys & said) / max(1, len(keys))
             if share > (best.share if best else 0.0):
                 best = Sentence(found, share, len(words & found.word_keys) / max(1, len(words)))
     return best
@@ -58,8 +61,8 @@ def contradiction(statement: Statement, sentence: Sentence) -> str | None:
         if concept not in theirs and other in theirs and other not in ours:
             says = f"“{_written(sentence.read, other)}” where the statement says “{_written(statement, concept)}”"
             return f"the passage says {says}"
-    denied = _negated(sentence.read.text)
-    if _negated(statement.text) != denied:
+    denied = _negated(sentence.read, ours)
+    if _negated(statement, theirs) != denied:
         return "the passage denies it" if denied else "the statement denies what the passage says"
     return None
 
@@ -98,8 +101,8 @@ def date_instead(stated: Date, sentence: Sentence) -> Date | None:
 
 
 def name_instead(missing: Name, statement: Statement, sentence: Sentence) -> Name | None:
-    """A name that a sentence which says the rest has, and the statement has not."""
-    if sentence.words < _SAME:
+    """A name that a sentence which says the rest has instead of this one, and the statement has not."""
+    if sentence.words < _SAME or any(word in sentence.read.tokens.words for word in missing.keys):
         return None
     ours = {key for name in statement.names for key in name.keys}
     return next((name for name in sentence.read.names if not ours & set(name.keys)), None)
@@ -115,12 +118,23 @@ def _beside(text: str, number: Number) -> str:
     return "" if behind is None else behind[2] or key(behind[1]) or ""
 
 
-def _negated(text: str) -> bool:
-    """Whether an odd number of words of negation stands in a sentence."""
+def _negated(sentence: Statement, shared: frozenset[str]) -> bool:
+    """Whether an odd number of words of negation stands in the clauses of a sentence that have one of these words."""
+    tokens = sentence.tokens
+    places = sorted(tokens.starts[at] for word in shared & sentence.word_keys for at in tokens.words[word])
+    count = 0
+    for clause in _CLAUSE.finditer(sentence.text):
+        at = bisect_left(places, clause.start())
+        if at < len(places) and places[at] < clause.end():
+            count += _negations(clause[0])
+    return count % 2 == 1
+
+
+def _negations(text: str) -> int:
     lists = rules().words
-    latin = sum(folded(word) in lists.negators or word.lower().endswith(("n't", "n’t")) for word in _WORD.findall(text))
-    cjk = sum(text.count(negator) for negator in lists.cjk_negators)
-    return bool((latin + cjk) % 2)
+    words: list[str] = _WORD.findall(text)
+    latin = sum(folded(word) in lists.negators or word.lower().endswith(("n't", "n’t")) for word in words)
+    return latin + sum(text.count(negator) for negator in lists.cjk_negators)
 
 
 def _written(statement: Statement, concept: str) -> str:

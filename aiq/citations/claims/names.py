@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiq.citations.claims.lexicon import CJK, folded, glue, key
+from aiq.citations.claims.numbers import is_unit
 from aiq.citations.claims.rules import rules
 
 _WORD: Final = re.compile(rf"[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
@@ -36,16 +37,23 @@ class Name:
         return "".join(word[0] for word in words).upper() if len(words) > 2 else ""
 
 
+_GERMAN: Final = frozenset(
+    ["der", "die", "das", "den", "dem", "des", "und", "von", "mit", "ist", "ein", "eine", "im", "zu"]
+)
+_DESIGNATION: Final = re.compile(r"[-‐]?(\d+(?:\.\d+)?)(?![\d.]*\d)")
+
+
 def names(text: str) -> tuple[Name, ...]:
     """The names of a statement, each once, in order."""
     words = list(_WORD.finditer(text))
     capitals = sum(word[0][0].isupper() for word in words)
     in_cjk = re.search(f"[{CJK}]", text) is not None
-    if not in_cjk and len(words) >= 4 and capitals > _TITLE * len(words):
+    german = sum(word[0].lower() in _GERMAN for word in words) > 1
+    if not in_cjk and len(words) >= 4 and (german or capitals > _TITLE * len(words)):
         found = [_name([word]) for word in words if _odd(word[0])]
     else:
         found = [_name(run) for run in _runs(text, words, in_cjk)]
-    return tuple(dict.fromkeys(name for name in found if name.keys))
+    return tuple(dict.fromkeys(name for name in found if name.keys and not is_unit(name.written)))
 
 
 def _runs(text: str, words: list[re.Match[str]], in_cjk: bool) -> Iterator[list[re.Match[str]]]:
@@ -81,8 +89,14 @@ def _trimmed(text: str, run: list[re.Match[str]]) -> Iterator[list[re.Match[str]
 
 
 def _name(run: list[re.Match[str]]) -> Name:
-    text = run[0].string[run[0].start() : run[-1].end()]
-    return Name(text, tuple(found for word in run if (found := key(word[0])) is not None))
+    """With the figures of a designation, which make it another name: `GPT-4`, `CO2`."""
+    text, start, end = run[0].string, run[0].start(), run[-1].end()
+    keys = [found for word in run if (found := key(word[0])) is not None]
+    figures = _DESIGNATION.match(text, end)
+    if figures and keys and not keys[-1].startswith("="):
+        keys[-1] = folded(run[-1][0]) + figures[1]
+        end = figures.end()
+    return Name(text[start:end], tuple(keys))
 
 
 def _odd(word: str) -> bool:

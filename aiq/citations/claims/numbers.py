@@ -24,7 +24,10 @@ _SPELLED: Final = {
     "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
     "ninety": 90,
 }  # fmt: skip
-_CJK_FIGURES: Final = "一二三四五六七八九十"
+_PARTS: Final = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_FRACTION: Final = re.compile(r"[ -](halves|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?)\b", re.IGNORECASE)
+_CJK_FIGURES: Final = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
+_CJK_POWERS: Final = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 _MOST_RELATIVE: Final = 0.05
 """How far a value rounded to few figures may lie from the exact one: 6,000 for 6,100, not 1,000 for 1,400."""
 
@@ -66,15 +69,43 @@ def read_number(text: str, start: int, end: int, at: int) -> Number:
     return Number(bare * scale, bare, dimension, _slack(figures, bare) * scale, year, at, start, stop, text[start:stop])
 
 
-@cache
-def spelled(word: str) -> int | None:
-    """`twelve`, `thirty`: the number that a word says; "one" says too little to be compared."""
-    return _SPELLED.get(folded(word))
+def read_spelled(text: str, start: int, end: int, at: int) -> Number | None:
+    """The number that the word at `start:end` says, with its unit: `six months`, `two thirds` (67 %)."""
+    bare = _SPELLED.get(folded(text[start:end]))
+    if bare is None:
+        return None
+    if part := _FRACTION.match(text, end):
+        share = 100 * bare / _PARTS[part[1].casefold().rstrip("s")]
+        return Number(share, share, "percent", 1.0, False, at, start, part.end(), text[start : part.end()])
+    multiplier, dimension, factor, stop = _behind(text, end)
+    value = bare * multiplier * factor
+    return Number(value, bare, dimension, 1e-9 * max(1.0, value), False, at, start, stop, text[start:stop])
 
 
-def spelled_cjk(sign: str) -> int | None:
-    """`三` before a counting word is 3."""
-    return _CJK_FIGURES.index(sign) + 1 if sign in _CJK_FIGURES else None
+def read_cjk(text: str, start: int, end: int, at: int) -> Number | None:
+    """The number that Chinese figures at `start:end` say, with its unit: `三` 3, `十二`, `两千万` 20,000,000."""
+    value = _cjk_value(text[start:end])
+    if value is None:
+        return None
+    _, dimension, factor, stop = _behind(text, end)
+    if _OF_HUNDRED.search(text[max(0, start - 3) : start]):
+        dimension, start = "percent", start - 3
+    scaled = value * factor
+    return Number(scaled, value, dimension, 1e-9 * max(1.0, scaled), False, at, start, stop, text[start:stop])
+
+
+def _cjk_value(written: str) -> float | None:
+    """What figures and powers of ten say (`三百五十`, `两千万`); None where they do not make a number."""
+    total = part = figure = 0
+    for sign in written:
+        if sign in _CJK_FIGURES:
+            figure = _CJK_FIGURES[sign]
+        elif (power := _CJK_POWERS[sign]) < 10_000:
+            part, figure = part + (figure or 1) * power, 0
+        else:
+            total, part, figure = (total + part + figure) * power, 0, 0
+    found = total + part + figure
+    return float(found) if found > 1 else None
 
 
 def agree(stated: Number, found: Number) -> float:
@@ -108,6 +139,11 @@ def _behind(text: str, end: int) -> tuple[float, str, float, int]:
             break
         stop = match.end()
     return multiplier, dimension, factor, stop
+
+
+def is_unit(word: str) -> bool:
+    """Whether this is how a unit or a currency is written."""
+    return word in _units()
 
 
 def _unit(word: str) -> tuple[str, float] | None:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, NonNegativeFloat
 
 from aiq.core.base import Record
 
@@ -34,23 +34,25 @@ class Thresholds(Record):
 
 
 class Weights(Record):
-    """How evidence adds up; each is explained in `rules.toml`."""
+    """What terms weigh beside each other; each is explained in `rules.toml`."""
 
-    passage: float
-    together: float
-    anywhere: float
     subject: float
     common: float
     glue: float
     name: float
     number: float
-    no_number: float
-    no_name: float
-    no_date: float
-    other_number: float
-    other_name: float
-    contradicted: float
-    doubt: float
+
+
+class Score(Record):
+    """What each part of the evidence weighs in the score; `start` is where a statement without any stands."""
+
+    start: float
+    found: NonNegativeFloat
+    no_figure: NonNegativeFloat
+    no_name: NonNegativeFloat
+    other_figure: NonNegativeFloat
+    other_name: NonNegativeFloat
+    denied: NonNegativeFloat
 
 
 class PassageSize(Record):
@@ -92,6 +94,7 @@ class Rules(Record):
 
     thresholds: Thresholds
     weights: Weights
+    score: Score
     passage: PassageSize
     words: WordLists
     suffixes: Mapping[str, str]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from aiq.citations.claims.dates import Date, dates
-from aiq.citations.claims.lexicon import key
+from aiq.citations.claims.lexicon import CJK, key
 from aiq.citations.claims.names import Name
 from aiq.citations.claims.numbers import Number, agree
 from aiq.citations.claims.rules import rules
@@ -20,6 +20,13 @@ _BLOCK: Final = 50
 _NEAR: Final = 4
 """How far the words of one name may stand apart."""
 _ACRONYM: Final = re.compile(r"\b[A-Z]{3,7}(?=s?\b)")
+_BEGINNING: Final = 5
+"""Letters that words of one family have in common at least."""
+_AKIN: Final = 0.65
+"""... and as a share of the longer word."""
+_MOST_KIN: Final = 200
+"""Places from which on a sign stands everywhere and says nothing; and words of one family that are looked at."""
+CJK_SIGN: Final = re.compile(f"[{CJK}]")
 _LATIN: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -53,6 +60,20 @@ class SourceText:
     def words(self, name: str) -> Sequence[int]:
         """The tokens at which a key stands."""
         return self.tokens.words.get(name, ())
+
+    def kin(self, name: str) -> Sequence[int]:
+        """The tokens of words that a key which stands nowhere is akin to: of one beginning, or, for a pair, a sign."""
+        if CJK_SIGN.match(name):
+            every = [self._signs.get(sign, []) for sign in name if sign not in rules().words.cjk_function]
+            return sorted({at for places in every if len(places) <= _MOST_KIN for at in places})
+        if len(name) < _BEGINNING or name.startswith("="):
+            return ()
+        found = [
+            other
+            for other in self._beginnings.get(name[:_BEGINNING], ())[:_MOST_KIN]
+            if other.startswith(name[: math.ceil(_AKIN * max(len(name), len(other)))])
+        ]
+        return sorted({at for other in found for at in self.words(other)[:_MOST_KIN]})
 
     def together(self, keys: tuple[str, ...]) -> list[int]:
         """The tokens at which all these keys stand near each other."""
@@ -111,6 +132,24 @@ class SourceText:
             if len(wanted) > 3 or letters.startswith(wanted, at):
                 found.append(self.token_at(places[at]))
             at = letters.casefold().find(wanted.casefold(), at + 1)
+        return found
+
+    @cached_property
+    def _beginnings(self) -> dict[str, list[str]]:
+        """The keys of Latin words by their first letters."""
+        found: dict[str, list[str]] = {}
+        for name in self.tokens.words:
+            if len(name) >= _BEGINNING and name[0] != "=":
+                found.setdefault(name[:_BEGINNING], []).append(name)
+        return found
+
+    @cached_property
+    def _signs(self) -> dict[str, list[int]]:
+        """The tokens at which a Chinese, Japanese or Korean sign stands first in a pair."""
+        found: dict[str, list[int]] = {}
+        for name, places in self.tokens.words.items():
+            if CJK_SIGN.match(name):
+                found.setdefault(name[0], []).extend(places)
         return found
 
     @cached_property

@@ -1,12 +1,13 @@
 """What a statement says, as terms to look for: words, names, numbers, dates."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from aiq.citations.claims.dates import Date, dates
-from aiq.citations.claims.lexicon import glue
+from aiq.citations.claims.lexicon import CJK, glue
 from aiq.citations.claims.names import Name, names
 from aiq.citations.claims.numbers import Number
 from aiq.citations.claims.rules import rules
@@ -15,8 +16,20 @@ from aiq.citations.claims.tokens import Tokens, tokenize
 from aiq.citations.markdown import masked
 
 _LONGEST = 4_000  # signs of a statement that are read: no sentence is longer, and a hostile line must cost nothing
+_SURNAME = r"[A-Z\u00c0-\u00de][^\W\d_]{1,30}(?:[-’'][^\W\d_]{1,30})?"
+_DESIGNATION = re.compile(r"[A-Za-z]$|[A-Z][-‐]$")  # GPT-4, CO2: the figures belong to a name
+_AUTHOR = re.compile(
+    rf"{_SURNAME}(?:, {_SURNAME}){{0,3}},? et al\.?(?:,? ?[（(]?(?:19|20)\d\d[a-z]?[)）])?"
+    rf"|[{CJK}]{{1,3}}等人(?:[（(](?:19|20)\d\d[)）])?"
+)
+"""`Tal et al. (2021)`, `陈等人`: names who wrote a source, which need not name its author, and not what it says.
+
+A name with only a year is left: `Halden (2021)` is mostly something else.
+"""
 _MOSTLY_CJK = 0.4
 _HARDLY_CJK = 0.05
+_KIN = 0.5  # what a word is worth of which the source has only one of the same family
+_KIN_SIGN = 0.3  # ... and a pair of signs of which it has only one sign in other pairs
 _IN_CJK_TEXT = 0.5  # what a pair of signs is worth if one of them is a function word
 
 
@@ -47,9 +60,10 @@ class Statement:
     def read(cls, text: str) -> "Statement":
         """Take a statement apart."""
         text = text[:_LONGEST]
-        tokens = tokenize(text)
-        without_units = masked(text, [(number.start, number.end) for number in tokens.numbers if number.dimension], "0")
-        return cls(text, tokens, names(without_units), _once(dates(text)))
+        said = masked(text, [match.span() for match in _AUTHOR.finditer(text)], " ")
+        tokens = tokenize(said)
+        without_units = masked(said, [(number.start, number.end) for number in tokens.numbers if number.dimension], "0")
+        return cls(text, tokens, names(without_units), _once(dates(said)))
 
     @cached_property
     def cjk_share(self) -> float:
@@ -63,8 +77,8 @@ class Statement:
         found: dict[tuple[float, str], Number] = {}
         for number in self.tokens.numbers:
             of_date = any(date.start <= number.start < date.end for date in every)
-            before = self.text[max(0, number.start - 1) : number.start]
-            if not (of_date and not number.year) and not (before.isascii() and before.isalpha()):
+            designation = _DESIGNATION.search(self.text, max(0, number.start - 2), number.start)
+            if not (of_date and not number.year) and designation is None:
                 found.setdefault((number.value, number.dimension), number)
         return tuple(found.values())
 
@@ -96,14 +110,17 @@ class Statement:
             where = tuple(source.words(word))
             if not where and is_name:
                 where = tuple(source.abbreviated(named[word]) or source.expanded(named[word]))
-            weight = source.rarity(len(where)) * (weights.name if is_name else 1.0)
+            worth = 1.0 if where else 0.0
+            if not where and not is_name and (where := tuple(source.kin(word))):
+                worth = _KIN if word.isascii() else _KIN_SIGN
+            own = weights.name if is_name else 1.0
             if word in glue():
-                weight *= weights.glue
+                own *= weights.glue
             elif not word.isascii() and any(sign in rules().words.cjk_function for sign in word):
-                weight *= _IN_CJK_TEXT
+                own *= _IN_CJK_TEXT
             token = places[0]
             label = self.text[self.tokens.starts[token] : self.tokens.ends[token]]
-            found.append(Term("name" if is_name else "word", label, weight, where, 1.0 if where else 0.0))
+            found.append(Term("name" if is_name else "word", label, own * source.rarity(len(where)), where, worth))
         return found
 
     def _numbers(self, source: SourceText) -> list[Term]:
@@ -119,7 +136,7 @@ class Statement:
         found = []
         for date in self.dates:
             same, part = source.dates(date)
-            weight = source.rarity(len(same)) * rules().weights.number
+            weight = rules().weights.number * source.rarity(len(same))
             worth = 1.0 if same else 0.5 if part else 0.0
             found.append(Term("date", self.text[date.start : date.end], weight, tuple(same or part), worth))
         return found

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from aiq.citations.claims.lexicon import CJK, cjk_concepts, folded, key
-from aiq.citations.claims.numbers import DIGITS, Number, read_number, spelled, spelled_cjk
+from aiq.citations.claims.numbers import DIGITS, Number, read_cjk, read_number, read_spelled
 
 _TOKEN: Final = re.compile(
     rf"(?P<url>(?:https?://|www\.)[^\s<>\"'）)\]]+)|(?P<number>{DIGITS})|(?P<cjk>[{CJK}]+)"
     rf"|(?P<word>[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]{{1,2}}\b)?)"
 )
-_COUNTED: Final = re.compile(r"([一二三四五六七八九十两])[个種种类類项項大次年家名位座所倍步期篇部条點点层]")
+_COUNTED: Final = re.compile(
+    r"(?<=百分之)[一二三四五六七八九十百零]+|[一二三四五六七八九两][一二三四五六七八九十百千万亿零]*[十百千万亿][一二三四五六七八九]?"
+    r"|[一二三四五六七八九十两]{1,3}(?=[个種种类類项項大次年家名位座所倍步期篇部条點点层人])"
+)
 _TAIL: Final = re.compile(r"[A-Za-z]{1,3}(?![A-Za-z])")
 _HYPHEN: Final = re.compile(r"[-‐‑\u00ad]\s{0,2}\Z")
 
@@ -55,11 +58,12 @@ def tokenize(text: str) -> Tokens:
             if before and start - before_end <= 3 and _HYPHEN.fullmatch(text, before_end, start):
                 if (joined := key(before + word)) is not None:
                     words.setdefault(joined, []).append(at)
-            elif (value := spelled(word)) is not None:
-                tokens.numbers.append(Number(value, value, "", 1e-9, False, at, start, end, word))
+            elif (spelled := read_spelled(text, start, end, at)) is not None:
+                tokens.numbers.append(spelled)
+                unit_end = spelled.end
             before, before_end = word, end
         elif kind == "cjk":
-            _add_cjk(tokens, match[0], start)
+            _add_cjk(tokens, text, start, end)
             before = ""
         elif kind == "number":
             at = len(starts)
@@ -78,8 +82,8 @@ def tokenize(text: str) -> Tokens:
     return tokens
 
 
-def _add_cjk(tokens: Tokens, run: str, start: int) -> None:
-    first = len(tokens)
+def _add_cjk(tokens: Tokens, text: str, start: int, end: int) -> None:
+    run, first = text[start:end], len(tokens)
     size = max(1, len(run) - 1)
     tokens.cjk += size
     for at in range(size):
@@ -89,8 +93,6 @@ def _add_cjk(tokens: Tokens, run: str, start: int) -> None:
     for at, name in cjk_concepts(run):
         tokens.words.setdefault(name, []).append(first + min(at, size - 1))
     for match in _COUNTED.finditer(run):
-        number = 2 if match[1] == "两" else spelled_cjk(match[1])
-        if number is not None and number > 1:
-            at = first + min(match.start(), size - 1)
-            where = start + match.start()
-            tokens.numbers.append(Number(number, number, "", 1e-9, False, at, where, where + 1, match[1]))
+        at = first + min(match.start(), size - 1)
+        if (number := read_cjk(text, start + match.start(), start + match.end(), at)) is not None:
+            tokens.numbers.append(number)

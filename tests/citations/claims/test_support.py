@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiq.citations.claims.evidence import weighed
+from aiq.citations.claims.rules import rules
 from aiq.citations.claims.source import SourceText
 from aiq.citations.claims.support import check_against, check_support
 from aiq.citations.claims.terms import Statement
@@ -117,6 +119,66 @@ def test_more_evidence_scores_higher() -> None:
     assert scores[0] < scores[1] < scores[2]
 
 
+def test_each_thing_found_or_amiss_moves_the_score_one_way() -> None:
+    none = dict.fromkeys(("found", "no_figure", "no_name", "other_figure", "other_name", "denied"), 0.0)
+    weights = rules().score
+    middle = weighed({**none, "found": 0.5}, weights)
+    assert weighed(none, weights) < middle < weighed({**none, "found": 0.51}, weights)
+    for part in none.keys() - {"found"}:
+        assert weighed({**none, "found": 0.5, part: -1.0}, weights) < weighed(
+            {**none, "found": 0.5, part: -0.5}, weights
+        )
+
+
+@pytest.mark.parametrize(
+    ("statement", "page", "verdict"),
+    [
+        ("该公司2021年营收增长12%。", "2021年，该公司收入同比增长百分之十二，超出预期。", "supported"),
+        ("该公司2021年营收增长12%。", "2021年，该公司收入同比下降百分之十二，低于预期。", "unsupported"),
+        ("上海人口超过2000万。", "上海是最大的城市，人口超过两千万，经济发达。", "supported"),
+        ("该药物能够降低死亡率。", "该药物未能降低死亡率，与安慰剂没有差别。", "unsupported"),
+        ("该药物不能降低死亡率。", "该药物未能降低死亡率，与安慰剂没有差别。", "supported"),
+        ("Revenue rose 12% in 2021.", "In 2021, revenue fell by 12 percent, the company said.", "unsupported"),
+        (
+            "Le chiffre d'affaires a augmenté.",
+            "Le chiffre d’affaires a reculé de 5,2 %, selon le groupe.",
+            "unsupported",
+        ),
+        ("The half-life is about five hours.", "Its half-life is roughly 5 hours in adults, they say.", "supported"),
+        (
+            "About two thirds of respondents agreed.",
+            "Of the respondents, 66% agreed with it, 20% did not.",
+            "supported",
+        ),
+        ("GPT-3 was released in March 2023.", "In March 2023 the firm OpenAI released GPT-4, a model.", "unsupported"),
+        ("The market was USD 5 billion.", "The market was worth $5bn in that year, analysts say.", "supported"),
+        ("The law was passed in Texas.", "The law was passed in Florida. Critics in Texas opposed it.", "unsupported"),
+        ("The committee has no members.", "Members: the committee is made up of 12 persons for life.", "unsupported"),
+        (
+            "Temperatures rose by 2.5 °C.",
+            "Temperatures have increased by about 1.1° Celsius since then.",
+            "unsupported",
+        ),
+    ],
+)
+def test_figures_in_words_opposites_and_denials_in_several_languages(statement: str, page: str, verdict: str) -> None:
+    assert check_support(statement, page).verdict == verdict
+
+
+def test_a_word_counts_in_part_where_the_page_has_one_of_its_family() -> None:
+    page = "The moisture of bread depends on slow fermentation. Loaves were weighed and cut in the laboratory."
+    scores = [
+        check_support(f"Bread needs {word} doughs.", page).score for word in ("fermentation", "fermentum", "leavened")
+    ]
+    assert scores[0] >= scores[1] > scores[2]
+
+
+def test_authors_of_a_source_need_not_stand_in_it() -> None:
+    assert Statement.read("Tal, Orm et al. (2021) show that bread keeps.").names == ()
+    assert Statement.read("陈等人（2021）认为面包耐放。").numbers == ()
+    assert Statement.read("Halden (2021) grew.").numbers[0].written == "2021"
+
+
 TEXT = st.text(
     alphabet=st.one_of(st.sampled_from("Ab1 ,.%-\n年万的不[]()*|"), st.characters(codec="utf-8")), max_size=200
 )
@@ -133,7 +195,16 @@ def test_any_two_texts_have_a_verdict(statement: str, page: str) -> None:
 
 @pytest.mark.timing
 @pytest.mark.parametrize(
-    "page", ["a1 " * 60_000, "not " * 60_000, "A" * 200_000, "1,234 people " * 30_000, "的" * 100_000]
+    "page",
+    [
+        "a1 " * 60_000,
+        "not " * 60_000,
+        "A" * 200_000,
+        "1,234 people " * 30_000,
+        "的" * 100_000,
+        "二" * 100_000,
+        " ".join(f"abcde{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(17_000)),
+    ],
 )
 def test_hostile_pages_take_no_time(page: str) -> None:
     source, statement = SourceText(page), Statement.read("A1 has 1,234 people, and not 的 99. " * 5)

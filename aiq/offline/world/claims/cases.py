@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from aiq.core.seeds import derive
 from aiq.offline.world.addresses import entry_url
+from aiq.offline.world.claims.claim import Claim, Part, Verdict
+from aiq.offline.world.claims.summaries import summary_claims
 from aiq.offline.world.claims.walls import wall
 from aiq.offline.world.claims.wear import worn
 from aiq.offline.world.claims.wording import ADDITIONS, DENIALS, JOINTS, LEAD_INS, REWORDED
@@ -19,32 +20,14 @@ from aiq.offline.world.regions import build_world
 from aiq.offline.world.relations import BY_KEY, of_kind
 from aiq.offline.world.say import about, fill
 
-Verdict = Literal["supported", "unsupported", "unknown", "half"]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement and the page that it cites.
-
-    `half` as a verdict: one of two facts is on the page; what that is worth is a matter of the rule, so
-    such claims choose nothing. `part` is `choose` or `check`: an entity is in one of them only.
-    """
-
-    kind: str
-    statement: str
-    page: str
-    verdict: Verdict
-    language: str
-    entity: str
-    part: Literal["choose", "check"]
-
 
 def planted_claims(seed: int = 1, *, english: int = 10, chinese: int = 6) -> list[Claim]:
-    """All claims of a world of so many regions; the same arguments give the same claims."""
+    """All claims of a world of so many regions, and the summaries; the same arguments give the same claims."""
     world = build_world(seed, english=english, chinese=chinese)
     pages = {page.url: page for page in render_pages(world)}
     texts = {language: _texts(world, pages, language) for language in ("en", "zh")}
-    return [claim for entity in world.entities() for claim in _Planter(world, pages, texts, entity).claims()]
+    facts = [claim for entity in world.entities() for claim in _Planter(world, pages, texts, entity).claims()]
+    return [*facts, *summary_claims(seed)]
 
 
 def _texts(world: World, pages: dict[str, WorldPage], language: str) -> list[str]:
@@ -129,7 +112,7 @@ class _Planter:
         self, kind: str, statement: str, page: str, verdict: Verdict, *, bare: bool = False, avoid: str = ""
     ) -> Claim:
         text = page if bare else worn(f"{self._title(page)}{page}", self._draw, self._unrelated(page, avoid))
-        part: Literal["choose", "check"] = "choose" if derive("claims", self._entity.id) % 2 else "check"
+        part: Part = "choose" if derive("claims", self._entity.id) % 2 else "check"
         return Claim(kind, statement, text, verdict, self._prose.language, self._entity.id, part)
 
     def _title(self, page: str) -> str:

@@ -109,6 +109,31 @@ ADDITIONS: Mapping[str, tuple[str, ...]] = {
     "zh": ("，这体现了其在该地区的重要地位", "，这一点对于全面评估该领域具有参考意义", "，反映了其长期稳定的发展"),
 }
 
+ATTRIBUTIONS: Mapping[str, tuple[str, ...]] = {
+    "en": (
+        "Corvey et al. show that {x}",
+        "Tal and Brandeis (2021) found that {x}",
+        "A recent review by Orm argues that {x}",
+        "One of the studies finds that {x}",
+    ),
+    "zh": ("陈等人的研究认为，{x}", "林（2021）发现，{x}", "一项综述指出，{x}"),
+}
+"""Name an author whom the page need not name."""
+
+JUDGEMENTS: Mapping[str, tuple[str, ...]] = {
+    "en": (
+        "There is growing agreement that the subject of {topic} calls for shared standards and open data.",
+        "Work on {topic} is turning from description to optimisation with learned models.",
+        "On balance, the evidence on {topic} remains too fragmented for firm policy advice.",
+    ),
+    "zh": (
+        "学界普遍认为，{topic}需要统一标准和开放数据。",
+        "关于{topic}的研究正从描述转向基于模型的优化。",
+        "总体而言，{topic}的证据仍然零散，难以支撑政策建议。",
+    ),
+}
+"""Say of a topic what no page says."""
+
 DENIALS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "en": (
         (" is ", " is not "), (" was ", " was not "), (" has been ", " has never been "), (" lies ", " does not lie "),
