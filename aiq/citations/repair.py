@@ -25,6 +25,8 @@ _LIKE_A_MARK = re.compile(
     rf"[\[【［〔]\D{{0,12}}\d[\d\s,，、;；・和与與及^{DASHES}]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
 )
 _LONGEST_MARK = 120
+_LONGEST_ADDRESS = 200
+"""Characters in which the sign of an address (a slash, a colon) stands, if what ends there is one."""
 _BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
 """Between marks that stand side by side."""
 _WORD = re.compile(r"[A-Za-z]")
@@ -210,10 +212,17 @@ def _unlink(text: str, use: UrlUse, rule: str) -> Iterator[Edit]:
     if use.kind == "tag":
         yield Edit(start=use.start, end=use.end, replacement="", rule=rule)
     elif use.kind in ("link", "image") and label and not scheme_of(label):
-        yield Edit(start=use.start, end=use.label[0], replacement="", rule=rule)
+        yield Edit(start=use.start, end=use.label[0], replacement=_gap(text, use.start), rule=rule)
         yield Edit(start=use.label[1], end=use.end, replacement="", rule=rule)
     else:
         yield removal(text, use.start, use.end, rule)
+
+
+def _gap(text: str, start: int) -> str:
+    """A blank where the words of a link that goes would lengthen an address right before it, else nothing."""
+    before = text[max(0, start - _LONGEST_ADDRESS) : start]
+    glued = before.split()[-1] if before and not before[-1].isspace() else ""
+    return " " if "/" in glued or ":" in glued else ""
 
 
 def _rewrite(text: str, use: UrlUse, url: str) -> Iterator[Edit]:
