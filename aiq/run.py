@@ -129,6 +129,7 @@ def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = No
 
 
 def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
+    from aiq.agents.base import Asking
     from aiq.experiment.compose import compose
     from aiq.experiment.config import settings_from
     from aiq.experiment.folder import check_output
@@ -136,7 +137,10 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan"
 
     settings = settings_from(compose(overrides))
     check_output(settings.output_dir, settings.name)
-    return make_plan(settings, tuple(overrides), place)
+    plan = make_plan(settings, tuple(overrides), place)
+    if isinstance(plan.agent, Asking):  # not in make_plan: a run that began before this was checked can be resumed
+        plan.agent.check_user(settings.user.kind)
+    return plan
 
 
 def _folder(plan: "Plan", run_id: str) -> "RunFolder":

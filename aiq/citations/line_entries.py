@@ -6,14 +6,19 @@ from dataclasses import dataclass, replace
 from aiq.citations.entry_lines import EntryStart, Family, target_in
 from aiq.citations.numerals import CIRCLED, value
 
-_GAP = r"(?:[ \t;；]|(?<=[,，。、.>)）])|(?=<))(?=(?:<[a-z][^<>\n]{0,200}>[ \t]*){0,4}"
+_TAGS = r"(?=(?:<[a-z][^<>\n]{0,200}>[ \t]*){0,4}"
+_GAP = rf"(?:[ \t;；]|(?<=[,，。、.>)）])|(?=<)){_TAGS}"
+_GAP_OF_FIGURES = rf"(?:[ \t;；]|(?<=[，。、>）])|(?=<)){_TAGS}"
+"""Before a number without brackets, which in `https://e.com/v1.2. More` is the URL's."""
 _NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
     "bracket": re.compile(
         rf"{_GAP}(?P<mark>(?:\*\*|__)?\\?(?P<style>[\[【［〔(（])\^?(?P<n>\d{{1,3}})\\?[\]】］〕)）](?:\*\*|__)?)"
         r"(?!\s*[.,;)\]。，；、）】]))",
         re.IGNORECASE,
     ),
-    "ordered": re.compile(rf"{_GAP}(?P<mark>(?P<n>\d{{1,3}})(?P<style>[.)](?=[ \t])|[、．])))", re.IGNORECASE),
+    "ordered": re.compile(
+        rf"{_GAP_OF_FIGURES}(?P<mark>(?P<n>\d{{1,3}})(?P<style>[.)](?=[ \t])|[、．])))", re.IGNORECASE
+    ),
     "circled": re.compile(rf"{_GAP}(?P<mark>(?P<n>[{CIRCLED}])(?P<style>)))", re.IGNORECASE),
     "bullet": re.compile(r"(?=(?P<mark>(?P<style><li)\b[^<>]*>)(?P<n>))", re.IGNORECASE),
 }

@@ -41,8 +41,8 @@ _ATTRIBUTE = re.compile(
     r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
     re.IGNORECASE,
 )
-_IN_SET = re.compile(r"[^\s,]*:[^\s,]+")
-"""A full URL among the pictures of a `srcset`: `https://a 1x, https://b 2x`."""
+_IN_SET = re.compile(r"[^\s,]+")
+"""What may be a URL among the pictures of a `srcset`: `https://a 1x, https://b 2x`; a full one has a colon."""
 _FORMS: dict[SpanKind | None, UrlForm] = {
     None: "bare_url",
     "autolink": "autolink",
@@ -162,7 +162,8 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
             group = match.lastindex or 0
             start, end = match.span(group)
             for url in _IN_SET.finditer(markdown.text, start, end) if match["set"] else ():
-                yield replace(_plain(url[0], url.start()), kind="tag")
+                if ":" in url[0][:-1]:
+                    yield replace(_plain(url[0], url.start()), kind="tag")
             if not match["set"] and not match[group].startswith("#"):
                 yield replace(_plain(match[group], start), kind="tag")
 

@@ -57,7 +57,7 @@ class _Follower:
                 self._indent = self._lines.indent(number)
             elif self._restarts(start, number):
                 return False
-            self.entries += entries_in_line(self._lines.text, start, self._lines.spans[number])
+            self.entries += self._entries_in(start, number)
         elif not self.entries:
             return False
         elif self._continues(number) or self._goes_on_below(number):
@@ -88,6 +88,17 @@ class _Follower:
         if start.number_span is None or number == self.last + 1:
             return False
         return start.number <= self.entries[-1].number and not self._lines.target_near(number, self._family)
+
+    def _entries_in(self, start: EntryStart, number: int) -> list[ListedEntry]:
+        """The entries of a line; a number in it that the next entry's line has again was only cited."""
+        line = self._lines.spans[number]
+        found = entries_in_line(self._lines.text, start, line)
+        if len(found) == 1:
+            return found
+        following = (self._lines.start(below, self._family) for below in self._lines.below(number, _FAR))
+        after = next((below.number for below in following if below is not None), 0)
+        again = next((at for at, entry in enumerate(found) if at and entry.number == after), len(found))
+        return [*found[: again - 1], replace(found[again - 1], end=line[1])] if after else found
 
     def _continues(self, number: int) -> bool:
         """Whether a line that starts no entry is more of the one above it."""

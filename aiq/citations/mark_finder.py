@@ -16,10 +16,15 @@ from aiq.citations.rules import rules
 _NUMBER = r"\^?\d{1,4}"
 _SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
 _PART = (
-    r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para"
+    r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para(?:graph)?s?"
     r"|第|頁|页|图|圖|表)"
 )
-_PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第))[^\[\]【】\n]{{0,40}}"
+_OF_PART = (
+    rf"\.?{BLANK}?(?:[.-]?[\d一二三四五六七八九十]"
+    r"|(?<![a-z])(?:[a-z]{1,2}[.-]?\d|[ivxlcdm]{1,6}(?![a-z])|[a-z](?![a-z])))"
+)
+"""What a part has behind its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
+_PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
 _MARK = re.compile(
     rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
     rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
@@ -30,7 +35,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _BETWEEN = re.compile(DASH)
 _INTERVAL = re.compile(
     r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple|CI|IQR)(?: of| is|[:,])?"
-    r"|(?:区间|區間|範圍|范围|取值|向量|数组)[为為是在：]?) ?$",
+    r"|(?:区间|區間|範圍|范围|取值|向量|数组|(?<![A-Za-z])CI)[为為是在：]?) ?$",
     re.IGNORECASE,
 )
 _OF_INTERVAL = re.compile(r" ?(?:之间|之間|区间|區間)")

@@ -9,27 +9,22 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from urllib.parse import quote
 
-from aiq.citations.composition import moved
-from aiq.citations.edits import Edit, apply_edits, disjoint, removal
+from aiq.citations.edits import Edit, disjoint, removal
 from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
-from aiq.citations.marks import COMMA, DASHES, Mark, rewritten_items
+from aiq.citations.marks import COMMA, Mark, rewritten_items
 from aiq.citations.numerals import like
 from aiq.citations.sanitise import scheme_of
+from aiq.citations.scars import parted, scar
 from aiq.citations.urls import LEFT_OUT, parse_url
 
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
-_SCAR = "\u2421"
-"""Stands for what was removed where the rest would join to what nobody wrote."""
-_LIKE_A_MARK = re.compile(
-    rf"[\[【［〔]\D{{0,12}}\d[\d\s,，、;；・和与與及^{DASHES}]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
-)
-_LONGEST_MARK = 120
 _LONGEST_ADDRESS = 200
 """Characters in which the sign of an address (a slash, a colon) stands, if what ends there is one."""
 _BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
 """Between marks that stand side by side."""
-_WORD = re.compile(r"[A-Za-z]")
+_OF_SENTENCE = re.compile(r"[A-Za-z，；]")
+"""What between two marks belongs to the sentence where that goes on behind them."""
 _GOES_ON = re.compile(r"[ \t]*+[^\W_]")
 _BLANK_REST = re.compile(r"\s*+\Z")
 
@@ -57,32 +52,8 @@ def repair(audit: ReportAudit, *, scars: bool = False) -> tuple[Edit, ...]:
         *(edit for finding in audit.body_urls for edit in _body_url_edits(audit.report.text, finding)),
     ]
     if scars:
-        body = [_scar(edit) for edit in body]
+        body = [scar(edit) for edit in body]
     return parted(audit.report.text, disjoint([*body, *_list_edits(audit, numbers)]))
-
-
-def parted(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits, with a sign for what was removed where `[1 [9]]` would become a mark that nobody wrote."""
-    result = apply_edits(text, edits)
-    places = moved([edit.end for edit in edits], edits)
-    parted: list[Edit] = []
-    at = -1
-    for edit, place in zip(edits, places, strict=True):
-        joins = not edit.replacement and place != at and _joins(result, place)
-        parted.append(_scar(edit) if joins else edit)
-        at = place
-    return tuple(parted)
-
-
-def _joins(text: str, place: int) -> bool:
-    """Whether a mark lies across this place."""
-    start = max(text.rfind(bracket, max(0, place - _LONGEST_MARK), place) for bracket in "[【［〔")
-    found = _LIKE_A_MARK.match(text, start) if start >= 0 else None
-    return found is not None and found.end() > place
-
-
-def _scar(edit: Edit) -> Edit:
-    return edit if edit.replacement else edit.model_copy(update={"replacement": _SCAR})
 
 
 def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
@@ -166,10 +137,10 @@ def _mark_removals(audit: ReportAudit, gone: Sequence[bool]) -> Iterator[Edit]:
 
 
 def _beside(text: str, one: Mark, other: Mark) -> bool:
-    """Whether these marks cite together; in `fell [1], and [2] says` the word belongs to the sentence."""
+    """Whether these marks cite together; in `fell [1], and [2] says` and `下降[1]，[2]指出` they do not."""
     if not _BESIDE.fullmatch(text, one.end, other.start):
         return False
-    return not (_WORD.search(text, one.end, other.start) and _GOES_ON.match(text, other.end))
+    return not (_OF_SENTENCE.search(text, one.end, other.start) and _GOES_ON.match(text, other.end))
 
 
 def _reason(finding: MarkFinding, audit: ReportAudit) -> str:

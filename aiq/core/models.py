@@ -73,8 +73,8 @@ class Models(Protocol):
         """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
 
         `subject` takes the place of sample and epoch in the seed: for a question that several samples may ask.
-        `model`: another than the role's, for a member of a panel. `seconds`: how long each send may take at
-        most, where `llm.timeout_seconds` does not end it sooner.
+        `model`: another than the role's, for a member of a panel. `seconds`: how long each send may wait for
+        an answer, and then for its end, where `llm.timeout_seconds` does not end it sooner.
 
         `options` are chat-completion parameters (temperature, max_tokens). Raises ModelError,
         LimitReached, RunAborted.

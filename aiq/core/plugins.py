@@ -97,6 +97,7 @@ def _section(model: type[BaseModel], place: Sequence[int | str]) -> type[BaseMod
 
 
 def _shown(value: object) -> str:
-    """The value as Python writes it, in 100 characters (a row may hold a whole report) and without a password."""
-    text = re.sub(r"(?<=://)[^/@]+@", "...@", repr(value))
+    """The value as Python writes it, in 100 characters (a row may hold a report), addresses without password or key."""
+    text = re.sub(r"(?<=://)[^\s@'\"]+@", "...@", repr(value)[:1000])
+    text = re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1...", text)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -65,7 +65,8 @@ def _check_dataset(folder: RunFolder) -> None:
     manifest = folder.read_manifest()
     dataset = manifest.config.get("dataset")
     target = dataset.get("target") if isinstance(dataset, Mapping) else None
-    if not issubclass(plugins.load(str(target), "dataset.target"), DeepResearchBench):
+    made = plugins.load(str(target), "dataset.target")
+    if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
         raise UserError(
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
             "export a run of dataset=drb (or another dataset in its form)"

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aiq.agents.base import Agent, Asking
+from aiq.agents.base import Agent
 from aiq.core import plugins
 from aiq.core.errors import ConfigError
 from aiq.core.paths import resolve
@@ -62,8 +62,6 @@ def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: Swe
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     agent, agent_settings = _make(settings.agent, "agent")
-    if isinstance(agent, Asking):
-        agent.check_user(settings.user.kind)
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     _check_metrics(judges)
     from aiq import datasets
@@ -94,8 +92,8 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
             "version": judge.version,
             "prompt": judge.prompt_hash,
             "models": {role: llm.setup(role) for role in judge.roles},
-            "endpoint": llm.endpoint if judge.roles else None,
-            "web": web_of(run) if getattr(judge, "reads_web", False) else None,
+            **({"endpoint": llm.endpoint} if judge.roles else {}),
+            **({"web": web_of(run)} if getattr(judge, "reads_web", False) else {}),
         }
     )
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}

@@ -92,8 +92,8 @@ def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, An
         own = [text for text, name in zip(overrides, names, strict=True) if name.split(".")[0] == group]
         changed[group] = compose(["name=rescore", *own]).get(group, {})
     merged = OmegaConf.create(changed)
-    if "llm.base_url" in names and "llm.known_as" not in names:
-        OmegaConf.update(merged, "llm.known_as", None)  # another endpoint, not one that has moved
+    if "llm.base_url" in names and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
+        OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
     for override, name in zip(parsed, names, strict=True):
         if name not in GROUPS and name.split(".")[0] not in names:
             OmegaConf.update(merged, name, override.value(), force_add=True)

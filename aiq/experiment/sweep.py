@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aiq.core.errors import ConfigError
-from aiq.experiment.compose import parse
+from aiq.experiment.compose import groups, parse
 
 MOST_JOBS = 1000
 
@@ -41,7 +41,8 @@ def refuse(overrides: Sequence[str]) -> None:
         if override.is_sweep_override():
             text = override.input_line or ""
             key, _, value = text.partition("=")
-            raise ConfigError(f"{text}: several values are a sweep, which needs -m; for one list write {key}=[{value}]")
+            one = "" if key in groups() and key != "judge" else f"; for one list write {key}=[{value}]"
+            raise ConfigError(f"{text}: several values are a sweep, which needs -m{one}")
 
 
 def _axes(job: Sequence[str], varying: Sequence[str]) -> dict[str, str]:

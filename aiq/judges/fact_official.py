@@ -11,7 +11,7 @@ from aiq.judges.statements import Citation, canonical
 
 _VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
-_ALONE: Final = re.compile(r"(?:^|[:：])[ \t]*\[[\s\d,]*\][ \t.。]*$", re.MULTILINE)
+_ALONE: Final = re.compile(r"(?:^|[:：])[ \t*`]*\[[\s\d,]*\][ \t*`.。]*$", re.MULTILINE)
 """A list of numbers on lines of its own, or behind a colon; elsewhere it may be words ("[1, 2] are alike")."""
 
 

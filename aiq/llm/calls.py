@@ -47,6 +47,12 @@ class ModelCall:
         return str(self._request.url)
 
     @property
+    def seconds(self) -> float | None:
+        """How long the endpoint may stay silent, and how long all the rest of an answer that has begun may take."""
+        limits: Mapping[str, float | None] = self._request.extensions.get("timeout", {})
+        return limits.get("read")
+
+    @property
     def key(self) -> str:
         """The bearer token it carries, so that messages can be cleared of it."""
         return self._request.headers.get("authorization", "").removeprefix("Bearer ").strip()

@@ -21,6 +21,7 @@ from aiq.llm.http import (
     AsyncBaseTransport,
     ConnectError,
     ConnectTimeout,
+    ReadTimeout,
     Request,
     Response,
     UnsupportedProtocol,
@@ -115,7 +116,7 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
-        said, code = wording.of_body(await response.aread(), call.key)
+        said, code = wording.of_body(await _body(response, call), call.key)
         if 300 <= status < 400:
             place = wording.without(call.key, response.headers.get("location", "?"))
             said = f"redirects to {place}; set llm.base_url to where it answers"
@@ -131,7 +132,7 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one is sent for again."""
-        body = await response.aread()
+        body = await _body(response, call)
         try:
             body = whole_json(body)
             answer = json.loads(body)
@@ -169,6 +170,15 @@ class SessionTransport(AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+async def _body(response: Response, call: ModelCall) -> bytes:
+    """All of an answer. The client limits silence only, and some endpoints send blanks while a model thinks."""
+    try:
+        async with asyncio.timeout(call.seconds):
+            return await response.aread()
+    except TimeoutError:
+        raise ReadTimeout("the answer did not end in time") from None
 
 
 def _decoded(response: Response, **body: Any) -> Response:

@@ -58,8 +58,9 @@ def test_time_is_linear(piece: str, before: str) -> None:
         "word [1] " * 30_000,
         "a" * 300_000,
         "> " * 100_000 + "x",
+        f'<img srcset="{"a" * 100_000}">',
     ],
-    ids=["table", "line", "word", "nested"],
+    ids=["table", "line", "word", "nested", "pictures"],
 )
 def test_a_giant_of_one_kind_takes_a_small_multiple_of_prose(text: str) -> None:
     prose = "Ordinary prose, as reports have it, with a citation at its end [1].\n\n" * (len(text) // 70)

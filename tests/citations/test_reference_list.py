@@ -152,10 +152,25 @@ def test_entries_that_share_a_line(line: str) -> None:
         "[1] A, Journal [2] https://v.com/1",
         "1. A https://v.com/1 (2) https://v.com/1",
         "- A https://v.com/1 2. https://v.com/1",
+        "1. A https://v.com/v1.2. More at https://v.com/1",
+        "1. A https://v.com/1,2. More at https://v.com/1",
     ],
 )
 def test_numbers_within_an_entry_begin_no_other(line: str) -> None:
     assert [number for number, _ in _urls(_listed(line))] == [1]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "[1] A https://v.com/1, which goes on from [2] https://x.com\n[2] https://v.com/2\n[3] https://v.com/3\n",
+        "1. A https://v.com/1 and Part 2. https://x.com\n\n2. https://v.com/2\n3. https://v.com/3\n",
+        "(1) A https://v.com/1 (2) https://x.com (3) https://x.com\n(2) https://v.com/2\n(3) https://v.com/3\n",
+    ],
+)
+def test_a_number_that_the_next_line_has_again_began_no_entry_before(entries: str) -> None:
+    found = _urls(_listed(entries))
+    assert [(number, urls[0]) for number, urls in found] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
 
 
 def test_a_rule_between_entries_parts_no_list() -> None:

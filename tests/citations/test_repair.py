@@ -60,6 +60,9 @@ def test_of_marks_side_by_side_one_goes_only_where_two_entries_became_one() -> N
         ("It fell [2], and [1] says why.", "It fell, and [1] says why."),
         ("A [1] [2], [3].", "A [1], [2]."),
         ("A [1], see [2].", "A [1], see."),
+        ("下降[2]，[1]指出原因。", "下降，[1]指出原因。"),
+        ("下降[1]；[2]指出原因。", "下降[1]；指出原因。"),
+        ("下降[1]，[2]。", "下降[1]。"),
     ],
 )
 def test_what_separates_a_removed_mark_from_its_neighbour_goes_with_it(body: str, left: str) -> None:
@@ -190,6 +193,11 @@ def test_what_is_left_never_joins_to_a_mark_that_nobody_wrote(mark: str) -> None
     assert [found.mark.numbers for found in verify(verified.text, SOURCES).found.marks] == [(1,)]
     assert apply_edits(text, verified.edits) == verified.text
     assert verify(verified.text, SOURCES).edits == ()
+
+
+def test_where_what_is_left_is_no_mark_no_sign_stays() -> None:
+    left = "So [note 1 in full] [1].\n\n## References\n\n[1] https://v.com/1\n"
+    check("So [note 1 [9] in full] [1].", "[1] https://v.com/1", left)
 
 
 def test_an_entry_that_a_removal_brings_forth_has_a_number_in_the_end() -> None:

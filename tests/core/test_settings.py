@@ -1,9 +1,12 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from aiq.core.settings import DatasetSettings, RunSettings
+from aiq.core.errors import ConfigError
+from aiq.core.plugins import validate
+from aiq.core.settings import DatasetSettings, LlmSettings, RunSettings
 
 
 def run(**changes: object) -> RunSettings:
@@ -72,8 +75,33 @@ def test_a_single_name_needs_no_brackets(written: object, names: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
-    "address", ["127.0.0.1:8000", "ftp://models.example/v1", "https://me:secret@models.example/v1", ""]
+    "address",
+    [
+        "127.0.0.1:8000",
+        "ftp://models.example/v1",
+        "https://me:secret@models.example/v1",
+        "https://me:secret/pass@models.example/v1",
+        "https://models.example/v1?api-key=secret",
+        "https://models.example/v1#secret",
+        "https://models.example:port/v1",
+        "https://models.example:70000/v1",
+        "",
+    ],
 )
-def test_an_endpoint_is_a_web_address_without_a_password(address: str) -> None:
-    with pytest.raises(ValidationError):
-        run(llm={"base_url": address, "model": "m"})
+def test_an_endpoint_is_a_web_address_without_a_secret_and_the_error_shows_none(address: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        validate(LlmSettings, {"base_url": address, "model": "m"}, "llm")
+    assert str(raised.value).startswith("llm.base_url=")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("known_as", "endpoint"), [(None, "https://models.example/v1"), ("mine", "mine"), ("  ", ValidationError)]
+)
+def test_an_endpoint_goes_by_its_name_or_its_address(known_as: str | None, endpoint: Any) -> None:
+    given = {"base_url": "https://models.example/v1/", "model": "m", "known_as": known_as}
+    if endpoint is ValidationError:
+        with pytest.raises(ValidationError):
+            LlmSettings.model_validate(given)
+    else:
+        assert LlmSettings.model_validate(given).endpoint == endpoint

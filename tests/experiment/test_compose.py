@@ -128,6 +128,8 @@ def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], messa
     ("override", "message"),
     [
         ("seed=1,2", "several values are a sweep, which needs -m; for one list write seed=[1,2]"),
+        ("judge=race,fact", "for one list write judge=[race,fact]"),
+        ("agent=reports,ai_q", "agent=reports,ai_q: several values are a sweep, which needs -m"),
         ("seed=[1", "seed="),
         ("--multi", "expected SETTING=VALUE"),
         ("hydra.run.dir=x", "no effect here"),
@@ -138,6 +140,7 @@ def test_a_single_run_takes_single_values(override: str, message: str) -> None:
         sweep.refuse([override])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert "agent=[" not in str(raised.value)  # only judges stand in lists
 
 
 def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:

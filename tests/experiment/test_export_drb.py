@@ -75,11 +75,14 @@ def test_a_page_that_could_not_be_judged_keeps_its_statements(run: Path, tmp_pat
         assert written[fact["sample_id"]]["citations_deduped"][page["url"]]["facts"] == said != []
 
 
-def test_a_run_over_another_benchmark_is_refused(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("target", ["aiq.datasets.freshqa:FreshQA", "aiq.datasets:load"])
+def test_a_run_over_another_benchmark_is_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["config"]["dataset"]["target"] = "aiq.datasets.freshqa:FreshQA"
+    manifest["config"]["dataset"]["target"] = target
     manifest["dataset"]["name"] = "freshqa_mini"
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert main(["export", "drb", str(folder), "--out", str(tmp_path / "out")]) == 2

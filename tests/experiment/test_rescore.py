@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
+from aiq.experiment.compose import compose
+from aiq.experiment.config import settings_from
 from aiq.experiment.folder import RunFolder
+from aiq.experiment.plan import digest_of, make_plan
+from aiq.experiment.rescore import plan_rescore
 
 if TYPE_CHECKING:
     from tests.experiment.conftest import Endpoint, Workplace
@@ -105,11 +109,41 @@ def test_another_endpoint_is_another_judge_though_its_model_has_the_same_name(
     assert rows[0]["judge_model"] == rows[1]["judge_model"]
 
 
-def test_an_endpoint_with_a_name_is_the_same_judge_wherever_it_is(here: "Workplace", endpoint: "Endpoint") -> None:
+def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: "Workplace") -> None:
+    """Such a judge keeps its hash, wherever models are: its scores stand."""
+    chosen = ["experiment=tiny", "judge=[citation_audit,letters]"]
+    plans = [make_plan(settings_from(compose([*chosen, *given]))) for given in ([], ["llm.known_as=another"])]
+    (audit, letters), (same, other) = (plan.judges for plan in plans)
+    target = "aiq.judges.citation_audit:CitationAudit"
+    known: dict[str, object] = {
+        "target": target,
+        "settings": {},
+        "version": audit.judge.version,
+        "prompt": None,
+        "models": {},
+    }
+    assert audit.hash == same.hash == digest_of(known)
+    assert letters.hash != other.hash
+
+
+def test_an_endpoint_with_a_name_is_the_same_judge_wherever_it_is(
+    here: "Workplace", capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", *RUN, "llm.known_as=mine"]) == 0
     (run,) = here.runs()
-    moved = [f"llm.base_url={endpoint.base_url}/", "llm.known_as=mine"]
-    assert main(["rescore", run.name, *moved]) == 2  # every judge has scored all reports
+    assert main(["rescore", run.name, "llm.base_url=http://127.0.0.1:9/v1"]) == 2
+    assert "every judge has scored all reports" in capsys.readouterr().err
+
+
+def test_an_endpoint_that_had_moved_while_the_run_lasted_is_known_again_by_its_address(
+    here: "Workplace", run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", f"resume={run}", "llm.base_url=http://127.0.0.1:9/v1"]) == 0
+    assert main(["rescore", run.name, f"llm.base_url={here.endpoint.base_url}"]) == 2
+    assert "every judge has scored all reports" in capsys.readouterr().err
+    manifest = json.loads((run / "manifest.json").read_text())
+    plan, _ = plan_rescore(RunFolder(run), ["llm.base_url=http://127.0.0.1:9/v2"])
+    assert plan.judges[0].hash != manifest["hashes"]["judges"]["letters"]
 
 
 def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: "Workplace", run: Path) -> None:

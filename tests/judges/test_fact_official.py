@@ -96,7 +96,9 @@ def test_numbers_in_words_or_in_a_cut_answer_are_no_list_of_kept_statements(bad:
         read_kept(bad, 3)
 
 
-@pytest.mark.parametrize("good", ["[3, 1]", "```json\n[1,\n 3]\n```", "To keep: [1, 3].", "保留：[1, 3]。"])
+@pytest.mark.parametrize(
+    "good", ["[3, 1]", "**[1, 3]**", "Keep: `[1, 3]`.", "```json\n[1,\n 3]\n```", "To keep: [1, 3].", "保留：[1, 3]。"]
+)
 def test_a_list_of_kept_statements_stands_alone_or_behind_a_colon(good: str) -> None:
     assert read_kept(good, 3) == [1, 3]
 

@@ -1,9 +1,9 @@
 """A model endpoint of the tests' own: a real HTTP server on loopback with scripted answers, which keeps what it got."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -43,6 +43,8 @@ class Endpoint:
     port: int = 0
     got: list[Got] = field(default_factory=list)
     delay: float = 0.0
+    blank_every: float | None = None
+    """After the answer, as long as somebody reads: seconds between blanks."""
 
     @property
     def base_url(self) -> str:
@@ -59,6 +61,11 @@ class Endpoint:
             await asyncio.sleep(self.delay)
             writer.write(answer)
             await writer.drain()
+            with contextlib.suppress(ConnectionError):
+                while self.blank_every is not None:
+                    await asyncio.sleep(self.blank_every)
+                    writer.write(b" ")
+                    await writer.drain()
         finally:
             writer.close()
 
@@ -165,11 +172,16 @@ BenchMaker = Callable[..., Any]
 def bench() -> BenchMaker:
     """`async with bench([answers], limits=..., llm settings...) as b`: everything real, retries without long waits."""
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def make(
-        script: list[bytes], *, limits: Limits | None = None, delay: float = 0.0, **llm: Any
+        script: list[bytes],
+        *,
+        limits: Limits | None = None,
+        delay: float = 0.0,
+        blank_every: float | None = None,
+        **llm: Any,
     ) -> AsyncIterator[Bench]:
-        endpoint = Endpoint(script, delay=delay)
+        endpoint = Endpoint(script, delay=delay, blank_every=blank_every)
         server = await asyncio.start_server(endpoint.serve, "127.0.0.1", 0)
         endpoint.port = server.sockets[0].getsockname()[1]
         given: dict[str, Any] = {

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from pydantic import JsonValue
@@ -71,7 +71,7 @@ class ChatResearcher:
     def answer(state: ChatResearcherState) -> tuple[str, str]:
         """(route, text) of a finished turn."""
         if state.user_intent is not None and state.user_intent.intent == "meta":
-            return "meta", last_answer(state.messages)
+            return "meta", state.final_report or ""
         if state.final_report is not None:
             return ("escalated" if state.shallow_result else "deep"), state.final_report
         if state.shallow_result is not None and state.clarifier_result is None:
@@ -122,7 +122,7 @@ class ChatResearcher:
         route = "meta" if meta else found.depth.decision
         session.events.emit(Decision(name="route", value=route, cause=found.depth_reasoning))
         if meta:
-            return {"user_intent": found.result, "messages": [AIMessage(found.meta_response or "")]}
+            return {"user_intent": found.result, "final_report": found.meta_response}
         query = text_of(state.messages[-1])
         return {"user_intent": found.result, "depth_decision": found.depth, "original_query": query}
 

@@ -1,7 +1,7 @@
 """What all settings models share: frozen, strict, and how a plugin's own settings travel."""
 
 from typing import Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, field_validator
 
@@ -35,14 +35,25 @@ class Plugin(Settings):
         return dict(self.model_extra or {})
 
 
+def _check_port(parts: SplitResult) -> None:
+    """Raises ValueError without the words of Python's, which may be the first ones of a password."""
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError("a port is a number up to 65535") from None
+
+
 def _endpoint(value: object) -> object:
-    """An address of http or https without a name or password: it stands in the manifest."""
+    """An address of http or https that paths can be added to; without a key or password: it stands in the manifest."""
     if isinstance(value, str):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("write an address such as http://127.0.0.1:8000/v1")
         if "@" in parts.netloc:
             raise ValueError("an address must hold no name or password; name the key's variable in api_key_env")
+        if "?" in value or "#" in value:
+            raise ValueError("an address ends with its path; name the key's variable in api_key_env")
+        _check_port(parts)
     return value
 
 

@@ -40,7 +40,7 @@ class LlmSettings(Settings):
     """
 
     base_url: Endpoint
-    known_as: str | None = Field(default=None, min_length=1)
+    known_as: str | None = Field(default=None, pattern=r"\S")
     model: str
     api_key_env: str | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)

@@ -1,82 +1,18 @@
-"""The clarifier within the chat graph: questions, the search nudge, skip words, plan, approval, feedback, rejection."""
+"""The clarifier within the chat graph: questions, the search nudge, skip words, replies that cannot be read."""
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, ROLE, next_question
-from aiq.agents.ai_q.plans import FALLBACK, PLANNER_ROLE
+from aiq.agents.ai_q.plans import PLANNER_ROLE
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.errors import AgentError
-from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
+from aiq.core.events import Approval, ToolCalled
 from aiq.core.samples import Document, Question, Turn
-from aiq.core.users import ApprovingUser, FeedbackUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
-
-PLAN = {"title": "Orlune", "sections": ["Origins", "People", "Trade", "Today", "Outlook"]}
-REPORT = "# Orlune\n\n" + "Orlune lies on a river. " * 30
-TASK = "Write a report on Orlune"
-Script = Callable[[ChatRequest], ChatReply]
-
-
-class ScriptedUser:
-    """Answers and reviews in the order given; keeps what it was shown."""
-
-    def __init__(self, answers: list[str], reviews: list[str]) -> None:
-        self._answers, self._reviews = answers, reviews
-        self.shown: list[str] = []
-
-    async def answer(self, question: str) -> str:
-        self.shown.append(question)
-        return self._answers.pop(0)
-
-    async def review(self, plan: str) -> str:
-        self.shown.append(plan)
-        return self._reviews.pop(0)
-
-
-def asks(question: str | None = "Which period?") -> ChatReply:
-    fields = {"needs_clarification": question is not None, "clarification_question": question}
-    return ChatReply(text=json.dumps(fields))
-
-
-def search(*queries: str) -> ChatReply:
-    return ChatReply(tool_calls=tuple(call("web_search_tool", query=query) for query in queries))
-
-
-def plain(clarifier: Script) -> Script:
-    """An endpoint that routes to deep research, plans as `PLAN`, and lets `clarifier` answer for the clarifier."""
-
-    def script(request: ChatRequest) -> ChatReply:
-        match request.role:
-            case "aiq.intent_classifier":
-                depth = {"intent": "research", "meta_response": None, "research_depth": "deep", "depth_reasoning": "-"}
-                return ChatReply(text=json.dumps(depth))
-            case "aiq.clarifier":
-                return clarifier(request)
-            case "aiq.clarifier_planner":
-                return ChatReply(text=json.dumps(PLAN))
-        return ChatReply(text=REPORT)
-
-    return script
-
-
-async def clarified(
-    on_bench: Any, clarifier: Script, user: Any = None, question: Question | None = None, **settings: Any
-) -> tuple[Any, Any]:
-    """(report, bench) of a run through the whole chat graph."""
-    async with on_bench(plain(clarifier), user=user) as bench:
-        agent = AiqAgent(AiqSettings.model_validate({"clarifier": settings}))
-        report = await agent.research(question or Question(text=TASK), bench.session)
-    return report, bench
-
-
-def briefing(bench: Any) -> str:
-    """What the orchestrator's prompt says was settled."""
-    return str(bench.endpoint.of("aiq.orchestrator")[0].system)
+from tests.agents.ai_q.clarifier_stack import TASK, ScriptedUser, asks, briefing, clarified, plain, search
 
 
 async def test_no_question_where_none_is_needed(on_bench: Any) -> None:
@@ -234,90 +170,6 @@ async def test_history_and_documents_reach_the_prompt(on_bench: Any) -> None:
     asked = bench.endpoint.of(ROLE)[0].last_user
     assert "User: Hello\nAssistant: Hi, what about rivers?" in asked
     assert "map.pdf: A map." in asked
-
-
-async def test_an_unusable_plan_is_replaced(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        broken = ChatReply(text='{"title": "T", "sections": ["One", " "]}')
-        return broken if request.role == PLANNER_ROLE else plain(lambda request: asks(None))(request)
-
-    async with on_bench(script) as bench:
-        await AiqAgent(AiqSettings()).research(Question(text=TASK), bench.session)
-    assert f"Plan (not shown to the user):\n{FALLBACK.text()}" in briefing(bench)
-    assert FALLBACK.sections == ["Introduction", "Background", "Analysis", "Findings", "Conclusion"]
-
-
-async def test_the_planner_is_asked_for_a_title_and_5_to_8_sections(on_bench: Any) -> None:
-    _, bench = await clarified(on_bench, lambda request: asks(None))
-    (request,) = bench.endpoint.of(PLANNER_ROLE)
-    assert "5 to 8 sections" in request.system
-    assert request.json_schema is not None
-    assert set(request.json_schema["required"]) == {"title", "sections"}
-
-
-@pytest.mark.parametrize(
-    "word", ["approve", "Approve.", "yes", "y", "“approve”", "`ok`", "ＯＫ", "批准", "好的！", "「同意」"]
-)
-async def test_approval(on_bench: Any, word: str) -> None:
-    user = ScriptedUser([], [word])
-    report, bench = await clarified(on_bench, lambda request: asks(None), user, enable_plan_approval=True)
-    assert report.route == "deep"
-    assert "Plan (approved by the user):\nOrlune\n1. Origins" in briefing(bench)
-    assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
-    assert "**approve**" in user.shown[0]
-    assert "**reject**" in user.shown[0]
-
-
-@pytest.mark.parametrize("word", ["reject", "No", "n", "cancel!", "ｎｏ", "取消", "不行。", "拒絕"])
-async def test_rejection_ends_the_run_as_such(on_bench: Any, word: str) -> None:
-    report, bench = await clarified(
-        on_bench, lambda request: asks(None), ScriptedUser([], [word]), enable_plan_approval=True
-    )
-    assert (report.route, report.outcome) == ("rejected", "rejected")
-    assert bench.endpoint.of("aiq.orchestrator") == []
-
-
-async def test_feedback_goes_into_the_next_plan_all_of_it(on_bench: Any) -> None:
-    user = ScriptedUser([], ["yes, but shorter", "add prices", "approve"])
-    _, bench = await clarified(on_bench, lambda request: asks(None), user, enable_plan_approval=True)
-    first, second, third = (request.last_user for request in bench.endpoint.of(PLANNER_ROLE))
-    assert "<feedback>" not in first
-    assert "<feedback>\nyes, but shorter\n</feedback>" in second
-    assert third.index("yes, but shorter") < third.index("add prices")
-
-
-async def test_after_max_plan_iterations_the_plan_stands_with_the_last_feedback_in_it(on_bench: Any) -> None:
-    user = ScriptedUser([], ["more", "more still"])
-    report, bench = await clarified(
-        on_bench, lambda request: asks(None), user, enable_plan_approval=True, max_plan_iterations=2
-    )
-    assert report.route == "deep"
-    assert "approved automatically after the last round of feedback" in briefing(bench)
-    assert "more still" in bench.endpoint.of(PLANNER_ROLE)[2].last_user
-    (decision,) = (event for event in bench.logged(Decision) if event.name == "plan_auto_approved")
-    assert decision.cause == "clarifier.max_plan_iterations=2"
-
-
-@pytest.mark.parametrize(
-    ("user", "route", "reviews"),
-    [
-        pytest.param(ApprovingUser(), "deep", ["approve"], id="approve"),
-        pytest.param(RejectingUser(), "rejected", ["reject"], id="reject"),
-        pytest.param(FeedbackUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
-    ],
-)
-async def test_users_of_evaluations(on_bench: Any, user: Any, route: str, reviews: list[str]) -> None:
-    report, bench = await clarified(on_bench, lambda request: asks(), user, enable_plan_approval=True)
-    assert report.route == route
-    answers = [(event.kind, event.answer) for event in bench.logged(Approval)]
-    assert answers == [("question", "skip"), *(("plan", review) for review in reviews)]
-
-
-async def test_the_stage_is_logged_once_however_often_the_user_is_asked(on_bench: Any) -> None:
-    user = ScriptedUser(["a", "b", "c"], ["more", "approve"])
-    _, bench = await clarified(on_bench, lambda request: asks(), user, enable_plan_approval=True)
-    assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1
-    assert [event.kind for event in bench.logged(Approval)] == ["question"] * 3 + ["plan"] * 2
 
 
 async def test_without_research_tools_nobody_is_asked_about_deep_research(on_bench: Any) -> None:

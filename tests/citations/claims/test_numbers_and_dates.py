@@ -61,6 +61,10 @@ def test_a_range_gives_its_unit_to_both_ends() -> None:
     assert [n.value for n in tokenize("5-10 million people").numbers] == [5e6, 1e7]
 
 
+def test_chinese_figures_in_an_endless_row_are_no_number_too_large_to_compare() -> None:
+    assert all(found.value < 1e200 for found in tokenize("一" + "亿" * 400 + "人").numbers)
+
+
 def test_footnote_figures_are_parted_from_their_word() -> None:
     tokens = tokenize("computing3–8 and CO2 and GPT-4")
     assert {"=compute", "co2", "gpt4"} <= tokens.words.keys()

@@ -203,6 +203,7 @@ def test_any_two_texts_have_a_verdict(statement: str, page: str) -> None:
         "1,234 people " * 30_000,
         "的" * 100_000,
         "二" * 100_000,
+        "一二" * 50_000,
         " ".join(f"abcde{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(17_000)),
     ],
 )
