@@ -19,6 +19,8 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
+_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 
 
@@ -31,10 +33,15 @@ class Heading:
     level: int
 
 
-def first_tag(text: str, start: int, end: int) -> tuple[int, int]:
-    """The tag that begins an element `start:end`: of `<script src="...">...</script>` what leads elsewhere."""
-    tag = _TAG.match(text, start, end)
-    return tag.span() if tag else (start, end)
+def tags_in(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
+
+    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
+    """
+    if _RAW.match(text, start, end):
+        tag = _TAG.match(text, start, end)
+        return [tag.span() if tag else (start, end)]
+    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
 
 
 class BlockReader:
@@ -98,7 +105,7 @@ class BlockReader:
         for tag in _TAGS.finditer(self._source, *stretch):
             self.blocks.append(tag.span())
             if tag[0][:2] != "<!":
-                self.tags.append(first_tag(self._source, *tag.span()) if tag[1] else tag.span())
+                self.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):

@@ -18,7 +18,7 @@ from markdown_it.rules_inline import StateInline, autolink, backtick, html_inlin
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
 
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
-_CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|script|style)\b", re.IGNORECASE)
+_CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
 _LONGEST_FORMULA = 400
 _LONGEST_DISPLAY = 2000
 _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
@@ -158,10 +158,15 @@ class _Scanner:
 
 
 def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
-    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags."""
+    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags.
+
+    Links in it lead away all the same, as readers of Markdown make them.
+    """
     result, until, unclosed = [], -1, set()
     for span in spans:
         if span.start < until:
+            if span.kind in ("link", "image", "autolink"):
+                result.append(span)
             continue
         opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
         if opened and (name := opened[1].lower()) not in unclosed:

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aiq.citations.block_reader import BlockReader, Heading, first_tag
+from aiq.citations.block_reader import BlockReader, Heading, tags_in
 from aiq.citations.inline import Span
 
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -25,7 +25,7 @@ class Markdown:
     HTML elements, `spans` inline code, maths, tags and links, each in order. `fences` are the
     blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
     may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
-    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, of code the one that opens it.
+    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
     """
 
     text: str
@@ -93,7 +93,7 @@ def read_markdown(text: str, code_ends: int | None = None, opened: tuple[int, in
     else:
         reader.read(begin, len(source), skipped)
     elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
-    tags = [*reader.tags, *(first_tag(source, span.start, span.end) for span in elements)]
+    tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
     return Markdown(
         text=text,
         lines=lines,

@@ -280,7 +280,7 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
         ("Zwölf".encode("utf-16"), SOURCES, "report.md is UTF-16 text; a report is Markdown, saved as UTF-8"),
         (b"%PDF-1.7\n\xe2\xe3", SOURCES, "report.md is a PDF"),
         (b"PK\x03\x04word/document.xml", SOURCES, "report.md is an office document"),
-        (gzip.compress(b"One [1]."), SOURCES, "report.md is a gzip file"),
+        (gzip.compress(b"One [1].", mtime=0), SOURCES, "report.md is a gzip file"),
         (b"zero \x00 byte", SOURCES, "no text"),
         (b" \n", SOURCES, "empty"),
         (b"ok", None, "sources.jsonl"),

@@ -203,7 +203,16 @@ def test_every_scheme_of_the_table(scheme: str) -> None:
             'Read <a ping="" title="x > y" href="">it</a>.',
         ),
         ('<img srcset="https://e.com/a 1x, https://bit.ly/x 2x">', '<img srcset="https://e.com/a 1x,  2x">'),
-        ('<pre>\n<a href="javascript:x">\n</pre>', None),
+        ('<pre>\n<a href="javascript:x">\n</pre>', '<pre>\n<a href="">\n</pre>'),  # a browser shows it as a link
+        ('<pre>\n<a title="<" href="javascript:x">\n</pre>', '<pre>\n<a title="<" href="">\n</pre>'),
+        ('So <code>a[1] <a href="javascript:x">b</a></code> is.', 'So <code>a[1] <a href="">b</a></code> is.'),
+        ("So <code>a[1] [b](javascript:x)</code> is.", "So <code>a[1] b</code> is."),
+        ("<pre>\n&lt;a href=&quot;javascript:x&quot;&gt;, a[1], https://bit.ly/x\n</pre>", None),
+        ("<script>\na = '<a href=\"javascript:x\">' + b[1]\n</script>", None),
+        (
+            'So <svg><a xlink:href="javascript:x"><text>[9]</text></a></svg>.',
+            'So <svg><a xlink:href=""><text>[9]</text></a></svg>.',
+        ),
         ('<a href="https://e.com/a">this</a>', None),
         ("Read [this][a].\n\n[a]: javascript:alert(1)\n", "Read [this][a].\n\n[a]:\n"),
         ("Read [this][a].\n\n[a]: <java&#115;cript:alert(1)>\n", "Read [this][a].\n\n[a]:\n"),

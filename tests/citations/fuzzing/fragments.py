@@ -54,7 +54,8 @@ PIECES = (
     "\ufffd", "\u3000", "...", "…", "---\n", "===\n", "Accessed ", "URL: ", "中文", "日本", "한글", "نص", "👍🏽", "é",
     "e\u0301", "&amp;", "&#91;1&#93;", "&lt;", "\\", "    ", "\t", "(see ", " - ", ": ", "1) ", "• [2] ", "(1) ", " ",
     "\n", "\n\n", "|", "|---|---|\n", "[a]: ", "<div>\n", '<a href="javascript:x">', "<img src=", "<script>",
-    "</script>", "<parameter name=", "<function_calls>", "†", "^", "~", "doi:10.1/x", "arXiv:1706.03762",
+    "</script>", "<svg>", "</svg>", 'title="<" href="javascript:x">', "<parameter name=",
+    "<function_calls>", "†", "^", "~", "doi:10.1/x", "arXiv:1706.03762",
     "report.pdf, p.3", "第3页", "a.md", "Annual Report", "pp. 3-5", "#page=4", "https://", "http://[", "www.", "://",
     "%", "%2e%2e", "::",
 )  # fmt: skip
