@@ -14,7 +14,7 @@ from aiq.citations.marks import Mark
 from aiq.citations.matching import Match, SourceIndex
 from aiq.citations.parsing import Entry, ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
-from aiq.citations.urls import parse_url
+from aiq.citations.urls import parse_url, writable
 
 _NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
 _DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
@@ -78,15 +78,24 @@ class _Reader:
         return UrlFinding(use, "invalid", "url_not_in_registry", flags=flags, seen_as=_seen_as(other))
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
-        """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one."""
+        """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one.
+
+        Further ends may mean that source too, where equality leaves out what is between (`?utm_source=x，见下文`):
+        then it is the one as the source has it, or the shortest.
+        """
         if self._index is None:
             return use, None
+        best: tuple[UrlUse, Match] | None = None
         for end in sorted({*use.endings, use.url_end}, reverse=True):
             url = use.url if end == use.url_end else unescape(self._text[use.url_start : end])
-            if match := self._index.match_exactly(_with_scheme(url)):
-                found = use if end == use.url_end else replace(use, end=end, url_end=end, url=url, endings=())
-                return found, match
-        return use, self._index.match_url(_with_scheme(use.url))
+            match = self._index.match_exactly(_with_scheme(url))
+            if match is None or (best and match.source is not best[1].source):
+                continue
+            found = use if end == use.url_end else replace(use, end=end, url_end=end, url=url, endings=())
+            best = found, match
+            if url == writable(match.source.url or ""):
+                break
+        return best or (use, self._index.match_url(_with_scheme(use.url)))
 
     def mark(self, mark: Mark, entries: tuple[int | None, ...]) -> MarkFinding:
         if mark.url is None:

@@ -7,7 +7,6 @@ become what the tool returned; in the body only marks without a valid entry and 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from urllib.parse import quote
 
 from aiq.citations.edits import Edit, disjoint, removal
 from aiq.citations.findings import EntryFinding, MarkFinding, ReportAudit, UrlFinding
@@ -16,9 +15,8 @@ from aiq.citations.marks import COMMA, Mark, rewritten_items
 from aiq.citations.numerals import like
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.scars import parted, scar
-from aiq.citations.urls import LEFT_OUT, parse_url
+from aiq.citations.urls import parse_url, writable
 
-_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 _LONGEST_ADDRESS = 200
 """Characters in which the sign of an address (a slash, a colon) stands, if what ends there is one."""
 _BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
@@ -205,21 +203,6 @@ def _rewrite(text: str, use: UrlUse, url: str) -> Iterator[Edit]:
     meant = parse_url(written)
     if use.kind == "link" and label and meant and label.key != meant.key:
         yield Edit(start=use.label[0], end=use.label[1], replacement=written, rule="rewritten_url")
-
-
-def writable(url: str) -> str:
-    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded.
-
-    Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
-    """
-    path, *query = re.split(r"(?=[?#])", LEFT_OUT.sub("", url.strip()), maxsplit=1)
-    plain = path.replace("\\", "/") + "".join(query)
-    written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), plain)
-    if written.count("(") != written.count(")"):
-        written = written.replace("(", "%28").replace(")", "%29")
-    if written.count("[") != written.count("]") or "](" in written:
-        written = written.replace("[", "%5B").replace("]", "%5D")
-    return written
 
 
 def _list_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from aiq.citations.hosts import Site, read_site, under
 from aiq.citations.rules import rules
@@ -25,6 +25,7 @@ _UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
 """What copying out of a page leaves in a URL behind its scheme; joiners stay, which some scripts spell with."""
 _MAX_LENGTH = 8192
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
+_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 
 
 class ParsedUrl(NamedTuple):
@@ -163,3 +164,18 @@ def spelled(stub: str) -> str | None:
     if url is None or "%" not in stub:
         return url.spelling if url else None
     return re.sub(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z", "", url.spelling)
+
+
+def writable(url: str) -> str:
+    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded.
+
+    Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
+    """
+    path, *query = re.split(r"(?=[?#])", LEFT_OUT.sub("", url.strip()), maxsplit=1)
+    plain = path.replace("\\", "/") + "".join(query)
+    written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), plain)
+    if written.count("(") != written.count(")"):
+        written = written.replace("(", "%28").replace(")", "%29")
+    if written.count("[") != written.count("]") or "](" in written:
+        written = written.replace("[", "%5B").replace("]", "%5D")
+    return written

@@ -278,3 +278,16 @@ def test_an_odd_address_of_a_tool_is_written_so_that_it_stays_valid(end: str, wr
 def test_the_words_of_an_unsafe_link_do_not_lengthen_the_address_before_them(entry: str, left: str) -> None:
     verified = check("A [1].", f"[1] {entry}", f"A [1].\n\n## References\n\n[1] {left}\n")
     assert [citation.source for citation in verified.audit.valid_citations] == ["https://v.com/1"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "left"),
+    [
+        ("https://v.com/1?utm_source=x，访问日期2025年1月", "https://v.com/1，访问日期2025年1月"),
+        ("https://v.com/1?utm_source=x；又见", "https://v.com/1；又见"),
+        ("https://v.com/1#part，见下文", "https://v.com/1，见下文"),
+        ("https://v.com/1/，见下文", "https://v.com/1，见下文"),
+    ],
+)
+def test_words_behind_what_equality_leaves_out_of_a_url_stay(entry: str, left: str) -> None:
+    check("A [1].", f"[1] One {entry}", f"A [1].\n\n## References\n\n[1] One {left}\n")

@@ -9,7 +9,7 @@ from aiq.citations.edits import apply_edits
 from aiq.citations.findings import EntryFinding, ReportAudit, UrlFinding
 from aiq.citations.matching import Match, SourceIndex
 from aiq.citations.parsing import ParsedReport, parse_report
-from aiq.citations.repair import writable
+from aiq.citations.urls import writable
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
