@@ -116,10 +116,10 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     from aiq.experiment.audits import cases_of_run
     from aiq.experiment.folder import RunFolder
 
-    if args.sources is not None:
-        raise UserError(f"{path} is a run, which has its own sources; leave --sources out")
     if not (path / "manifest.json").is_file():
         raise UserError(f"{path} is no run folder (it holds no manifest.json); name one, results/EXPERIMENT/RUN_ID")
+    if args.sources is not None:
+        raise UserError(f"{path} is a run, which has its own sources; leave --sources out")
     return [replace(case, settings=_settings(args, case.settings)) for case in cases_of_run(RunFolder(path))]
 
 
