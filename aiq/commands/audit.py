@@ -11,6 +11,7 @@ Exit code 1: an entry is not valid, a number has no entry, or a URL in the text 
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,9 +149,11 @@ def _chosen(cases: list["AuditCase"], args: Namespace) -> tuple[list["AuditCase"
         raise UserError(
             f"{args.report} has {len(chosen)} reports of sample {args.sample}; give each row an id of its own"
         )
+    epochs = [str(case.epoch) for case in cases if case.sample_id == args.sample]
+    if epochs:
+        raise UserError(f"sample {args.sample} of {args.report} has no epoch {epoch}; it has {', '.join(epochs)}")
     known = ", ".join(case.name for case in cases[:8]) + (", ..." if len(cases) > 8 else "")
-    of_epoch = f" with epoch {epoch}" if epoch != 1 else ""
-    raise UserError(f"{args.report} has no report of sample {args.sample}{of_epoch}; it has {known}")
+    raise UserError(f"{args.report} has no report of sample {args.sample}; it has {known}")
 
 
 def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
@@ -173,16 +176,16 @@ def _check_options(args: Namespace, *, run: bool) -> None:
 
 def _check_outputs(args: Namespace) -> None:
     """Raises UserError before any work where an output cannot be written or lies over another file of the command."""
-    taken = {Path(args.report).resolve(): "REPORT"}
+    taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve it bears links that lead in a circle
     if args.sources is not None:
-        taken[args.sources.resolve()] = "--sources"
+        taken[realpath(args.sources)] = "--sources"
     for option in _OUTPUTS:
         path: Path | None = getattr(args, option)
         if path is None:
             continue
         if str(path) == "-":
             raise UserError(f"--{option} -: standard output has the table; name a file")
-        other = taken.setdefault(path.resolve(), f"--{option}")
+        other = taken.setdefault(realpath(path), f"--{option}")
         if other != f"--{option}":
             raise UserError(f"--{option} {path} is the same file as {other}; choose another name")
         if path.is_dir():

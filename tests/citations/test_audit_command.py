@@ -327,8 +327,8 @@ def test_bad_input_is_one_line_and_exit_2(
         (["{run}/manifest.json"], "is JSON; a report is Markdown"),
         (["{run}/samples.jsonl"], "belongs to a run; name its folder, {run}"),
         (["{run}", "--sources", "{sources}"], "its own sources"),
-        (["{run}", "--sample", "9", "--epoch", "3"], "no report of sample 9 with epoch 3"),
-        (["{run}", "--sample", "9", "--epoch", "0"], "no report of sample 9 with epoch 0"),
+        (["{run}", "--sample", "9", "--epoch", "3"], "has no epoch 3; it has 1, 2"),
+        (["{run}", "--sample", "9", "--epoch", "0"], "has no epoch 0; it has 1, 2"),
     ],
 )
 def test_what_does_not_fit_together_is_said_before_any_work(
@@ -383,3 +383,9 @@ def test_an_unsafe_link_is_unsafe_whatever_its_entry_is(tmp_path: Path) -> None:
     record = audit_json(tmp_path, report)
     outcomes = [(row["form"], row["outcome"], row["reason"]) for row in record["citations"]]
     assert outcomes == [("numbered_link", "unsafe", "unsafe_scheme"), ("number", None, "no_sources")]
+
+
+def test_a_link_that_leads_in_a_circle_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert audit(str(tmp_path / "loop")) == 2
+    assert capsys.readouterr().err.startswith(f"aiq: {tmp_path}/loop: cannot read the report")

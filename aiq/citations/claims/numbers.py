@@ -18,6 +18,8 @@ _GROUPS: Final = re.compile(r"[,'’\u00a0\u2009\u202f]|\.(?=\d{3}\.)|(?<=\.\d{3
 _RANGE: Final = re.compile(rf"\s?(?:-|–|—|~|～|to|至|到|and)\s?(?:[$€£¥])?(?:{DIGITS})")
 _BEFORE: Final = re.compile(r"(US\$|[$€£¥]|\b(?:USD|EUR|GBP|RMB|CNY|JPY)\s?)$")
 _OF_HUNDRED: Final = re.compile(r"百分之$")
+_MYRIADS: Final = re.compile(r"(\d{1,4}(?:\.\d+)?)([千万])")
+"""What may follow a figure with 万 or 亿 and belongs to it: `3亿5000万`."""
 _SPELLED: Final = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
     "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
@@ -26,7 +28,7 @@ _SPELLED: Final = {
 }  # fmt: skip
 _PARTS: Final = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FRACTION: Final = re.compile(r"[ -](halves|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?)\b", re.IGNORECASE)
-_CJK_FIGURES: Final = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
+_CJK_FIGURES: Final = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _CJK_POWERS: Final = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 _MOST_RELATIVE: Final = 0.05
 """How far a value rounded to few figures may lie from the exact one: 6,000 for 6,100, not 1,000 for 1,400."""
@@ -56,6 +58,9 @@ def read_number(text: str, start: int, end: int, at: int) -> Number:
     figures = _GROUPS.sub("", text[start:end])
     bare = float(figures)
     multiplier, dimension, factor, stop = _behind(text, end)
+    if multiplier in (1e4, 1e8) and text[stop - 1] in "万亿" and (rest := _MYRIADS.match(text, stop)):
+        bare += float(rest[1]) * _CJK_POWERS[rest[2]] / multiplier
+        _, dimension, factor, stop = _behind(text, rest.end())
     if not dimension and multiplier == 1 and (more := _RANGE.match(text, end, end + 24)):
         multiplier, dimension, factor, _ = _behind(text, more.end())  # 5-10 million
     before = text[max(0, start - 6) : start]
@@ -83,15 +88,31 @@ def read_spelled(text: str, start: int, end: int, at: int) -> Number | None:
 
 
 def read_cjk(text: str, start: int, end: int, at: int) -> Number | None:
-    """The number that Chinese figures at `start:end` say, with its unit: `三` 3, `十二`, `两千万` 20,000,000."""
-    value = _cjk_value(text[start:end])
+    """The number that Chinese figures say, with its unit: `十二`, `两千万` 20,000,000, `四分之三` in per cent."""
+    written = text[start:end]
+    if (percent := _cjk_percent(written)) is not None:
+        return Number(percent, percent, "percent", 0.5, False, at, start, end, written)
+    if len(written) == 4 and all(sign in _CJK_FIGURES for sign in written):
+        year = float("".join(str(_CJK_FIGURES[sign]) for sign in written))
+        return Number(year, year, "", 1e-9, 1000 <= year <= 2100, at, start, end, written)
+    value = _cjk_value(written)
     if value is None:
         return None
     _, dimension, factor, stop = _behind(text, end)
-    if _OF_HUNDRED.search(text[max(0, start - 3) : start]):
-        dimension, start = "percent", start - 3
     scaled = value * factor
     return Number(scaled, value, dimension, 1e-9 * max(1.0, scaled), False, at, start, stop, text[start:stop])
+
+
+def _cjk_percent(written: str) -> float | None:
+    """Shares: `四分之三` 75, `百分之十二` 12, `八成` 80, `一成半` 15."""
+    if "成" in written:
+        return 10.0 * _CJK_FIGURES[written[0]] + (5.0 if written.endswith("半") else 0.0)
+    whole, of, share = written.partition("分之")
+    if not of:
+        return None
+    parts = 100.0 if whole == "百" else _cjk_value(whole)
+    taken = 1.0 if share == "一" else _cjk_value(share)
+    return 100 * taken / parts if parts and taken else None
 
 
 def _cjk_value(written: str) -> float | None:
@@ -103,7 +124,8 @@ def _cjk_value(written: str) -> float | None:
         elif (power := _CJK_POWERS[sign]) < 10_000:
             part, figure = part + (figure or 1) * power, 0
         else:
-            total, part, figure = (total + part + figure) * power, 0, 0
+            ahead = 0 if total < power else total  # 三亿五千万, but 一万亿
+            total, part, figure = ahead + (total - ahead + part + figure) * power, 0, 0
     found = total + part + figure
     return float(found) if found > 1 else None
 

@@ -12,12 +12,14 @@ from aiq.citations.claims.lexicon import CJK, cjk_concepts, folded, key
 from aiq.citations.claims.numbers import DIGITS, Number, read_cjk, read_number, read_spelled
 
 _TOKEN: Final = re.compile(
-    rf"(?P<url>(?:https?://|www\.)[^\s<>\"'）)\]]+)|(?P<number>{DIGITS})|(?P<cjk>[{CJK}]+)"
+    rf"(?P<url>(?:https?://|www\.)[^\s<>\"'）)\]]+)|(?P<number>{DIGITS})|(?P<cjk>[{CJK}〇]+)"
     rf"|(?P<word>[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]{{1,2}}\b)?)"
 )
 _COUNTED: Final = re.compile(
-    r"(?<=百分之)[一二三四五六七八九十百零]+"
-    r"|[一二三四五六七八九两][一二三四五六七八九十百千万亿零]{0,20}[十百千万亿][一二三四五六七八九]?"
+    r"[一二三四五六七八九十百]{1,4}分之[一二三四五六七八九十百零]{1,7}"
+    r"|[一二三四五六七八九〇零]{4}(?=年)"
+    r"|[一二三四五六七八九两]成(?:半|(?![为分立功员本果长绩熟就都形品交人因型]))"
+    r"|[一二三四五六七八九十两][一二三四五六七八九十百千万亿零]{0,20}[十百千万亿][一二三四五六七八九]?"
     r"|[一二三四五六七八九十两]{1,3}(?=[个種种类類项項大次年家名位座所倍步期篇部条點点层人])"
 )
 """Chinese figures; a row of them without end is read in pieces, so that it costs no time and no piece overflows."""
@@ -76,7 +78,7 @@ def tokenize(text: str) -> Tokens:
                 words.setdefault(folded(before) + match[0], []).append(at)  # CO2, GPT-4
             if tail := _TAIL.match(text, end):
                 words.setdefault((match[0] + tail[0]).casefold(), []).append(at)  # 5G, 3D
-            if len(match[0]) < 16:
+            if len(match[0]) < 16 and start >= unit_end:
                 number = read_number(text, start, end, at)
                 tokens.numbers.append(number)
                 unit_end = number.end

@@ -61,6 +61,31 @@ def test_a_range_gives_its_unit_to_both_ends() -> None:
     assert [n.value for n in tokenize("5-10 million people").numbers] == [5e6, 1e7]
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("人口十四亿人", [1.4e9]),
+        ("三亿五千万元", [3.5e8]),
+        ("3亿5000万元", [3.5e8]),
+        ("1万2千人", [12_000]),
+        ("一万亿元，一万五千亿元", [1e12, 1.5e12]),
+        ("占八成，一成半", [80, 15]),
+        ("三成为主，七成都有，两成分", []),
+        ("四分之三，百分之三，三分之一", [75, 3, 100 / 3]),
+        ("二〇二四年", [2024]),
+    ],
+)
+def test_chinese_figures_count_by_value(text: str, values: list[float]) -> None:
+    assert [found.value for found in tokenize(text).numbers] == pytest.approx(values)
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"), [("4亿", "十四亿"), ("2亿", "十二亿"), ("5000万", "3亿5000万"), ("30%", "八成")]
+)
+def test_part_of_a_chinese_number_is_another_number(stated: str, found: str) -> None:
+    assert agree(number(stated), number(found)) == 0
+
+
 def test_chinese_figures_in_an_endless_row_are_no_number_too_large_to_compare() -> None:
     assert all(found.value < 1e200 for found in tokenize("一" + "亿" * 400 + "人").numbers)
 
