@@ -1,4 +1,4 @@
-"""What all tests share: the socket guard and the folder of real benchmark data."""
+"""What all tests share: the socket guard, the folder of real benchmark data, and generated cases without a clock."""
 
 import ipaddress
 import socket
@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
+
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")  # a busy machine fails no test
 
 
 @pytest.fixture(scope="session", autouse=True)
