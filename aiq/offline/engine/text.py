@@ -1,0 +1,165 @@
+"""Words, sentences and names of a text: what every verb of the engine stands on."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from aiq.tools.tokens import tokens
+
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+
+_STOP_WORDS = """
+    a an the of in on at by for from to with into through about as is are was were be been being am do does did
+    has have had will would can could should may might must and or but not no nor so than then that this these
+    those there here it its he she his her they their them we our you your i my me who whom whose what which
+    when where why how many much long old often far currently current now right today ever also just only both
+    any some all such s t name please tell know according one ones latest newest recent recently most more
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+"""English words that say nothing of a question's subject."""
+
+_ENDING = re.compile(r"(?:ations?|ings?|ed|ion|ions|ers?|ors?|ly|ment|al|es|e|s|t)$")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Mt|vs|No|Inc|Ltd|Co|Corp|Gen|Col|Sen|Rep|Gov|Jan|Feb|Mar|Apr|Jun|Jul"
+    r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])$"
+)
+_BOUNDARY = re.compile(
+    r"(?<=[.!?])[\"'”’)\]]*(?:\[\d+\])*\s+(?=[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f])|(?<=[。！？；])|\n+|(?<=[a-z0-9)”\"][.!?])(?=[A-Z][a-z])"
+)
+
+_JOINERS = r"(?:of|the|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
+_UPPER = r"[A-Z\u00c0-\u00de\u0100-\u024f]"
+_CAPITAL = rf"(?:(?:St|Mt|Dr|Jr|Sr)\.|(?:{_UPPER}\.)+|{_UPPER}[\w’'\-&]*)"
+_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?,.])))*")
+_QUOTED = re.compile(r"[\"“„「『《]([^\"”“」』》]{2,80})[\"”」』》]")
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text is mostly written in Chinese characters."""
+    return len(_CHINESE.findall(text)) * 3 > len(text.replace(" ", ""))
+
+
+@lru_cache(maxsize=4096)
+def words(text: str) -> tuple[str, ...]:
+    """The content words of a text in order, in their search form (`aiq.tools.tokens`), without stop words."""
+    return tuple(token for token in tokens(text) if token not in _STOP)
+
+
+@lru_cache(maxsize=16384)
+def stems(text: str) -> frozenset[str]:
+    """The content words of a text without their endings, for comparing: `invented` and `inventor` are alike."""
+    return frozenset(stem(word) for word in words(text))
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """A word in search form without its commonest English endings; short words as they are."""
+    if len(word) < 5 or not word.isascii() or not word.isalpha():
+        return word
+    return _ENDING.sub("", word) if len(_ENDING.sub("", word)) > 2 else word
+
+
+@lru_cache(maxsize=512)
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, in order, without blank ones; lines end sentences, common abbreviations do not."""
+    found: list[str] = []
+    pending = ""
+    start = 0
+    for boundary in [*_BOUNDARY.finditer(text), None]:
+        end = boundary.end() if boundary else len(text)
+        pending += text[start:end]
+        start = end
+        stripped = pending.strip()
+        broken_off = boundary is not None and "\n" not in boundary.group() and stripped.endswith(".")
+        if broken_off and _ABBREVIATION.search(stripped[:-1]):
+            continue
+        if stripped:
+            found.append(" ".join(stripped.split()))
+        pending = ""
+    return tuple(found)
+
+
+class Span(NamedTuple):
+    """A piece of a text and where it stands there."""
+
+    start: int
+    end: int
+    text: str
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Proper names and quoted titles of a text, in order of appearance, each once.
+
+    A name is a run of capitalised words with small joining words inside (`University of Konstanz`); a capital at
+    the start of a sentence counts only when the word is not an ordinary one.
+    """
+    return tuple(dict.fromkeys(span.text for span in name_spans(text)))
+
+
+@lru_cache(maxsize=8192)
+def name_spans(text: str) -> tuple[Span, ...]:
+    """The same with their places, repetitions included."""
+    quoted = [match for match in _QUOTED.finditer(text) if _is_title(match.group(1))]
+    found = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quoted]
+    inside = [match.span() for match in quoted]
+    for match in _NAME.finditer(text):
+        name = _clean(match.group())
+        if name and not any(start <= match.start() < end for start, end in inside):
+            start = match.start() + match.group().rfind(name)
+            found.append(Span(start, start + len(name), name))
+    return tuple(sorted(found))
+
+
+_ORDINARY_WORDS = """
+    I The A An In On At By As For From To With It Its He She They This That These Those There Here His Her
+    Their We Who Whom Whose What Which When Where Why How Is Are Was Were Did Does Do Has Have Had Will Would
+    Can Could Should If And Or But Not No Yes After Before Since During While Although Because However Page
+    Updated Published Most Many Some All Both Each Every Other Another One Two Three According Currently Today
+    Now Later Then Earlier Former Also January February March April May June July August September October
+    November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+"""
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
+_TITLES_WORDS = """
+    Mayor President Director Professor Dr Mr Mrs Ms Chief Coach Founder Author Sir Dame
+"""
+_TITLES = frozenset(_TITLES_WORDS.split())
+
+
+def _is_title(quoted: str) -> bool:
+    """Whether a quotation is a name and not somebody's words."""
+    parts = quoted.split()
+    capitals = sum(part[0].isupper() for part in parts)
+    return capitals > 0 and (capitals * 2 >= len(parts) or (len(parts) <= 6 and not re.search(r"[,.;]", quoted)))
+
+
+def _clean(run: str) -> str:
+    """A capitalised run without ordinary words at its ends, titles and possessive; empty where nothing is left."""
+    run = re.sub(r"['’]s?$", "", run.rstrip(".,;:&- ")) if not re.fullmatch(r"(?:[A-Z]\.)+", run) else run
+    parts = run.split()
+    while parts and (parts[0] in _ORDINARY or not parts[0][0].isupper()):
+        if parts[0] == "The" and len(parts) > 2 and parts[1][0].isupper():  # "The Glass Meridian" is a title
+            break
+        parts = parts[1:]
+    while len(parts) > 1 and parts[0].rstrip(".") in _TITLES and parts[1][0].isupper():
+        parts = parts[1:]
+    while parts and (parts[-1] in _ORDINARY or parts[-1][0].islower()):
+        parts = parts[:-1]
+    return " ".join(parts)
+
+
+def same_name(left: str, right: str) -> bool:
+    """Whether two names are written alike, but for case, accents, articles and punctuation."""
+    return _key(left) == _key(right)
+
+
+def _key(name: str) -> tuple[str, ...]:
+    return tuple(token for token in tokens(name) if token not in ("the", "a", "an"))
+
+
+def contains_name(text: str, name: str) -> bool:
+    """Whether a text mentions a name as a whole."""
+    if not name:
+        return False
+    if is_chinese(name):
+        return name in text
+    return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", text.casefold()) is not None
