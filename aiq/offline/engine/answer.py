@@ -1,4 +1,4 @@
-"""What the material says to a question: the value that answers it, the sentences that show it, what is still missing."""
+"""What the material says to a question: the value that answers, the sentences that show it, what is missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

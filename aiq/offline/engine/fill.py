@@ -12,7 +12,7 @@ class Unsupported(Exception):
 
 
 def asked_schema(situation: Situation) -> Mapping[str, Any] | None:
-    """The JSON schema of the reply: of `response_format`, or read from a JSON example in the prompt's prose; else None."""
+    """The JSON schema of the reply: of `response_format`, or read from a JSON example in the prose; else None."""
     return situation.request.json_schema
 
 

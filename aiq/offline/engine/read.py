@@ -42,7 +42,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Step:
-    """A tool call that was made in this conversation, as a tool call or as text, and what came back (None: nothing yet)."""
+    """A tool call of this conversation, made as such or as text, and what came back (None: nothing yet)."""
 
     tool: str
     arguments: dict[str, Any]
