@@ -1,0 +1,272 @@
+"""Open tasks: what a task for a report is about, what it wants to know, and what the evidence leaves to be looked up.
+
+A task is read as a subject and facets, in its own words. What the evidence names beside the subject is a thing to look
+up in turn: things named together with a facet come first, so that each round of research goes one step further.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from aiq.offline.engine.answer import rank
+from aiq.offline.engine.read import Source
+from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
+
+MOST_FACETS = 12
+
+_PRODUCT = (
+    r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
+    r"|comparison|explanation|article|research|plan|assessment|evaluation|framework)"
+)
+_ASKING = (
+    r"(?:analy[sz]e|assess|collect|compare|compile|conduct|consider|contrast|cover|create|describe|detail|develop"
+    r"|discuss|draft|elaborate|evaluate|examine|explain|explore|find|focus|gather|give|help|identify|include|investigate"
+    r"|list|look|make|name|outline|prepare|present|produce|propose|provide|rank|recommend|report|research|review|say"
+    r"|show|state|study|suggest|summari[sz]e|survey|tell|trace|write)(?:e?ing)?"
+)
+_LEAD = re.compile(
+    r"^(?:please|kindly|also|then|and|finally|additionally|furthermore|could you|can you|would you|let's"
+    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: to)?|your task is to"
+    r"|as an? [\w ]{3,60},|in [\w -]{3,40},)\W+",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    rf"^(?:{_ASKING}\s+)?(?:(?:me|us|for me|for us)\s+)?(?:(?:(?:an?|the|some)\s+)?(?:[\w-]+\s+){{0,3}}?{_PRODUCT}s?\s+"
+    r"(?:paper\s+)?(?:on|of|about|into|for|comparing|covering|that)\s+)?(?:(?:on|about|into|of|for)\s+)?",
+    re.IGNORECASE,
+)
+_WANTS = re.compile(rf"\?|？|^{_ASKING}\b|\bshould\b|^(?:what|which|how|why|who|where|when)\b", re.IGNORECASE)
+_CUT = re.compile(
+    rf"\s*[;:?；：？。]\s*|\s*[,，、]\s*(?:and\s+|or\s+|as well as\s+)?|\s+as well as\s+|\s+and\s+(?={_ASKING}\b)"
+)
+_POINTING = re.compile(
+    r"^(?:(?:its|their|his|her|these|those|this|that|the|an?|any|all|each|other|of|on|in|at|to|for|with|by|including|and|or"
+    r"|such as|so that)\s+)+",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"^(?:what|which|how|who|where|when|why)\s+(?:(?:is|are|was|were|do|does|did|there|have|has)\s+)*", re.IGNORECASE
+)
+_PURPOSE = re.compile(
+    r"(?:i am|i'm|we are) [\w' -]{4,50}? (?:in|on|about|into|for|of) (?P<what>[^.?!]{4,120})", re.IGNORECASE
+)
+_AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
+_SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
+_CHINESE_SUBJECT = (
+    re.compile(r"关于(?P<subject>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)"),
+    re.compile(r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨)(?:一下)?(?P<subject>[^，。；：]{2,40})"),
+)
+_CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
+
+
+@dataclass(frozen=True)
+class Facet:
+    """Something that the task wants to know; `title` in the task's words, fit for a heading."""
+
+    title: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A task as a subject and facets. `compare`: the task asks for a comparison."""
+
+    text: str
+    subject: str
+    facets: tuple[Facet, ...]
+    compare: bool
+    chinese: bool
+
+    @property
+    def title(self) -> str:
+        return _heading(self.subject)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What is missing: `text` for people, `query` for a search."""
+
+    text: str
+    query: str
+
+
+def is_question(task: str) -> bool:
+    """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
+    asked = [s for s in sentences(task) if _WANTS.search(_LEAD.sub("", s))]
+    long = len(task) > (60 if is_chinese(task) else 320)
+    product = re.search(
+        r"\b(?:write|report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
+        r"|报告|文章|撰写|调研|综述|指南|详细",
+        task,
+        re.IGNORECASE,
+    )
+    return not long and product is None and len(asked) <= 1
+
+
+@lru_cache(maxsize=256)
+def topic(task: str) -> Topic:
+    """The task's subject and facets; every task has a subject."""
+    chinese = is_chinese(task)
+    told = [task] if chinese else list(sentences(task))
+    asking = [s for s in told if _WANTS.search(_bare(s))] or told[:1] or [task]
+    subject = _chinese_subject(task) if chinese else _subject(asking[0], told)
+    facets: dict[tuple[str, ...], Facet] = {}
+    known = set(words(subject))
+    for piece in (piece for sentence in asking for piece in _pieces(sentence)):
+        key = tuple(word for word in dict.fromkeys(words(piece)) if word not in known)
+        title = _heading(re.sub(r"\s*[(（][^)）]*[)）]", "", piece))
+        if key and title and subject not in piece and not any(set(key) <= set(other) for other in facets):
+            facets[key] = Facet(title, key)
+    compare = re.search(
+        r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", task, re.IGNORECASE
+    )
+    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], compare is not None, chinese)
+
+
+def _subject(sentence: str, told: Sequence[str]) -> str:
+    """What the first asking sentence is about; if it names nothing, what an earlier sentence says one works on."""
+    plain = re.sub(r"\s*\([^)]*\)", "", _bare(sentence))
+    body = _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
+    purpose = next((match for s in told if (match := _PURPOSE.match(s))), None)
+    if purpose and not names(body):
+        body = purpose["what"]
+    body = _AUDIENCE.sub("", _SUBJECT_END.split(re.sub(r"^(?:characteri[sz]es|makes up|constitutes)\s+", "", body))[0])
+    return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or plain
+
+
+def _chinese_subject(task: str) -> str:
+    found = next((match["subject"] for pattern in _CHINESE_SUBJECT if (match := pattern.search(task))), None)
+    return found or re.split(r"[，。；：？]", task)[0]
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without polite openings and a bracket at its start."""
+    plain = re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip())
+    while (shorter := _LEAD.sub("", plain)) != plain:
+        plain = shorter
+    return plain
+
+
+def _pieces(sentence: str) -> list[str]:
+    """The parts of an asking sentence that could be facets; brackets stay with what they explain."""
+    plain = _bare(sentence)
+    hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m.group()), plain)
+    found = []
+    for part in _CUT.split(hidden):
+        body = _CHINESE_LEAD.sub("", part.replace("\x00", ",").strip(" .?!。？！\"'“”"))
+        body = _POINTING.sub("", _CLAUSE.sub("", _REQUEST.sub("", body, count=1)))
+        if len(body) > 1 and len(body.split()) <= 24:
+            found.append(body)
+    return found
+
+
+def _heading(text: str) -> str:
+    text = text.strip(" .,:;，。；：？?")
+    return text[:1].upper() + text[1:]
+
+
+def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
+    """Section titles: the task's facets in order, joined where there are too many, and a conclusion."""
+    titles = [facet.title for facet in of.facets]
+    background, conclusion = ("背景", "结论") if of.chinese else ("Background", "Conclusion")
+    if len(titles) < least - 1:
+        titles = [background, *titles]
+    while len(titles) > most - 1:
+        shortest = min(range(len(titles) - 1), key=lambda n: len(titles[n]) + len(titles[n + 1]))
+        joint = "与" if of.chinese else "; "
+        second = titles[shortest + 1]
+        titles[shortest : shortest + 2] = [
+            titles[shortest] + joint + (second if of.chinese else second[:1].lower() + second[1:])
+        ]
+    return tuple(dict.fromkeys([*titles, conclusion]))
+
+
+def queries(of: Topic) -> list[str]:
+    """First queries: the subject with what is asked of it in general, then the subject with each facet."""
+    general = [facet for facet in of.facets if len(facet.words) <= 8]
+    return list(dict.fromkeys([of.subject, *(_query(of.subject, facet.words, of.chinese) for facet in general)]))
+
+
+def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
+    """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
+    which nothing was found. `asked`: the queries made so far."""
+    looked_up = " \n ".join(asked).casefold()
+    found = [
+        Gap(_line(name, why, of.chinese), _query(name, _wanted(of), of.chinese))
+        for name, why in _things(of, sources)
+        if name.casefold() not in looked_up
+    ]
+    for facet in of.facets:
+        query = _query(of.subject, facet.words, of.chinese)
+        if query not in asked and not _covered(facet, sources):
+            nothing = "没有找到资料" if of.chinese else "nothing found yet"
+            found.append(Gap(f"{facet.title}: {nothing}", query))
+    return found
+
+
+def _line(name: str, why: str, chinese: bool) -> str:
+    return f"{name}：尚未查找（{why}）" if chinese else f"{name}: not looked up yet ({why})"
+
+
+def _query(thing: str, wanted: Iterable[str], chinese: bool) -> str:
+    rest = [word for word in dict.fromkeys(wanted) if word not in thing.casefold()]
+    return f"{thing} {' '.join(rest)}".strip()[:400]
+
+
+def _wanted(of: Topic) -> list[str]:
+    """The commonest words of the facets: what to ask of a thing that turned up."""
+    counted: dict[str, int] = {}
+    for facet in of.facets:
+        for word in facet.words:
+            counted[word] = counted.get(word, 0) + 1
+    return sorted(counted, key=lambda word: -counted[word])[:10]
+
+
+def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
+    wanted = stems(" ".join(facet.words))
+    return any(len(wanted & stems(s)) * 2 > len(wanted) for source in sources for s in sentences(source.text))
+
+
+def _things(of: Topic, sources: Sequence[Source]) -> list[tuple[str, str]]:
+    """Names in sentences about the subject or about a thing of an earlier step, with the facet they came with.
+
+    Nearest to the subject first; within a step, things that come with a facet before others, then the most frequent.
+    """
+    told = [(sentence, source) for source in sources for sentence in sentences(source.text)]
+    core = stems(of.subject)
+    reached: dict[str, tuple[int, int, int, str]] = {}
+    known: list[str] = []
+    for step in range(3):
+        counted: dict[str, tuple[int, str]] = {}
+        for sentence, source in told:
+            near = len(core & (stems(sentence) | stems(source.title))) * 2 > len(core)
+            if not (near if step == 0 else any(name in sentence or name in source.title for name in known)):
+                continue
+            facet = next((f for f in of.facets if stems(" ".join(f.words)) & stems(sentence)), None)
+            for name in things(sentence):
+                if name not in of.text and name not in reached:
+                    count, why = counted.get(name, (0, ""))
+                    counted[name] = (count + 1, why or (facet.title if facet else ""))
+        for name, (count, why) in counted.items():
+            reached[name] = (step, 0 if why else 1, -count, why)
+        known = list(counted)
+    ordered = sorted(reached.items(), key=lambda item: item[1][:3])
+    return [(name, rank_[3] or of.subject) for name, rank_ in ordered]
+
+
+def things(sentence: str) -> tuple[str, ...]:
+    """The names of a sentence; in Chinese, where names have no capitals, the members of its lists as well."""
+    found = list(names(sentence))
+    if is_chinese(sentence):
+        for listed in re.findall(
+            r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)", sentence
+        ):
+            found += [part for part in re.split(r"[、和及]", listed) if 2 <= len(part) <= 14]
+    return tuple(dict.fromkeys(found))
+
+
+def findings(query: str, sources: Sequence[Source], now: date | None, most: int = 10) -> list[tuple[str, Source]]:
+    """The sentences that speak to a query, best first, with their sources."""
+    return [(evidence.sentence, evidence.source) for evidence in rank(query, sources, now, most=most)]
