@@ -32,9 +32,9 @@ SHORT = 400
 """Characters below which a result is a teaser, worth opening."""
 
 _SIGNS: Mapping[Kind, str] = {
-    "search": r"search|find|look ?up|quer(?:y|ies)|google|bing|retriev\w*|discover|wiki\w*|keywords?|搜索|检索|查找|查询",
+    "search": r"search|find|look ?up|quer(?:y|ies)|google|bing|retriev\w*|discover|wiki\w*|keywords?|搜索|检索|查询",
     "fetch": r"fetch|open|visit|brows\w*|scrape|crawl|urls?|link|href|web ?page|read (?:a|the) page|打开|网址|网页",
-    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|(?:conduct )?research topic|委派|子任务",
+    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|research topic|委派",
     "note": r"think|thoughts?|reflect\w*|reasoning|scratch ?pad|notes?|思考|笔记",
     "ask": r"ask|clarif\w*|human|user(?:'s)? (?:input|feedback)|询问|澄清",
     "finish": r"final|finish\w*|submit|complete|done|end|conclude|answer|respond|reply|结束|完成|最终",
