@@ -1,0 +1,31 @@
+"""The shipped researcher on questions whose wording its authors have not seen. Failures show aggregates only."""
+
+import pytest
+
+from tests.offline.held_out.measure import measure, states, table
+
+_LEAST = 0.6
+
+
+@pytest.mark.xfail(strict=False, reason="until the new reader lands")
+@pytest.mark.parametrize("name", ["held_out", "reworded"])
+def test_answers_questions_in_wording_it_has_not_seen(name: str) -> None:
+    accuracies = measure(name)
+    assert (accuracies["all"].judged or 0.0) >= _LEAST, f"{name}\n{table(accuracies)}"
+
+
+@pytest.mark.parametrize(
+    ("report", "form", "stated"),
+    [
+        ("The mill has 1,200 looms [1].", "1200", True),
+        ("The mill has 12,001 looms.", "1200", False),
+        ("It is **Oda Prill**[2].", "oda prill", True),
+        ("Nothing is known.", "No", False),
+        ("# Oda Prill\n\nNobody knows.", "Oda Prill", False),
+        ("Nobody knows.\n\n## References\n[1] Oda Prill - https://a.example", "Oda Prill", False),
+        ("所长是林岚[1]。", "林岚", True),
+        ("", "Oda Prill", False),
+    ],
+)
+def test_an_answer_is_stated_by_whole_words_of_the_first_paragraph(report: str, form: str, stated: bool) -> None:
+    assert states(report, [form]) is stated
