@@ -1,0 +1,136 @@
+"""Sentences and pages as the reader compares them: stems with their places, synonym groups, names, numbers, dates."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, lru_cache
+from typing import TypeVar
+
+from aiq.offline.engine import dates
+from aiq.offline.engine.lexicon import groups, stem, vocabulary
+from aiq.offline.engine.quantities import Quantity, numbers
+from aiq.offline.engine.text import Span, name_spans, sentences
+
+_K = TypeVar("_K")
+_TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_]+)?|[\u3400-\u9fff]+")
+_PARTICLES = "的是在了和与及为于由用被把对从以到等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
+PARTICLES = frozenset(_PARTICLES)
+"""Chinese characters that join words and belong to no name."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word and where it stands; `root` is its stem, a Chinese word, or a pair of characters."""
+
+    start: int
+    end: int
+    text: str
+    root: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence taken apart. `roots` and `groups`: at which token numbers a stem or a synonym group occurs."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    roots: Mapping[str, tuple[int, ...]]
+    groups: Mapping[int, tuple[int, ...]]
+
+    @cached_property
+    def names(self) -> tuple[Span, ...]:
+        return name_spans(self.text)
+
+    @cached_property
+    def numbers(self) -> tuple[Quantity, ...]:
+        return numbers(self.text)
+
+    @cached_property
+    def dates(self) -> list[dates.Stated]:
+        return dates.find(self.text)
+
+    @cached_property
+    def said_of(self) -> date | None:
+        """Of when the sentence speaks, if it says so."""
+        return dates.stated(self.text) or dates.changed(self.text)
+
+    def at(self, offset: int) -> int:
+        """The number of the token at a place of the text."""
+        low, high = 0, len(self.tokens)
+        while low < high:
+            middle = (low + high) // 2
+            if self.tokens[middle].end <= offset:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+@lru_cache(maxsize=32768)
+def analyse(text: str) -> Sentence:
+    """A sentence or a question, taken apart."""
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        if "\u3400" <= match.group()[0] <= "\u9fff":
+            tokens += _chinese(match.group(), match.start())
+        else:
+            tokens.append(Token(*match.span(), match.group(), stem(match.group())))
+    roots, found = defaultdict(list), defaultdict(list)
+    phrases = vocabulary().phrases
+    for number, token in enumerate(tokens):
+        roots[token.root].append(number)
+        for group in groups(token.root):
+            found[group].append(number)
+        for parts, group in phrases.get(token.root, ()):
+            if all(n < len(tokens) and tokens[n].root == part for n, part in enumerate(parts, number)):
+                found[group].append(number + len(parts) - 1)
+    return Sentence(text, tuple(tokens), _frozen(roots), _frozen(found))
+
+
+def _frozen(places: Mapping[_K, list[int]]) -> dict[_K, tuple[int, ...]]:
+    return {key: tuple(numbers) for key, numbers in places.items()}
+
+
+def _chinese(run: str, offset: int) -> list[Token]:
+    """The words of the vocabulary and the pairs of characters of a Chinese run, in order."""
+    spans = {match.span() for match in vocabulary().chinese.finditer(run)}
+    spans |= {(i, i + 2) for i in range(len(run) - 1) if run[i] not in PARTICLES and run[i + 1] not in PARTICLES}
+    if len(run) == 1:
+        spans.add((0, 1))
+    return [Token(offset + a, offset + b, run[a:b], run[a:b]) for a, b in sorted(spans)]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A source's text taken apart. `day`: the date the page gives for itself or its source has."""
+
+    title: Sentence
+    sentences: tuple[Sentence, ...]
+    day: date | None
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        return frozenset(root for sentence in (self.title, *self.sentences) for root in sentence.roots)
+
+    @cached_property
+    def groups(self) -> frozenset[int]:
+        return frozenset(group for sentence in (self.title, *self.sentences) for group in sentence.groups)
+
+    @cached_property
+    def subject(self) -> str:
+        """What the page is about: the name in its title that its first sentences take up, or the title itself."""
+        first = " ".join(s.text for s in self.sentences[:2])
+        title = re.sub(r"\s*[|–—(（-]\s.*$|\s*[(（].*$", "", self.title.text).strip()
+        if title and title in first:
+            return title
+        inside = [span.text for span in self.title.names if span.text in first]
+        return max(inside, key=len) if inside else title
+
+
+@lru_cache(maxsize=2048)
+def page(text: str, title: str, day: date | None) -> Page:
+    """A page, taken apart once."""
+    found = tuple(analyse(s) for s in sentences(text) if s != "[...]")
+    return Page(analyse(title), found, day or dates.of_page(text))

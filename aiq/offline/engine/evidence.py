@@ -1,0 +1,163 @@
+"""Finding evidence: which sentences of the sources speak of what is asked, by words, rarity, synonyms and context."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, lru_cache
+
+from aiq.offline.engine.analysis import Page, Sentence, analyse, page
+from aiq.offline.engine.lexicon import groups, stem
+from aiq.offline.engine.question import Ask
+from aiq.offline.engine.read import Source
+
+SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.85, 0.7, 0.5
+"""What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
+
+_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last".split())
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A sentence of a source that speaks to what is asked; `score` >= 0, comparable within one call."""
+
+    sentence: str
+    source: Source
+    score: float
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word to be found. `weight`: its rarity, 0.3 to 1.6; `name`: part of a name."""
+
+    root: str
+    groups: frozenset[int]
+    weight: float
+    name: bool
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A sentence found. `score`: share of what was asked that it and its page cover, 0 to 1; `own`: the share in the sentence itself
+    of the words that are no names; `places`: its tokens that match such words, and how well (0 to 1)."""
+
+    page: Page
+    source: Source
+    index: int
+    score: float
+    own: float
+    places: tuple[tuple[int, float], ...]
+
+    @property
+    def sentence(self) -> Sentence:
+        return self.page.sentences[self.index]
+
+    @cached_property
+    def day(self) -> date:
+        """Of when it speaks: its own date, else the page's."""
+        return self.sentence.said_of or self.page.day or date.min
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(self.sentence.text, self.source, self.score)
+
+
+class Material:
+    """The sources of one call, taken apart, with the rarity of their words."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self.pages = [page(source.text, source.title, source.day) for source in sources]
+        self._count: dict[str, int] = {}
+        for found in self.pages:
+            for root in found.roots:
+                self._count[root] = self._count.get(root, 0) + 1
+        self._found: dict[Ask, list[Hit]] = {}
+
+    def terms(self, ask: Ask) -> list[Term]:
+        """The words of an ask, each once, weighed by rarity among the pages."""
+        found: dict[str, Term] = {}
+        most = math.log(2 + len(self.pages))
+        for text, name in [*((n, True) for n in ask.names), *((w, False) for w in ask.words)]:
+            for token in analyse(text).tokens:
+                if token.root in found or (name and token.root in ("the", "of", "and", "a", "in")):
+                    continue
+                rarity = math.log((2 + len(self.pages)) / (1 + self._count.get(token.root, 0))) / most
+                weight = (0.35 if token.root in _VAGUE else 0.7) + 0.6 * max(rarity, 0)
+                found[token.root] = Term(token.root, groups(token.root), weight, name)
+        return list(found.values())
+
+    def find(self, ask: Ask, most: int = 12) -> list[Hit]:
+        """The sentences that speak of what is asked, best first."""
+        if ask not in self._found:
+            terms = self.terms(ask)
+            hits = [hit for number in range(len(self.pages)) for hit in self._on_page(number, terms)]
+            self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
+        return self._found[ask][:most]
+
+    def _on_page(self, number: int, terms: list[Term]) -> Iterator[Hit]:
+        found = self.pages[number]
+        context = []
+        for term in terms:
+            on_page = PAGE if term.root in found.roots else PAGE * SYNONYM if not term.name and term.groups & found.groups else 0.0
+            in_title = TITLE * _match(found.title, term)[0]
+            context.append(max(on_page, in_title))
+        total = sum(term.weight for term in terms) or 1.0
+        if not any(context):
+            return
+        plain = sum(term.weight for term in terms if not term.name) or 1.0
+        matches = [[_match(sentence, term) for term in terms] for sentence in found.sentences]
+        for index, sentence in enumerate(found.sentences):
+            score, own, places = 0.0, 0.0, []
+            for n, term in enumerate(terms):
+                here, at = matches[index][n]
+                before = max((matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)), default=0.0)
+                score += term.weight * max(here, before, context[n])
+                if here and not term.name:
+                    own += term.weight * here
+                    places += [(place, here * term.weight) for place in at]
+            if own or any(matches[index][n][0] for n in range(len(terms))):
+                share = own / plain
+                yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))
+
+
+def _match(sentence: Sentence, term: Term) -> tuple[float, tuple[int, ...]]:
+    """How well a sentence has a term, 0 to 1, and where."""
+    if places := sentence.roots.get(term.root):
+        return 1.0, places
+    if not term.name and term.groups:
+        places = tuple(place for group in term.groups for place in sentence.groups.get(group, ()))
+        if places:
+            return SYNONYM, places
+    return 0.0, ()
+
+
+_BOILERPLATE = re.compile(
+    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
+    r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=16384)
+def is_statement(text: str) -> bool:
+    """Whether a sentence states something: neither boilerplate nor navigation, nor a question or a bare heading."""
+    if _BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
+        return False
+    if re.search(r"[\u3400-\u9fff]", text):
+        return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None
+    found = text.split()
+    return len(found) >= 5 and (text[-1] in ".!”\")]'’" or len(found) >= 9) and text.count("|") < 2 and text.count("http") < 2
+
+
+def distinct(hits: list[Hit], most: int, *, alike: float = 0.6) -> list[Hit]:
+    """The first hits of which no two say the same."""
+    kept: list[Hit] = []
+    for hit in hits:
+        roots = hit.sentence.roots.keys()
+        if all(len(roots & other.sentence.roots.keys()) <= alike * min(len(roots), len(other.sentence.roots)) for other in kept):
+            kept.append(hit)
+            if len(kept) == most:
+                break
+    return kept

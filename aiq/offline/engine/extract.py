@@ -1,0 +1,319 @@
+"""Taking the value out of a sentence: candidates of the expected kind, judged by where they stand."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aiq.offline.engine.analysis import PARTICLES, Sentence, analyse
+from aiq.offline.engine.dates import MONTHS
+from aiq.offline.engine.evidence import Hit
+from aiq.offline.engine.lexicon import is_occupation, kind_of, stem, vocabulary
+from aiq.offline.engine.quantities import with_unit
+from aiq.offline.engine.question import FUNCTION_WORDS, Ask
+from aiq.offline.engine.text import is_chinese
+
+NAMED = ("person", "place", "organisation", "work", "thing", "name")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A value found. `score`: 0 to 1, how well the sentence and the place fit."""
+
+    value: str
+    hit: Hit
+    score: float
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A piece of a sentence that could be the value: its offsets, and how well it fits the kind, 0 to 1."""
+
+    start: int
+    end: int
+    value: str
+    fit: float
+
+
+def candidates(ask: Ask, hit: Hit) -> list[Candidate]:
+    """The values that a sentence may give, best first."""
+    sentence = hit.sentence
+    found = []
+    for piece in _pieces(ask, hit):
+        if _known(piece.value, ask):
+            continue
+        score = hit.score * piece.fit * _nearness(ask, hit, piece) * _standing(ask, sentence, piece)
+        found.append(Candidate(piece.value, hit, min(score, 1.0)))
+    return sorted(found, key=lambda c: -c.score)
+
+
+def _pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
+    sentence = hit.sentence
+    if ask.kind in NAMED:
+        yield from _han_pieces(ask, sentence) if is_chinese(sentence.text) else _names(ask, hit)
+    elif ask.kind == "date":
+        yield from _dates(ask, sentence)
+    elif ask.kind in ("number", "age"):
+        yield from _numbers(ask, sentence)
+    elif ask.kind in ("colour", "material", "occupation"):
+        yield from _of_class(ask, sentence)
+    elif ask.kind == "reason":
+        yield from _reasons(sentence)
+    else:
+        yield from _han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)
+
+
+def _known(value: str, ask: Ask) -> bool:
+    """Whether a value only repeats what the question says."""
+    asked = analyse(ask.text).roots.keys()
+    roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
+    return bool(roots) and all(root in asked for root in roots) and not (ask.kind in ("number", "date") and value not in ask.text)
+
+
+def _names(ask: Ask, hit: Hit) -> Iterator[_Piece]:
+    sentence = hit.sentence
+    for span in sentence.names:
+        full = _full_name(span.text, hit)
+        yield _Piece(span.start, span.end, full, _name_fit(ask, full, sentence, span.start, span.end))
+    subject = hit.page.subject
+    if subject and not any(subject in span.text or span.text in subject for span in sentence.names):
+        kind = _kind_of_name(subject)
+        early = re.match(r"(?:the|it|he|she|they|its|his|her|their|since|in|after|this)\b", sentence.text, re.IGNORECASE)
+        fit = 0.75 if early else 0.6
+        if ask.kind == "person" or (kind and kind != ask.kind and ask.kind != "name"):
+            fit *= 0.5
+        if ask.head and not _is_a(subject, ask.head, hit):
+            fit *= 0.85
+        yield _Piece(-1, -1, subject, fit)
+
+
+def _full_name(name: str, hit: Hit) -> str:
+    """A surname or short form as the page first gives it in full."""
+    if " " in name:
+        return name
+    for sentence in (hit.page.title, *hit.page.sentences):
+        for span in sentence.names:
+            if span.text != name and span.text.endswith(" " + name) and len(span.text.split()) <= 4 and not _kind_of_name(span.text):
+                return span.text
+    return name
+
+
+def _kind_of_name(name: str) -> str:
+    """What a name says of itself: "Harrow Polytechnic" is an organisation."""
+    parts = re.findall(r"[^\W\d_]+", name)
+    for word in ([parts[-1], parts[0]] if parts else []):
+        if (kind := kind_of(word)) in ("organisation", "place", "thing") and word.lower() in vocabulary().classes:
+            return kind
+    return ""
+
+
+def _is_a(name: str, head: str, hit: Hit) -> bool:
+    """Whether the name or the start of the page about it says that it is one of these."""
+    root = stem(head)
+    if root in analyse(name).roots:
+        return True
+    return name in hit.page.title.text and any(root in s.roots for s in hit.page.sentences[:2])
+
+
+def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
+    kind = _kind_of_name(name)
+    before, after = sentence.text[max(0, start - 24) : start], sentence.text[end : end + 40]
+    if ask.kind == "person":
+        if kind or re.search(r"\b(?:in|at)\s+(?:the\s+)?$", before):
+            return 0.35
+        return 0.95 if " " in name else 0.7
+    head = stem(ask.head) if ask.head else ""
+    if head and head in analyse(name).roots:
+        return 1.0
+    if head and (re.search(r"(?:a|an|the|\w+)\s+$", before) and head in analyse(before).roots):
+        return 1.0
+    if head and head in analyse(re.split(r"[.;]", after)[0]).roots and re.match(r"\s*(?:,|is|was|\()", after):
+        return 1.0
+    if ask.kind == "place":
+        if re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", before):
+            return 0.9 if not kind or kind == "place" else 0.8
+        return 0.6
+    if ask.kind == "organisation":
+        return 0.95 if kind == "organisation" else 0.65
+    if ask.kind in ("work", "thing"):
+        return 0.6 if kind in ("place",) else 0.8
+    return 0.85
+
+
+def _dates(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
+    for stated in sentence.dates:
+        text = sentence.text[stated.start : stated.end]
+        fit = 0.95
+        if ask.head.startswith(("year", "decade")):
+            text = str(stated.year)
+        elif ask.head.startswith(("day", "date")) and not stated.day:
+            fit = 0.6
+        elif ask.head.startswith("month"):
+            if not stated.month:
+                continue
+            text = MONTHS[stated.month - 1]
+        yield _Piece(stated.start, stated.end, text, fit)
+    if ask.head.startswith("month") or not ask.head:
+        for match in re.finditer(rf"\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}}", sentence.text):
+            if not any(d.start <= match.start() < d.end for d in sentence.dates):
+                yield _Piece(*match.span(), match.group(), 0.85 if ask.head else 0.6)
+    for match in re.finditer(r"\b(?:1\d|20)\d0s\b", sentence.text):
+        yield _Piece(*match.span(), match.group(), 0.7)
+
+
+def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
+    in_date = [(d.start, d.end) for d in sentence.dates]
+    for quantity in sentence.numbers:
+        if any(start <= quantity.start < end for start, end in in_date) and not (quantity.unit and not quantity.is_year):
+            continue
+        text = with_unit(sentence.text, quantity)
+        fit = 0.7
+        if ask.units:
+            near = sentence.text[quantity.end : quantity.end + 40]
+            unit = re.search(ask.units, quantity.unit) or (ask.head and _counts(ask.head, near))
+            fit = 1.0 if unit else 0.45
+        elif quantity.unit in "$€£¥元" and quantity.unit:
+            fit = 0.9
+        yield _Piece(quantity.start, quantity.end, text, fit)
+
+
+def _counts(head: str, after: str) -> bool:
+    """Whether a number's next words are what is counted, or mean it."""
+    wanted = analyse(head)
+    next_words = analyse(" ".join(after.split()[:3]))
+    return bool(wanted.roots.keys() & next_words.roots.keys() or wanted.groups.keys() & next_words.groups.keys())
+
+
+def _of_class(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
+    """Colours, materials and occupations, with the words before that make them exact ("dark brown")."""
+    for n, token in enumerate(sentence.tokens):
+        classed = is_occupation(token.text) if ask.kind == "occupation" else vocabulary().classes.get(token.text.lower()) == ask.kind
+        if not classed:
+            continue
+        start = n
+        while start and ask.kind != "occupation" and sentence.tokens[start - 1].text.lower() in ("dark", "light", "pale", "bright", "deep"):
+            start -= 1
+        yield _Piece(sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], 0.95)
+    if ask.kind == "occupation":
+        yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)))
+
+
+def replace_fit(piece: _Piece, fit: float) -> _Piece:
+    return _Piece(piece.start, piece.end, piece.value, piece.fit * fit)
+
+
+_REASON = re.compile(r"\b(?:because(?: of)?|since|as a result of|due to|owing to|so that|after|in order to|, as|to)\s+(?P<why>[^.;]{6,140})|(?:因为?|由于|为了)(?P<wei>[^,，。；]{2,40})", re.IGNORECASE)
+
+
+def _reasons(sentence: Sentence) -> Iterator[_Piece]:
+    for match in _REASON.finditer(sentence.text):
+        group = "why" if match["why"] else "wei"
+        strong = re.match(r"because|due|owing|as a result|因|由于", match.group(), re.IGNORECASE)
+        yield _Piece(match.start(group), match.end(group), match[group].strip(), 0.95 if strong else 0.6)
+    yield _Piece(0, len(sentence.text), sentence.text, 0.5)
+
+
+_CUT = re.compile(r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s", re.IGNORECASE)
+_MARK = re.compile(r"\b(?:is|was|are|were|be|been|as|for|of|on|by|with|from|in|into|at|to|than|but|a|an|the|had|has|have)\s+", re.IGNORECASE)
+
+
+def _phrases(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
+    """Stretches between punctuation, verbs and prepositions: what follows "is", "for", "of" or a word asked for."""
+    text = sentence.text
+    for span in sentence.names:
+        yield _Piece(span.start, span.end, span.text, 0.7)
+    starts = {match.end() for match in _MARK.finditer(text)}
+    starts |= {token.end + 1 for token in sentence.tokens}
+    asked = analyse(ask.text)
+    for start in sorted(starts):
+        rest = text[start:]
+        cut = _CUT.search(rest)
+        phrase = rest[: cut.start()] if cut else rest
+        phrase = phrase.strip(" .!?,;")
+        parts = phrase.split()
+        if not parts or len(parts) > 9 or parts[0].lower() in FUNCTION_WORDS - {"the", "a", "an"}:
+            continue
+        inside = analyse(phrase)
+        repeated = sum(root in asked.roots or any(g in asked.groups for g in _groups_of(root)) for root in inside.roots)
+        yield _Piece(start, start + len(phrase), phrase, 0.75 * (1 - 0.7 * repeated / max(1, len(inside.roots))))
+
+
+def _groups_of(root: str) -> frozenset[int]:
+    return vocabulary().groups.get(root, frozenset())
+
+
+_HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|名叫|叫做|位")
+_HAN_SUFFIX = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
+
+
+def _han_pieces(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
+    """Pieces of a Chinese sentence between particles, punctuation and common verbs; quoted titles whole."""
+    for span in sentence.names:
+        yield _Piece(span.start, span.end, span.text, 0.95 if ask.kind in ("work", "name") else 0.5)
+    start = 0
+    for match in [*_HAN_CUT.finditer(sentence.text), None]:
+        end = match.start() if match else len(sentence.text)
+        piece = sentence.text[start:end]
+        yield from _han_piece(ask, piece, start)
+        start = match.end() if match else end
+
+
+def _han_piece(ask: Ask, piece: str, start: int) -> Iterator[_Piece]:
+    if not piece or not is_chinese(piece):
+        return
+    title = next((m for m in vocabulary().chinese.finditer(piece) if kind_of(m.group()) == "person" and m.start() == 0), None)
+    if title and len(piece) > len(title.group()) + 1:
+        start, piece = start + title.end(), piece[title.end() :]
+    if len(piece) < 2 or len(piece) > 14:
+        return
+    fit = 0.8
+    if ask.kind == "person":
+        fit = 0.95 if (2 <= len(piece) <= 4 or "·" in piece) and piece not in vocabulary().groups else 0.4
+        fit *= 0.5 if piece[-1] in "".join(_HAN_SUFFIX.values()) else 1
+    elif ask.kind in _HAN_SUFFIX:
+        fit = 1.0 if piece[-1] in _HAN_SUFFIX[ask.kind] else 0.6
+    elif ask.head and piece.endswith(ask.head):
+        fit = 1.0
+    if any(c.isdigit() for c in piece):
+        fit *= 0.5
+    yield _Piece(start, start + len(piece), piece, fit * (0.5 if piece in PARTICLES else 1))
+
+
+def _nearness(ask: Ask, hit: Hit, piece: _Piece) -> float:
+    """How near a piece is to the words asked for: 1 beside them, less with every token between."""
+    if not hit.places:
+        return 0.55
+    if piece.start < 0:
+        return 0.9
+    sentence = hit.sentence
+    first, last = sentence.at(piece.start), sentence.at(max(piece.start, piece.end - 1))
+    clause = sentence.text
+    total = weight = 0.0
+    for place, worth in hit.places:
+        gap = place - last if place > last else first - place if place < first else 0
+        low, high = sorted((sentence.tokens[place].start, piece.start))
+        gap += 3 * len(re.findall(r"[,;，；]|\b(?:and|but|who|which)\b", clause[low:high]))
+        total += worth / (1 + 0.1 * max(gap - 1, 0))
+        weight += worth
+    return total / weight
+
+
+_ENDED = re.compile(r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|never|neither|nor|n't|no|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
+
+
+def _standing(ask: Ask, sentence: Sentence, piece: _Piece) -> float:
+    """What the words just before and after a value say of it: denied, over, by whom."""
+    if piece.start < 0:
+        return 1.0
+    before = re.split(r"[,;.，；]", sentence.text[: piece.start])[-1][-40:]
+    after = sentence.text[piece.end : piece.end + 16]
+    factor = 1.0
+    if _DENIED.search(before) and not re.search(r"\bbut\b|而是", before[_DENIED.search(before).start() :]):  # type: ignore[union-attr]
+        factor *= 0.4
+    if not ask.past and _ENDED.search(before[-28:]):
+        factor *= 0.5
+    if ask.kind == "person" and re.search(r"\bby\s+(?:\w+\s+){0,3}$", before):
+        factor *= 1.1
+    if re.match(r"\s*(?:is|was|has been|became|founded|\()", after) and ask.kind in NAMED:
+        factor *= 1.03
+    return factor

@@ -1,0 +1,124 @@
+"""General knowledge of words: stems, irregular forms, synonyms, and what kind of thing a noun stands for.
+
+The vocabulary is `synonyms.toml`: a thesaurus of everyday language, nothing of any data set.
+"""
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_SUFFIXES = tuple(
+    """
+    ational ationally isations izations isation ization ations ators ators ation ators ator ating ated ates ate itions ition
+    fulness ousness iveness ments ment ships ship hoods hood nesses ness ities ity ences ence ances ance
+    ously ous ively ive ably able ibly ible fully ful ings ing edly ed ers er ors or ions ion
+    ures ure ages age ally als al ily ly ists ist ians ian ants ant ents ent ies es en y s e
+    """.split()
+)
+_WORD_START = 4
+"""Letters that a stem keeps at least."""
+
+
+class Vocabulary(NamedTuple):
+    """The data file, read: base of an irregular form, groups of a stem, phrases by first stem, classes of a noun."""
+
+    bases: dict[str, str]
+    groups: dict[str, frozenset[int]]
+    phrases: dict[str, list[tuple[tuple[str, ...], int]]]
+    classes: dict[str, str]
+    chinese: re.Pattern[str]
+    lines: list[list[str]]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The vocabulary, read once."""
+    data = tomllib.loads(Path(__file__).with_name("synonyms.toml").read_text(encoding="utf-8"))
+    bases: dict[str, str] = {}
+    for entry in re.split(r"[;\n]", data["forms"]):
+        base, *forms = entry.split() or [""]
+        bases |= {form: base for form in forms if form not in bases}
+    lines = [line.split() for line in data["groups"].strip().splitlines()]
+    groups: dict[str, set[int]] = {}
+    phrases: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+    for number, line in enumerate(lines):
+        for word in line:
+            roots = tuple(_stem(part, bases) for part in re.split(r"[_-]", word))
+            if len(roots) == 1:
+                groups.setdefault(roots[0], set()).add(number)
+            else:
+                phrases.setdefault(roots[0], []).append((roots, number))
+    classes: dict[str, str] = {}
+    for name, members in data["classes"].items():
+        classes |= {word: name for word in members.split() if word not in classes}
+    chinese = {w for line in lines for w in line if _CHINESE.match(w)} | {w for w in classes if _CHINESE.match(w)}
+    pattern = re.compile("|".join(sorted(chinese, key=lambda w: (-len(w), w))))
+    return Vocabulary(bases, {r: frozenset(g) for r, g in groups.items()}, phrases, classes, pattern, lines)
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """The stem of a word, lower-cased: `founder`, `founded` and `foundation` give the same one."""
+    return _stem(word, vocabulary().bases)
+
+
+def _stem(word: str, bases: dict[str, str]) -> str:
+    word = word.lower().replace("\u2019", "'").removesuffix("'s").removesuffix("'")
+    word = bases.get(word) or bases.get(word.removesuffix("s")) or word
+    if len(word) < _WORD_START or not word.isascii() or not word.isalpha():
+        return word
+    for suffix in _SUFFIXES:
+        rest = word.removesuffix(suffix)
+        if rest == word or (suffix == "s" and word.endswith(("ss", "us", "is"))):
+            continue
+        if len(rest) >= (3 if suffix in ("s", "es", "ed", "ing", "e", "er", "ers", "ies") else _WORD_START):
+            undoubled = rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "aeiouls" else rest
+            word = bases.get(rest) or bases.get(rest + "e") or undoubled
+            break
+    return word[:-1] + "i" if word.endswith("y") and len(word) > _WORD_START else word.removesuffix("e")
+
+
+def groups(root: str) -> frozenset[int]:
+    """The numbers of the synonym groups that a stem belongs to."""
+    return vocabulary().groups.get(root, frozenset())
+
+
+@lru_cache(maxsize=8192)
+def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
+    """Other words for a word, those of its smallest group first."""
+    lines = vocabulary().lines
+    numbers = sorted(groups(stem(word)), key=lambda n: (len(lines[n]), n))
+    written = bool(_CHINESE.search(word))
+    found = dict.fromkeys(
+        other.replace("_", " ")
+        for n in numbers
+        for other in lines[n]
+        if stem(other) != stem(word) and bool(_CHINESE.search(other)) == written
+    )
+    return tuple(found)[:most]
+
+
+@lru_cache(maxsize=8192)
+def kind_of(noun: str) -> str:
+    """What a noun stands for: person, place, organisation, work, thing, time, number, colour, material; else ""."""
+    classes = vocabulary().classes
+    word = noun.lower()
+    for form in (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)):
+        if form in classes:
+            return "person" if classes[form] == "occupation" else classes[form]
+    if _CHINESE.search(word):
+        return next((classes[word[i:]] for i in range(1, len(word)) if word[i:] in classes), "")
+    if re.search(r"(?:[^e]er|or|ist|ian|eer|woman|man|ess)s?$", word) and len(word) > 5:
+        return "person"
+    return ""
+
+
+def is_occupation(noun: str) -> bool:
+    """Whether a noun names what somebody does for a living."""
+    word = noun.lower().removesuffix("s")
+    return vocabulary().classes.get(word) in ("occupation", "person") or bool(
+        re.search(r"(?:[^e]er|or|ist|ian|eer)$", word) and len(word) > 5
+    )

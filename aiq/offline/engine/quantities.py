@@ -1,0 +1,113 @@
+"""Numbers of a text: values, units, and how they are written ("8,176 people", "8 thousand", "forty-three metres")."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Quantity(NamedTuple):
+    """A number as stated. `unit`: the singular word or sign behind it ("metre", "%", "people", "米"), or ""."""
+
+    value: float
+    unit: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def is_year(self) -> bool:
+        """Whether the number is written as a year."""
+        return re.fullmatch(r"1[0-9]\d\d|20\d\d", self.text.strip("年 ")) is not None
+
+
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+_ONES += "seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL = {word: float(i) for i, word in enumerate(_ONES)} | {word: 20.0 + 10 * i for i, word in enumerate(_TENS)}
+_SMALL |= {"dozen": 12.0, "half": 0.5, "once": 1.0, "twice": 2.0, "thrice": 3.0}
+_LARGE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "m": 1e6, "bn": 1e9, "k": 1e3}
+_WORD = "|".join(sorted([*_SMALL], key=len, reverse=True))
+_SCALE = r"(?:hundred|thousand|million|billion|trillion)"
+_FIGURE = r"\d{1,3}(?:[,\u2009\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_ENGLISH = re.compile(
+    rf"(?<![\w.])(?P<sign>[$€£¥])?(?P<figure>{_FIGURE})(?!\d)(?:(?:\s|-)?(?P<scale>{_SCALE}|bn|m(?=\b)|k)\b)?(?P<ordinal>st|nd|rd|th)?"
+    rf"|\b(?P<words>(?:a\s+)?(?:{_WORD}|{_SCALE}(?=\s))(?:(?:\s+and\s+|[\s-])(?:a\s+)?(?:{_WORD}|{_SCALE}))*)\b",
+    re.IGNORECASE,
+)
+_HAN_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
+_HAN = re.compile(r"(?P<head>\d[\d,]*(?:\.\d+)?|[〇零一二两三四五六七八九十百千]+)(?P<large>[万亿]+)?(?:(?P<more>\d[\d,]*|[零一二两三四五六七八九十百千]+)(?P<large2>万)?)?(?P<more2>[余多])?")  # fmt: skip
+_UNIT = re.compile(r"[\s-]*(?:(?P<sign>%|°\s?[CF]?|per cent|percent|square \w+|cubic \w+)|(?P<word>[A-Za-z²³]+))")
+_HAN_UNIT = re.compile(r"\s*(平方公里|平方米|公里|千米|厘米|毫米|米|公斤|千克|克|吨|公顷|元|人|岁|年|个月|天|小时|分钟|座|名|位|方|个|字|户|家|所|次|度|%|[^\W\d]?)")
+_NO_UNIT = frozenset("of the in and or to a an by from for at on with as is was were are had have has per which that".split())
+SYMBOLS = {"km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre", "kg": "kilogram", "g": "gram", "t": "tonne", "ft": "foot"}
+
+
+def _in_words(text: str) -> float:
+    """The value of an English number in words ("one hundred and forty thousand")."""
+    total, part = 0.0, 0.0
+    for word in re.split(r"[\s-]+", text.lower()):
+        if word in _SMALL:
+            part += _SMALL[word]
+        elif word == "hundred":
+            part = (part or 1) * 100
+        elif word in _LARGE:
+            total, part = total + (part or 1) * _LARGE[word], 0.0
+    return total + part
+
+
+def _in_han(text: str) -> float:
+    """The value of Chinese digits below ten thousand, or of figures ("二十一", "一九〇三", "318")."""
+    if text[0].isdigit():
+        return float(text.replace(",", ""))
+    if not any(c in _HAN_UNITS for c in text):
+        return float("".join(str(_HAN_DIGITS[c]) for c in text))
+    total, digit = 0, 0
+    for c in text:
+        if c in _HAN_UNITS:
+            total, digit = total + (digit or 1) * _HAN_UNITS[c], 0
+        else:
+            digit = _HAN_DIGITS[c]
+    return float(total + digit)
+
+
+@lru_cache(maxsize=16384)
+def numbers(text: str) -> tuple[Quantity, ...]:
+    """The numbers of a text in order, in figures or words, English or Chinese; parts of words do not count."""
+    found = [q for match in _ENGLISH.finditer(text) if (q := _english(text, match))]
+    if re.search(r"[\u3400-\u9fff]", text):
+        chinese = [_chinese(text, match) for match in _HAN.finditer(text)]
+        found = [*(q for q in found if not any(c.start <= q.start < c.end for c in chinese)), *chinese]
+    return tuple(sorted(found, key=lambda q: q.start))
+
+
+def _english(text: str, match: re.Match[str]) -> Quantity | None:
+    if words := match["words"]:
+        if words.lower() in ("one", "half", "once", "a half", "second") or re.fullmatch(_SCALE, words.lower()):
+            return None
+        value = _in_words(re.sub(r"^a\s+", "", words.lower()))
+    else:
+        value = float(re.sub(r"[^\d.]", "", match["figure"])) * _LARGE.get((match["scale"] or "").lower(), 1)
+    unit = _UNIT.match(text, match.end())
+    word = "" if match["ordinal"] or not unit else (unit["sign"] or unit["word"]).lower()
+    word = "" if word in _NO_UNIT else SYMBOLS.get(word, word if word == "people" else re.sub(r"(?<=[a-z]{3})s$", "", word))
+    return Quantity(value, match["sign"] or word, match.start(), match.end(), match.group())
+
+
+def _chinese(text: str, match: re.Match[str]) -> Quantity:
+    scale = 1.0
+    for sign in match["large"] or "":
+        scale *= 1e4 if sign == "万" else 1e8
+    value = _in_han(match["head"]) * scale
+    if match["more"]:
+        value += _in_han(match["more"]) * (1e4 if match["large2"] else 1)
+    unit = _HAN_UNIT.match(text, match.end())
+    return Quantity(value, unit[1] if unit else "", match.start(), match.end(), match.group())
+
+
+def with_unit(text: str, quantity: Quantity) -> str:
+    """The quantity as the text writes it, with its unit where that is a measure ("43 metres", "四十七平方公里")."""
+    unit = (_HAN_UNIT if re.match(r"\s*[\u3400-\u9fff%]", text[quantity.end :]) else _UNIT).match(text, quantity.end)
+    if quantity.is_year or not unit or not quantity.unit:
+        return quantity.text
+    return text[quantity.start : unit.end()]
