@@ -29,7 +29,7 @@ Nothing is cited here.
 [4] a.pdf, p.1
 """
 PAGE = (
-    "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after two years of work. "
+    "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after ten years of work. "
     "The Vell Tower is 330 metres tall. Every year about six million people visit it, most of them in summer. "
     "Its architect, Ilan Corvey, also built the railway bridge over the river Tess. The tower is painted anew every "
     "seven years, which takes sixty tons of paint."
