@@ -6,9 +6,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from aiq.citations.claims.checks import check_claims
-from aiq.citations.claims.records import ClaimCheck
 from aiq.citations.metrics import CitationMetrics, metrics_of
+from aiq.citations.passages import CitedPassage, cited_passages
 from aiq.citations.record import AuditRecord, record_of
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings
@@ -34,24 +33,24 @@ class AuditCase:
 
 @dataclass(frozen=True)
 class AuditedReport:
-    """A case and its audit: what was found, the checks of its claims, and the record and the metrics of both."""
+    """A case and its audit: what was found, the passages closest to what it states, its record and its metrics."""
 
     case: AuditCase
     verified: Verified
-    checks: tuple[ClaimCheck, ...]
+    passages: tuple[CitedPassage, ...]
     record: AuditRecord
     metrics: CitationMetrics
 
 
-def audited(case: AuditCase) -> AuditedReport:
-    """Audit a report; nothing is written."""
+def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
+    """Audit a report; nothing is written. Without `passages` no source's text is read, which is all that costs time."""
     if case.sources is None:
         verified = verify_against(case.text, None)
     else:
         verified = verify(case.text, case.sources, case.settings)
-    checks = check_claims(verified.found)
-    metrics = metrics_of(verified.audit, checks, with_sources=verified.found.with_sources)
-    return AuditedReport(case, verified, checks, record_of(verified, checks), metrics)
+    closest = cited_passages(verified.found) if passages else ()
+    metrics = metrics_of(verified.audit, with_sources=verified.found.with_sources)
+    return AuditedReport(case, verified, closest, record_of(verified, closest), metrics)
 
 
 @dataclass(frozen=True, slots=True)

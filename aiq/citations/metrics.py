@@ -1,14 +1,11 @@
-"""The metrics of citations, from an audit and the checks of its claims; the judge and `aiq audit` report the same."""
+"""The metrics of citations, from an audit; the judge and `aiq audit` report the same."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiq.citations.claims.records import ClaimCheck
 from aiq.core.audit import Audit
 
 VALID_RATE = "citations.valid_rate"
 EXACT_RATE = "citations.exact_rate"
-SUPPORTED_RATE = "citations.supported_rate"
 KEPT = "citations.kept"
 REMOVED = "citations.removed"
 
@@ -35,14 +32,12 @@ class CitationMetrics:
 
     valid: citations that mean a source, at any level, of all but those that merely repeat another.
     exact: of the same, those whose address or document is the source's own, or is cut off with an
-    ellipsis. supported: checks of claims with the verdict `supported`, of those with a verdict
-    other than `unknown`. kept: valid citations of the verified report, None where no sources were
-    known; removed: what was taken out.
+    ellipsis. kept: valid citations of the verified report, None where no sources were known;
+    removed: what was taken out.
     """
 
     valid: Ratio | None
     exact: Ratio | None
-    supported: Ratio | None
     kept: int | None
     removed: int
 
@@ -51,7 +46,6 @@ class CitationMetrics:
         return {
             VALID_RATE: self.valid.value if self.valid else None,
             EXACT_RATE: self.exact.value if self.exact else None,
-            SUPPORTED_RATE: self.supported.value if self.supported else None,
             KEPT: self.kept,
             REMOVED: self.removed,
         }
@@ -61,13 +55,12 @@ class CitationMetrics:
         return CitationMetrics(
             _sum(self.valid, other.valid),
             _sum(self.exact, other.exact),
-            _sum(self.supported, other.supported),
             self.kept + other.kept if self.kept is not None and other.kept is not None else None,
             self.removed + other.removed,
         )
 
 
-def metrics_of(audit: Audit, checks: Sequence[ClaimCheck] = (), *, with_sources: bool = True) -> CitationMetrics:
+def metrics_of(audit: Audit, *, with_sources: bool = True) -> CitationMetrics:
     """The metrics of one report; nothing is said of validity where no sources were known."""
     kept, removed = len(audit.valid_citations), len(audit.removed_citations)
     repeats = sum(citation.reason.startswith("duplicate_of_") for citation in audit.removed_citations)
@@ -79,15 +72,9 @@ def metrics_of(audit: Audit, checks: Sequence[ClaimCheck] = (), *, with_sources:
     return CitationMetrics(
         valid=_ratio(kept, judged),
         exact=_ratio(exact, judged),
-        supported=_supported(checks),
         kept=kept if with_sources else None,
         removed=removed,
     )
-
-
-def _supported(checks: Sequence[ClaimCheck]) -> Ratio | None:
-    verdicts = [check.support.verdict for check in checks if check.support.verdict != "unknown"]
-    return _ratio(verdicts.count("supported"), len(verdicts))
 
 
 def _ratio(numerator: int, denominator: int) -> Ratio | None:

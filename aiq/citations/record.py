@@ -1,18 +1,16 @@
-"""An audit as it is written to a file: every citation, entry, claim and edit with its place in the report as given."""
+"""An audit as it is written to a file: each citation, entry, passage and edit with its place in the report as given."""
 
 from collections.abc import Iterator, Sequence
 
-from aiq.citations.claims.records import ClaimCheck, Verdict
 from aiq.citations.documents import looks_like_document
 from aiq.citations.edits import Edit
 from aiq.citations.findings import EntryFinding, MarkFinding, Outcome, ReportAudit
 from aiq.citations.metrics import metrics_of
+from aiq.citations.passages import CitedPassage
 from aiq.citations.verify import Verified
 from aiq.core.audit import MatchLevel, RemovedCitation, ValidCitation
 from aiq.core.base import Record
 from aiq.core.sources import Source, SourceKind
-
-_GRAVEST: tuple[Verdict, ...] = ("unsupported", "supported", "unknown")
 
 
 class CitationRow(Record):
@@ -34,9 +32,8 @@ class CitationRow(Record):
 class EntryRow(Record):
     """A reference entry at `start:end`, with its URL or document as the report has it.
 
-    `level`, `source` (as the tool returned it) and `support` are those of valid entries; `support`
-    sums up the statements that cite it: `unsupported` if one is, else `supported` if one is.
-    `new_number` is its number in the verified report, None where it is removed.
+    `level` and `source` (as the tool returned it) are those of valid entries. `new_number` is its
+    number in the verified report, None where it is removed.
     """
 
     number: int
@@ -47,7 +44,6 @@ class EntryRow(Record):
     level: MatchLevel | None
     source: str | None
     reason: str | None
-    support: Verdict | None
     start: int
     end: int
     text: str
@@ -56,26 +52,27 @@ class EntryRow(Record):
     seen_as: SourceKind | None = None
 
 
-class PassageRow(Record):
-    """What a source says of a claim: `start:end` of its text."""
+class PassageText(Record):
+    """`start:end` of a source's text; `shared` are the places in `text` of the words that the statement has too."""
 
     start: int
     end: int
     text: str
+    shared: tuple[tuple[int, int], ...]
 
 
-class ClaimRow(Record):
-    """A cited statement at `start:end` against one source that it cites; `entry` is None where a URL cites it."""
+class PassageRow(Record):
+    """A cited statement at `start:end` and the closest passage of one source that it cites.
+
+    `entry` is None where a URL cites it, `passage` where statement and source share no word.
+    """
 
     start: int
     end: int
     statement: str
     entry: int | None
     source: str
-    verdict: Verdict
-    score: float
-    reasons: tuple[str, ...]
-    passage: PassageRow | None
+    passage: PassageText | None
 
 
 class CitedSource(Record):
@@ -94,7 +91,7 @@ class AuditRecord(Record):
     """All that an audit says of one report. Offsets are code points of the report as given.
 
     `dangling` and `unused` are numbers of the report as given. Without sources (`with_sources`) only
-    safety and structure were checked.
+    safety and structure were checked. `passages` is empty where they were not asked for.
     """
 
     citations: tuple[CitationRow, ...]
@@ -106,7 +103,7 @@ class AuditRecord(Record):
     dangling: tuple[int, ...]
     unused: tuple[int, ...]
     uncited_paragraphs: tuple[tuple[int, int], ...]
-    claims: tuple[ClaimRow, ...]
+    passages: tuple[PassageRow, ...]
     sources: tuple[CitedSource, ...]
     with_sources: bool
 
@@ -116,23 +113,20 @@ class AuditRecord(Record):
         return not (self.removed_citations or self.dangling)
 
 
-def record_of(verified: Verified, checks: Sequence[ClaimCheck]) -> AuditRecord:
-    """The audit of a report and the checks of its claims (`aiq.citations.claims`) as one record."""
+def record_of(verified: Verified, passages: Sequence[CitedPassage]) -> AuditRecord:
+    """The audit of a report and the passages that are closest to its statements as one record."""
     found = verified.found
-    support = support_by_entry(found, checks)
     return AuditRecord(
         citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
-        entries=tuple(
-            _entry(finding, support.get(p), verified.numbers.get(p)) for p, finding in enumerate(found.entries)
-        ),
+        entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
         removed_citations=verified.audit.removed_citations,
         valid_citations=verified.audit.valid_citations,
         edits=verified.edits,
-        metrics=metrics_of(verified.audit, checks, with_sources=found.with_sources).by_name(),
+        metrics=metrics_of(verified.audit, with_sources=found.with_sources).by_name(),
         dangling=verified.audit.dangling,
         unused=tuple(found.entries[position].entry.number for position in found.unused),
         uncited_paragraphs=found.uncited_paragraphs,
-        claims=tuple(_claim(found, check) for check in checks),
+        passages=tuple(_passage(found, cited) for cited in passages),
         sources=tuple(_sources(found)),
         with_sources=found.with_sources,
     )
@@ -171,7 +165,7 @@ def cited_outcome(mark: MarkFinding, entry: EntryFinding | None) -> tuple[Outcom
     return (entry.outcome, entry.reason) if entry else ("invalid", "dangling")
 
 
-def _entry(finding: EntryFinding, support: Verdict | None, new_number: int | None) -> EntryRow:
+def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
     match = finding.match if finding.outcome == "valid" else None
     url = finding.chosen.use.url if finding.chosen else None
     named = url is None and (match is not None or looks_like_document(finding.target))
@@ -184,7 +178,6 @@ def _entry(finding: EntryFinding, support: Verdict | None, new_number: int | Non
         level=match.level if match else None,
         source=address(match.source) if match else None,
         reason=finding.reason,
-        support=support if match else None,
         start=finding.entry.place.start,
         end=finding.entry.place.end,
         text=finding.entry.text,
@@ -194,30 +187,17 @@ def _entry(finding: EntryFinding, support: Verdict | None, new_number: int | Non
     )
 
 
-def support_by_entry(found: ReportAudit, checks: Sequence[ClaimCheck]) -> dict[int, Verdict]:
-    """Position of a valid entry -> what the statements that cite it come to, by number or as a link to its source."""
-    of_source = {id(e.match.source): p for p, e in enumerate(found.entries) if e.match and e.outcome == "valid"}
-    verdicts: dict[int, set[Verdict]] = {}
-    for check in checks:
-        position = of_source.get(id(check.source)) if check.entry is None else check.entry
-        if position is not None:
-            repeated = found.entries[position].duplicate_of
-            verdicts.setdefault(position if repeated is None else repeated, set()).add(check.support.verdict)
-    return {position: next(v for v in _GRAVEST if v in given) for position, given in verdicts.items()}
-
-
-def _claim(found: ReportAudit, check: ClaimCheck) -> ClaimRow:
-    passage = check.support.passage
-    return ClaimRow(
-        start=check.statement.start,
-        end=check.statement.end,
-        statement=check.statement.text,
-        entry=found.entries[check.entry].entry.number if check.entry is not None else None,
-        source=address(check.source),
-        verdict=check.support.verdict,
-        score=round(check.support.score, 4),
-        reasons=check.support.reasons,
-        passage=PassageRow(start=passage.start, end=passage.end, text=passage.text) if passage else None,
+def _passage(found: ReportAudit, cited: CitedPassage) -> PassageRow:
+    closest = cited.passage
+    return PassageRow(
+        start=cited.statement.start,
+        end=cited.statement.end,
+        statement=cited.statement.text,
+        entry=found.entries[cited.entry].entry.number if cited.entry is not None else None,
+        source=address(cited.source),
+        passage=PassageText(start=closest.start, end=closest.end, text=closest.text, shared=closest.shared)
+        if closest
+        else None,
     )
 
 

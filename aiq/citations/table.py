@@ -16,7 +16,6 @@ from aiq.citations.record import AuditRecord, EntryRow
 _GAP = "  "
 _NARROWEST = 24  # cells that a shortened URL keeps, however narrow the terminal
 _STYLES = {"valid": "green", "invalid": "red", "unsafe": "bold red", "duplicate": "yellow", "unverifiable": "magenta"}
-_SUPPORT = {"supported": "green", "unsupported": "red", "unknown": "dim"}
 _CONTROLS = dict.fromkeys((*range(9), *range(14, 32), *range(127, 160)), "\ufffd")
 """What a terminal would obey, out of texts that others wrote."""
 
@@ -33,7 +32,7 @@ def print_audit(record: AuditRecord, console: Console) -> None:
     """Every entry with its outcome, what is wrong in the body, and what it all comes to."""
     rows = [*_entries(record), *_in_body(record)]
     if rows:
-        head = ("old", "new", "outcome", "support", "cited")
+        head = ("old", "new", "outcome", "cited")
         _print([_Row(head, ("bold",) * len(head)), *rows], console)
         console.print()
     for line in _totals(record):
@@ -42,7 +41,7 @@ def print_audit(record: AuditRecord, console: Console) -> None:
 
 def print_audits(lines: Sequence[AuditLine], console: Console) -> None:
     """A line for each of several reports, and one for all of them."""
-    head = ("entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate", "supported", "report")
+    head = ("entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate", "report")
     rows = [_Row(head, ("bold",) * len(head))]
     for line in lines:
         style = "" if line.record.clean else "red"
@@ -58,10 +57,10 @@ def _entries(record: AuditRecord) -> list[_Row]:
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
         style = _STYLES.get(entry.outcome or "", "dim")
-        cells = (str(entry.number), str(entry.new_number or "-"), _outcome(entry), entry.support or "-", cited)
-        rows.append(_Row(cells, ("", "", style, _SUPPORT.get(entry.support or "", "dim"))))
+        cells = (str(entry.number), str(entry.new_number or "-"), _outcome(entry), cited)
+        rows.append(_Row(cells, ("", "", style)))
         if entry.source is not None and entry.source != cited:
-            rows.append(_Row(("", "", "", "", f"-> {entry.source}"), ("", "", "", "", "dim")))
+            rows.append(_Row(("", "", "", f"-> {entry.source}"), ("", "", "", "dim")))
     return rows
 
 
@@ -74,10 +73,10 @@ def _outcome(entry: EntryRow) -> str:
 
 def _in_body(record: AuditRecord) -> list[_Row]:
     """What the body cites that no list has, and URLs that go although no entry goes with them."""
-    rows = [_Row((str(number), "-", "dangling", "-", "-"), ("", "", "red")) for number in record.dangling]
+    rows = [_Row((str(number), "-", "dangling", "-"), ("", "", "red")) for number in record.dangling]
     for removed in record.removed_citations:
         if removed.number is None:
-            rows.append(_Row(("-", "-", removed.reason, "-", removed.target), ("", "", "bold red")))
+            rows.append(_Row(("-", "-", removed.reason, removed.target), ("", "", "bold red")))
     return rows
 
 
@@ -91,10 +90,6 @@ def _totals(record: AuditRecord) -> list[str]:
         f"dangling, {_many(len(record.unused), 'entry', 'entries')} never cited, "
         f"{_many(len(record.uncited_paragraphs), 'paragraph', 'paragraphs')} without citation"
     )
-    if record.claims:
-        verdicts: Counter[str] = Counter(claim.verdict for claim in record.claims)
-        shown = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in _SUPPORT if verdicts[verdict])
-        lines.append(f"{_many(len(record.claims), 'claim', 'claims')} checked: {shown}")
     rates = {name: value for name, value in record.metrics.items() if isinstance(value, float)}
     if rates:
         lines.append(", ".join(f"{name} {value:.3f}" for name, value in rates.items()))
@@ -117,7 +112,7 @@ def _counts(records: Sequence[AuditRecord]) -> tuple[str, ...]:
 
 
 def _rates(metrics: CitationMetrics) -> tuple[str, ...]:
-    return tuple(f"{rate.value:.3f}" if rate else "-" for rate in (metrics.valid, metrics.exact, metrics.supported))
+    return tuple(f"{rate.value:.3f}" if rate else "-" for rate in (metrics.valid, metrics.exact))
 
 
 def _print(rows: Sequence[_Row], console: Console, *, right: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""Check a report's citations against the sources of its run: what is valid, what is removed, what is supported.
+"""Check a report's citations against the sources of its run: what is valid, what is removed, and where to look.
 
 REPORT is a report in Markdown (`-`: standard input), a run folder (every answered sample's report as the
 agent wrote it, against the sources that it retrieved), or a Deep Research Bench file of reports
@@ -59,7 +59,7 @@ def _audit_one(case: "AuditCase", args: Namespace) -> int:
     from aiq.citations.files import as_json, write_text
     from aiq.citations.table import print_audit
 
-    audit = audited(case)
+    audit = audited(case, passages=args.json is not None or args.html is not None)
     if args.json is not None:
         write_text(args.json, as_json(audit.record.model_dump(mode="json")))
     if args.repaired is not None:
@@ -83,7 +83,7 @@ def _audit_all(cases: Sequence["AuditCase"], args: Namespace) -> int:
     for option in ("repaired", "html"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option} is for one report, and {args.report} has several; choose one with --sample ID")
-    lines = [AuditLine.of(audited(case)) for case in cases]
+    lines = [AuditLine.of(audited(case, passages=args.json is not None)) for case in cases]
     if args.json is not None:
         write_text(args.json, as_json(lines_json(lines)))
     print_audits(lines, Console())

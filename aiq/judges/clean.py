@@ -6,8 +6,8 @@ never changed.
 """
 
 from aiq.citations.body import cut, trimmed
-from aiq.citations.claims.statements import PRIVATE, VOID, hidden, without_pins
 from aiq.citations.parsing import parse_report
+from aiq.citations.statements import PRIVATE, VOID, hidden, without_pins
 
 
 def without_citations(text: str) -> str:

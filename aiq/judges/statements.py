@@ -7,11 +7,11 @@ The forms of citation are those of `aiq.citations.parsing`: `[n]` with a referen
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from aiq.citations.claims import statements as claims
-from aiq.citations.claims.records import CitedStatement
+from aiq.citations import statements
 from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
 from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.statements import CitedStatement
 from aiq.core.base import Record
 
 
@@ -50,7 +50,7 @@ def cited_statements(report: str) -> list[Citation]:
             listed.setdefault(entry.number, entry.urls[0].url)
     found = [
         Citation(statement=statement.text, reference=number, url=canonical(url))
-        for statement in claims.cited_statements(parsed)
+        for statement in statements.cited_statements(parsed)
         for number, url in _cited(parsed, statement, listed)
         if _is_web(url)
     ]

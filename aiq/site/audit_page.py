@@ -10,7 +10,7 @@ from aiq import __version__
 from aiq.citations.cases import AuditedReport
 from aiq.citations.findings import ReportAudit
 from aiq.site.annotated import Piece, annotated
-from aiq.site.audit_view import EXPLAINED, Citation, Listed, citations, counts, listed, verdict_counts
+from aiq.site.audit_view import EXPLAINED, Citation, Listed, citations, counts, listed
 from aiq.site.environment import environment, style
 
 
@@ -31,7 +31,6 @@ def audit_page(audit: AuditedReport) -> str:
         entries=entries,
         citation_counts=counts(citation.outcome for citation in shown),
         entry_counts=counts(entry.target.outcome for entry in entries),
-        verdict_counts=verdict_counts(shown),
         style=style("style.css", "audit.css"),
     )
     return page

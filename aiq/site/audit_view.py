@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aiq.citations.cases import AuditedReport
-from aiq.citations.claims.records import ClaimCheck, Verdict
 from aiq.citations.findings import NO_SOURCES, EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse
 from aiq.citations.matching import Match
-from aiq.citations.record import address, cited_outcome, support_by_entry
+from aiq.citations.passages import CitedPassage
+from aiq.citations.record import address, cited_outcome
 
 EXPLAINED: Mapping[str, str] = {
     "exact": "the address of the source",
@@ -38,7 +38,6 @@ EXPLAINED: Mapping[str, str] = {
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _GRAVEST = ("unsafe", "invalid", "unverifiable", "duplicate", "unchecked", "valid")
 OUTCOMES = _GRAVEST[::-1]
-_LONGEST_PASSAGE = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +66,25 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a source's text says of the statement that cites it."""
+class Closest:
+    """Where a source comes closest to the statement that cites it; `missing` says why there is no such place."""
 
     label: str
-    verdict: Verdict
-    score: float
-    reasons: tuple[str, ...]
-    passage: str | None
+    pieces: tuple[tuple[str, bool], ...]
+    """The passage in pieces, each with whether the statement has its words too."""
+    missing: str
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A mark or a URL of the body: where it stands, what it comes to, what its sources say of the statement."""
+    """A mark or a URL of the body: where it stands, what it comes to, where its sources come closest."""
 
     id: str
     start: int
     end: int
     shown: str
     targets: tuple[Target, ...]
-    claims: tuple[Claim, ...]
+    passages: tuple[Closest, ...]
     label: tuple[int, int] = (0, 0)
     """Words of a link, which stay as they are."""
 
@@ -102,13 +100,6 @@ class Citation:
             return self.outcome == "unsafe"
         return all(target.outcome in ("unsafe", "invalid", "unverifiable") for target in self.targets)
 
-    @property
-    def verdict(self) -> Verdict | None:
-        """`unsupported` if one of its sources is, else `supported` if one is."""
-        given = {claim.verdict for claim in self.claims}
-        order: tuple[Verdict, ...] = ("unsupported", "supported", "unknown")
-        return next((verdict for verdict in order if verdict in given), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -118,7 +109,6 @@ class Listed:
     number: int
     target: Target
     finding: EntryFinding
-    support: Verdict | None
     times: int
     first: str | None
     """The first citation that points to it."""
@@ -142,19 +132,19 @@ def gravest(outcomes: Iterator[str]) -> str:
 def citations(audit: AuditedReport) -> list[Citation]:
     """The citations of the text in order."""
     found = audit.verified.found
-    by_mark: dict[int, list[ClaimCheck]] = {}
-    by_url: dict[int, list[ClaimCheck]] = {}
-    for check in audit.checks:
-        for mark in check.statement.marks:
-            by_mark.setdefault(mark, []).append(check)
-        for url in check.statement.body_urls:
-            by_url.setdefault(url, []).append(check)
+    by_mark: dict[int, list[CitedPassage]] = {}
+    by_url: dict[int, list[CitedPassage]] = {}
+    for cited in audit.passages:
+        for mark in cited.statement.marks:
+            by_mark.setdefault(mark, []).append(cited)
+        for url in cited.statement.body_urls:
+            by_url.setdefault(url, []).append(cited)
     shown = [_of_mark(found, number, mark, by_mark.get(number, [])) for number, mark in enumerate(found.marks)]
     shown += [_of_url(found, number, url, by_url.get(number, [])) for number, url in enumerate(found.body_urls)]
     return sorted(shown, key=lambda citation: (citation.start, citation.end))
 
 
-def _of_mark(found: ReportAudit, number: int, mark: MarkFinding, checks: Sequence[ClaimCheck]) -> Citation:
+def _of_mark(found: ReportAudit, number: int, mark: MarkFinding, passages: Sequence[CitedPassage]) -> Citation:
     place = mark.mark
     targets = []
     for cited, position in zip(place.numbers, mark.entries, strict=True):
@@ -166,20 +156,20 @@ def _of_mark(found: ReportAudit, number: int, mark: MarkFinding, checks: Sequenc
             target = Target(f"[{cited}]", outcome or "unchecked", reason or "", "", None)
             targets.append(_url_target(f"[{cited}]", mark.url) if mark.url else target)
     sources = [target.match.source for target in targets if target.match]
-    claims = tuple(_claim(found, check) for check in checks if any(check.source is source for source in sources))
+    closest = tuple(_closest(found, cited) for cited in passages if any(cited.source is source for source in sources))
     text = found.report.text
     shown = text[place.start : place.end]
     if "](" in shown or shown.startswith("<"):  # a link or a tag, of which a reader sees the numbers
         shown = f"[{text[slice(*place.items)]}]"
-    return Citation(f"m{number}", place.start, place.end, shown, tuple(targets), claims)
+    return Citation(f"m{number}", place.start, place.end, shown, tuple(targets), closest)
 
 
-def _of_url(found: ReportAudit, number: int, url: UrlFinding, checks: Sequence[ClaimCheck]) -> Citation:
+def _of_url(found: ReportAudit, number: int, url: UrlFinding, passages: Sequence[CitedPassage]) -> Citation:
     use = url.use
     match = url.match
-    claims = tuple(_claim(found, check) for check in checks if match is not None and check.source is match.source)
+    closest = tuple(_closest(found, cited) for cited in passages if match is not None and cited.source is match.source)
     target = _url_target("URL", url)
-    return Citation(f"u{number}", use.start, use.end, use.url, (target,), claims, _words(found.report.text, use))
+    return Citation(f"u{number}", use.start, use.end, use.url, (target,), closest, _words(found.report.text, use))
 
 
 def _words(text: str, use: UrlUse) -> tuple[int, int]:
@@ -200,19 +190,22 @@ def _url_target(label: str, url: UrlFinding) -> Target:
     return Target(label, url.outcome or "unchecked", cause, url.use.url, url.match, notes)
 
 
-def _claim(found: ReportAudit, check: ClaimCheck) -> Claim:
-    support = check.support
-    label = f"[{found.entries[check.entry].entry.number}]" if check.entry is not None else "URL"
-    passage = support.passage.text if support.passage else None
-    if passage and len(passage) > _LONGEST_PASSAGE:
-        passage = passage[:_LONGEST_PASSAGE].rstrip() + " …"
-    return Claim(label, support.verdict, support.score, support.reasons, passage)
+def _closest(found: ReportAudit, cited: CitedPassage) -> Closest:
+    label = f"[{found.entries[cited.entry].entry.number}]" if cited.entry is not None else "URL"
+    if cited.passage is None:
+        why = "it shares no word with the sentence" if cited.source.text.strip() else "no text of it was kept"
+        return Closest(label, (), why)
+    text, at = cited.passage.text, 0
+    pieces: list[tuple[str, bool]] = []
+    for start, end in cited.passage.shared:
+        pieces += [(text[at:start], False), (text[start:end], True)]
+        at = end
+    return Closest(label, (*pieces, (text[at:], False)), "")
 
 
 def listed(audit: AuditedReport, shown: Sequence[Citation]) -> list[Listed]:
     """The entries of all reference lists in order."""
     found = audit.verified.found
-    support = support_by_entry(found, audit.checks)
     cited: dict[int, list[str]] = {}
     for citation in shown:
         for target in citation.targets:
@@ -226,7 +219,6 @@ def listed(audit: AuditedReport, shown: Sequence[Citation]) -> list[Listed]:
                 number=entry.entry.number,
                 target=_entry_target(entry, position),
                 finding=entry,
-                support=support.get(position) if entry.outcome == "valid" else None,
                 times=len(cited.get(position, ())),
                 first=next(iter(cited.get(position, ())), None),
                 before=_before(found, position),
@@ -248,10 +240,3 @@ def counts(outcomes: Iterator[str]) -> list[tuple[str, int]]:
     """How often each outcome occurs, in one order."""
     found = Counter(outcomes)
     return [(outcome, found[outcome]) for outcome in OUTCOMES if found[outcome]]
-
-
-def verdict_counts(shown: Sequence[Citation]) -> list[tuple[Verdict, int]]:
-    """How many citations have their statement supported, and how many have not."""
-    found = Counter(citation.verdict for citation in shown)
-    order: tuple[Verdict, ...] = ("supported", "unsupported", "unknown")
-    return [(verdict, found[verdict]) for verdict in order if found[verdict]]

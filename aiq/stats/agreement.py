@@ -1,6 +1,5 @@
-"""How well predicted labels and scores agree with given ones: accuracy, F1, kappa, AUC, bootstrap intervals."""
+"""How well predicted labels and scores agree with given ones: accuracy, kappa, bootstrap intervals."""
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
@@ -15,13 +14,6 @@ Pair = tuple[str, str]
 def accuracy(pairs: Sequence[Pair]) -> float | None:
     """The share of pairs that are equal; None without any."""
     return sum(given == predicted for given, predicted in pairs) / len(pairs) if pairs else None
-
-
-def f1(pairs: Sequence[Pair], label: str) -> float | None:
-    """Harmonic mean of precision and recall of one label; None where nobody says it."""
-    both = sum(given == predicted == label for given, predicted in pairs)
-    said = sum((given == label) + (predicted == label) for given, predicted in pairs)
-    return 2 * both / said if said else None
 
 
 def kappa(pairs: Sequence[Pair]) -> float | None:
@@ -42,15 +34,6 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]], *, power: Literal[1, 2] = 2
     observed = sum(abs(a - b) ** power for a, b in pairs)
     chance = sum(n * m * abs(a - b) ** power for a, n in given.items() for b, m in predicted.items())
     return 1 - observed * len(pairs) / chance if chance else None
-
-
-def auc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """The chance that a positive scores above a negative, ties half (Mann and Whitney 1947); None without both."""
-    if not positive or not negative:
-        return None
-    ordered = sorted(negative)
-    wins = sum(bisect_left(ordered, score) + bisect_right(ordered, score) for score in positive)
-    return wins / (2 * len(positive) * len(negative))
 
 
 def bootstrap95(

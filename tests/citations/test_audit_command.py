@@ -29,7 +29,7 @@ Nothing is cited here.
 [4] a.pdf, p.1
 """
 PAGE = (
-    "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after two years of work. "
+    "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after ten years of work. "
     "The Vell Tower is 330 metres tall. Every year about six million people visit it, most of them in summer. "
     "Its architect, Ilan Corvey, also built the railway bridge over the river Tess. The tower is painted anew every "
     "seven years, which takes sixty tons of paint."
@@ -72,13 +72,13 @@ def test_prints_an_aligned_table_and_exits_1(files: tuple[str, str], capsys: pyt
     assert audit(report, "--sources", sources) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [" ".join(line.split()) for line in lines[:8]] == [
-        "old new outcome support cited",
-        "1 1 valid, exact supported http://v.com/1",
+        "old new outcome cited",
+        "1 1 valid, exact http://v.com/1",
         "-> https://v.com/1",
-        "2 - shortened_url - https://bit.ly/x",
-        "3 - url_not_in_registry (echoed) - https://nope.com/三",
-        "4 2 valid, document - a.pdf, p.1",
-        "9 - dangling - -",
+        "2 - shortened_url https://bit.ly/x",
+        "3 - url_not_in_registry (echoed) https://nope.com/三",
+        "4 2 valid, document a.pdf, p.1",
+        "9 - dangling -",
         "",
     ]
     assert {line.index(word) for line, word in zip(lines[:4], ["cited", "http:", "->", "https"], strict=True)} == {
@@ -87,8 +87,7 @@ def test_prints_an_aligned_table_and_exits_1(files: tuple[str, str], capsys: pyt
     assert lines[8:] == [
         "4 entries: 2 valid, 1 invalid, 1 unsafe",
         "5 citations in the text, 1 number dangling, 1 entry never cited, 1 paragraph without citation",
-        "1 claim checked: 1 supported",
-        "citations.valid_rate 0.500, citations.exact_rate 0.500, citations.supported_rate 1.000",
+        "citations.valid_rate 0.500, citations.exact_rate 0.500",
     ]
 
 
@@ -112,12 +111,12 @@ def test_json_has_what_is_promised(files: tuple[str, str], tmp_path: Path) -> No
         ("[1, 9]", "group", None),
         ("[it](https://v.com/z)", "link", None),
     ]
-    names = ("number", "url", "citation_key", "outcome", "level", "source", "reason", "support")
+    names = ("number", "url", "citation_key", "outcome", "level", "source", "reason")
     assert [tuple(entry[name] for name in names) for entry in found["entries"]] == [
-        (1, "http://v.com/1", None, "valid", "exact", "https://v.com/1", None, "supported"),
-        (2, "https://bit.ly/x", None, "unsafe", None, None, "shortened_url", None),
-        (3, "https://nope.com/三", None, "invalid", None, None, "url_not_in_registry", None),
-        (4, None, "a.pdf, p.1", "valid", "document", "a.pdf, p.1", None, None),
+        (1, "http://v.com/1", None, "valid", "exact", "https://v.com/1", None),
+        (2, "https://bit.ly/x", None, "unsafe", None, None, "shortened_url"),
+        (3, "https://nope.com/三", None, "invalid", None, None, "url_not_in_registry"),
+        (4, None, "a.pdf, p.1", "valid", "document", "a.pdf, p.1", None),
     ]
     assert apply_edits(REPORT, [Edit(**edit) for edit in found["edits"]]) == VERIFIED
     assert [(row["number"], row["reason"]) for row in found["removed_citations"]] == [
@@ -128,18 +127,26 @@ def test_json_has_what_is_promised(files: tuple[str, str], tmp_path: Path) -> No
     assert found["metrics"] == {
         "citations.valid_rate": 0.5,
         "citations.exact_rate": 0.5,
-        "citations.supported_rate": 1.0,
         "citations.kept": 2,
         "citations.removed": 2,
     }
     assert (found["dangling"], found["unused"]) == ([9], [4])
     assert [REPORT[start:end] for start, end in found["uncited_paragraphs"]] == ["Nothing is cited here."]
-    claim = found["claims"][0]
-    assert (claim["entry"], claim["verdict"], claim["passage"]["text"]) == (
+    (cited,) = found["passages"]
+    assert (REPORT[cited["start"] : cited["end"]], cited["entry"], cited["source"]) == (
+        "The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9]",
         1,
-        "supported",
-        PAGE[claim["passage"]["start"] : claim["passage"]["end"]],
+        "https://v.com/1",
     )
+    passage = cited["passage"]
+    assert passage["text"] == PAGE[passage["start"] : passage["end"]] == "The Vell Tower is 330 metres tall."
+    assert [passage["text"][start:end] for start, end in passage["shared"]] == [
+        "Vell",
+        "Tower",
+        "330",
+        "metres",
+        "tall",
+    ]
 
 
 def test_without_sources_entries_that_are_fine_have_no_outcome(files: tuple[str, str], tmp_path: Path) -> None:
@@ -153,7 +160,6 @@ def test_without_sources_entries_that_are_fine_have_no_outcome(files: tuple[str,
     assert found["metrics"] == {
         "citations.valid_rate": None,
         "citations.exact_rate": None,
-        "citations.supported_rate": None,
         "citations.kept": None,
         "citations.removed": 1,
     }
@@ -372,7 +378,7 @@ def test_sources_are_merged_as_a_registry_does(tmp_path: Path) -> None:
     rows.append({"url": "http://www.v.com/1/", "text": PAGE})
     sources.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     record = audit_json(tmp_path, report, "--sources", sources)
-    assert [entry["support"] for entry in record["entries"]] == ["supported"]
+    assert [row["passage"]["text"] for row in record["passages"]] == ["The Vell Tower is 330 metres tall."]
     digest = hashlib.sha256(PAGE.encode()).hexdigest()[:16]
     assert [(s["url"], s["title"], s["digest"]) for s in record["sources"]] == [("https://v.com/1", "One", digest)]
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import BaseModel
 
-from aiq.citations.claims.checks import check_claims
 from aiq.citations.documents import parse_key
 from aiq.citations.matching import SourceIndex
+from aiq.citations.passages import cited_passages
 from aiq.citations.registry import SourceRegistry
 from aiq.citations.sanitise import broken_rule
 from aiq.citations.verify import verify
@@ -266,13 +266,15 @@ def test_v10_every_citation_has_its_own_outcome() -> None:
     assert reasons(text, Source(url="https://v.com/1")) == ["url_not_in_registry"] * 2
 
 
-def test_v11_a_claim_is_checked_against_the_text() -> None:
-    page = Source(url="https://v.com/1", text="The bridge was opened in 1932 and is 1149 metres long.")
+def test_v11_a_reader_sees_what_the_source_says_of_a_sentence() -> None:
+    page = Source(url="https://v.com/1", text="It rains. The bridge was opened in 1932 and is 1149 metres long.")
     text = report("[1] https://v.com/1", "The bridge was opened in 1932 [1]. The bridge was opened in 1968 [1].")
-    verdicts = [check.support.verdict for check in check_claims(verify(text, [page]).found)]
-    assert len(verdicts) == 2
-    assert verdicts[0] == "supported"
-    assert verdicts[1] != "supported"
+    first, second = (cited.passage for cited in cited_passages(verify(text, [page]).found))
+    assert first is not None
+    assert second is not None
+    assert first.text == second.text == "The bridge was opened in 1932 and is 1149 metres long."
+    assert [first.text[start:end] for start, end in first.shared] == ["bridge", "opened", "1932"]
+    assert [second.text[start:end] for start, end in second.shared] == ["bridge", "opened"]
 
 
 # D: verification or sanitising damages good reports

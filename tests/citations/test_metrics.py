@@ -1,9 +1,7 @@
 """The metrics of citations: which citations a rate counts, and what cannot be had."""
 
-from aiq.citations.claims.records import CitedStatement, ClaimCheck, Support, Verdict
 from aiq.citations.metrics import Ratio, metrics_of
 from aiq.core.audit import Audit, MatchLevel, RemovedCitation, ValidCitation
-from aiq.core.sources import Source
 
 
 def valid(level: MatchLevel, *, marked: bool = False) -> ValidCitation:
@@ -12,10 +10,6 @@ def valid(level: MatchLevel, *, marked: bool = False) -> ValidCitation:
 
 def removed(reason: str) -> RemovedCitation:
     return RemovedCitation(number=1, target="t", reason=reason)
-
-
-def check(verdict: Verdict) -> ClaimCheck:
-    return ClaimCheck(CitedStatement(0, 1, "s", (0,), ()), Source(url="https://v.com"), Support(verdict, 0.5, ()))
 
 
 def test_all_levels_are_valid_and_only_some_exact() -> None:
@@ -31,17 +25,10 @@ def test_all_levels_are_valid_and_only_some_exact() -> None:
     assert (found.kept, found.removed) == (7, 2)
 
 
-def test_unknown_verdicts_count_nowhere() -> None:
-    checks = [check("supported"), check("unsupported"), check("unknown"), check("supported")]
-    assert metrics_of(Audit(), checks).supported == Ratio(2, 3)
-    assert metrics_of(Audit(), checks[2:3]).supported is None
-
-
 def test_what_cannot_be_had_is_none() -> None:
     assert metrics_of(Audit()).by_name() == {
         "citations.valid_rate": None,
         "citations.exact_rate": None,
-        "citations.supported_rate": None,
         "citations.kept": 0,
         "citations.removed": 0,
     }
@@ -51,9 +38,9 @@ def test_what_cannot_be_had_is_none() -> None:
 
 def test_several_reports_together() -> None:
     one = metrics_of(Audit(valid_citations=(valid("exact"),)))
-    two = metrics_of(Audit(removed_citations=(removed("unverifiable"),)), [check("supported")])
+    two = metrics_of(Audit(removed_citations=(removed("unverifiable"),)))
     both = one + two + metrics_of(Audit())
-    assert (both.valid, both.supported, both.kept, both.removed) == (Ratio(1, 2), Ratio(1, 1), 1, 1)
+    assert (both.valid, both.kept, both.removed) == (Ratio(1, 2), 1, 1)
 
 
 def test_rows_of_older_runs_are_read() -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 from aiq.core.audit import Audit, MatchLevel, RemovedCitation, ValidCitation
 from aiq.core.samples import Question, Sample
-from aiq.core.sources import Source
 from aiq.judges.citation_audit import CitationAudit, CitationAuditSettings
 
 SAMPLE = Sample(id="1", question=Question(text="?"))
@@ -23,14 +22,10 @@ def removed(reason: str) -> RemovedCitation:
     return RemovedCitation(number=9, target="t", reason=reason)
 
 
-async def score(
-    scripted: Any, report: Any, audit: Audit | None, text: str = "x", sources: tuple[Source, ...] = ()
-) -> dict[str, Any]:
+async def score(scripted: Any, report: Any, audit: Audit | None) -> dict[str, Any]:
     async with scripted(["never asked"]) as (session, endpoint):
         session.audit = audit
-        for position, source in enumerate(sources):
-            session.sources.add(source, (position,))
-        scores = await JUDGE.score(SAMPLE, report(text), session)
+        scores = await JUDGE.score(SAMPLE, report("x"), session)
     assert endpoint.got == []
     return {found.metric: found for found in scores}
 
@@ -58,14 +53,13 @@ async def test_rates_leave_repetitions_out(scripted: Any, report: Any) -> None:
 async def test_without_an_audit_there_is_a_reason(scripted: Any, report: Any) -> None:
     scores = await score(scripted, report, None)
     assert {found.not_applicable for found in scores.values()} == {"the agent's citations were not verified"}
-    assert len(scores) == 5
+    assert len(scores) == 4
 
 
 async def test_without_citations_there_is_no_rate_but_a_count_of_zero(scripted: Any, report: Any) -> None:
     scores = await score(scripted, report, Audit(dangling=(3,)))
     rates = {scores["citations.valid_rate"].not_applicable, scores["citations.exact_rate"].not_applicable}
     assert rates == {"the report has no citations"}
-    assert scores["citations.supported_rate"].not_applicable == "no statement of the report cites a source"
     assert (scores["citations.kept"].value, scores["citations.removed"].value) == (0.0, 0.0)
 
 
@@ -80,31 +74,3 @@ async def test_a_cut_off_url_is_exact_where_the_report_marked_the_cut(scripted: 
     scores = await score(scripted, report, audit)
     assert (scores["citations.exact_rate"].numerator, scores["citations.exact_rate"].denominator) == (2, 3)
     assert scores["citations.valid_rate"].numerator == 3
-
-
-REPORT = """Halden Works was founded in 1912 by Ilan Corvey [1]. It was founded in 1931 by Ilan Corvey [1].
-It rains [2].
-
-## References
-[1] https://a.example/x
-[2] https://b.example/y
-"""
-PAGES = (
-    Source(url="https://a.example/x", text="Halden Works was founded in 1912 by Ilan Corvey, an engineer from Orm."),
-    Source(url="https://b.example/y", text="404\n\nPage not found"),
-)
-
-
-async def test_the_supported_rate_leaves_unreadable_sources_out(scripted: Any, report: Any) -> None:
-    scores = await score(scripted, report, Audit(valid_citations=(valid(1), valid(2))), REPORT, PAGES)
-    supported = scores["citations.supported_rate"]
-    assert (supported.numerator, supported.denominator) == (1, 2)
-    assert supported.detail["verdicts"] == {"supported": 1, "unknown": 1, "unsupported": 1}
-    (unsupported,) = supported.detail["unsupported"]
-    assert unsupported["statement"] == "It was founded in 1931 by Ilan Corvey."
-    assert "the passage has 1912 where the statement has 1931" in unsupported["reasons"]
-
-
-async def test_where_no_source_can_be_read_there_is_no_supported_rate(scripted: Any, report: Any) -> None:
-    scores = await score(scripted, report, Audit(valid_citations=(valid(2),)), REPORT, PAGES[1:])
-    assert "error page" in (scores["citations.supported_rate"].not_applicable or "")

@@ -76,17 +76,32 @@ def test_each_citation_has_the_colour_of_its_outcome(page: str) -> None:
         ("m5", "valid"),
     ]
     assert all(chip["tabindex"] == "0" for chip in chips)
-    assert "supported" in (chips[0]["class"] or "")
-    assert "unsupported" in (chips[1]["class"] or "")
     assert "gone" in (chips[2]["class"] or "")
 
 
-def test_a_card_shows_source_call_verdict_and_passage(page: str) -> None:
+def test_a_card_shows_source_call_and_closest_passage(page: str) -> None:
     card = page[page.index('id="m0"') : page.index('id="m1"')]
     seen = " ".join(Seen(card).text.split())
-    for told in ("valid exact", "http://www.v.com/1 →", "https://v.com/1", "web_search", "call-7", "supported", "330"):
+    for told in ("valid exact", "http://www.v.com/1 →", "https://v.com/1", "web_search", "call-7"):
         assert told in seen, told
     assert "The tower <script>" in seen  # the title, as text
+    assert "[1] closest passage in the source The Vell Tower is 330 metres tall." in seen
+    assert "The <mark>Vell</mark> <mark>Tower</mark> is <mark>330</mark> <mark>metres</mark> <mark>tall</mark>." in card
+
+
+def test_a_passage_of_a_hostile_source_is_text_and_a_missing_one_is_explained() -> None:
+    text = "Onerror, says script [1]. Nothing alike [2]. None [3].\n\n## References\n\n[1] https://v.com/1\n"
+    text += "[2] https://v.com/2\n[3] https://v.com/3\n"
+    sources = (
+        Source(url="https://v.com/1", text=EVIL),
+        Source(url="https://v.com/2", text="高塔建于一八八九年。"),
+        Source(url="https://v.com/3"),
+    )
+    page = page_of(text, sources)
+    assert "&lt;<mark>script</mark>&gt;alert(1)&lt;/<mark>script</mark>&gt;" in page
+    assert "[2] closest passage in the source: none, it shares no word with the sentence" in Seen(page).text
+    assert "[3] closest passage in the source: none, no text of it was kept" in Seen(page).text
+    assert "<script" not in page
 
 
 def test_entries_counts_and_what_is_missing_are_told(page: str) -> None:

@@ -17,7 +17,6 @@ _SPEAKS_FOR: Final = (
     "race.overall",
     "race_absolute.overall",
     "fact.citation_accuracy",
-    "citations.supported_rate",
     "fresheval.relaxed",
 )
 

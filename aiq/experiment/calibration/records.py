@@ -20,7 +20,6 @@ _MEANT: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("fact.effective_citations", (*_CITED, "fabricated", "sections")),
     ("fact.total_valid_citations", (*_CITED, "fabricated", "sections")),
     ("fact.", ("fabricated", "sections")),
-    ("citations.supported_rate", _CITED),
     ("citations.", ("fabricated",)),
 )
 

@@ -111,7 +111,7 @@ SOURCE_TEXTS = (
     "", "Fact-1 of this report grew by 12 percent in 2026. It did not fall.", "事实：增长了 12%。", "\ud800 \x00 [1] (",
     "Prices were $5.50 and 1,200 kg; see the table.\n\n| a | b |\n", "No.",
 )  # fmt: skip
-"""What sources say, for the check of claims."""
+"""What sources say, for the closest passages."""
 
 UNITS = (
     "![", "[", "]", "[1", "[1](", "[1]", "[1]: ", "[^1]: ", "(", "`", "``` ", "$", "$$", "\\(", "\\[", "<", "<a ",

@@ -30,7 +30,7 @@ _ACTIVE = {
 def record_can_be_written(record: AuditRecord, length: int) -> None:
     """The audit as JSON holds places of the report, outcomes with their reasons, and metrics that are shares."""
     row = json.loads(as_json(record.model_dump(mode="json")))
-    for place in (*row["citations"], *row["entries"], *row["edits"], *row["claims"]):
+    for place in (*row["citations"], *row["entries"], *row["edits"], *row["passages"]):
         assert 0 <= place["start"] <= place["end"] <= length, f"out of the report: {place}"
     for entry in row["entries"]:
         assert (entry["outcome"] == "valid") == (entry["reason"] is None), f"outcome and reason differ: {entry}"

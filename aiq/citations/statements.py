@@ -6,9 +6,9 @@ sign of its own length (a pin), so that what is found has a place in the report.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from aiq.citations.claims.records import CitedStatement
 from aiq.citations.markdown import masked
 from aiq.citations.parsing import ParsedReport
 
@@ -28,6 +28,21 @@ _LEAD: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)+")
 _DECORATION: Final = re.compile(r"[*_`]{1,3}")
 _LONGEST_HEAD: Final = 300
 _CELL: Final = re.compile(r"(?:\\.|[^|\\])+")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedStatement:
+    """A sentence, list item or table cell of a report that carries citations.
+
+    `start:end` is its place in the report, `text` what it says: without marks, URLs and emphasis.
+    `marks` and `body_urls` are positions in `ParsedReport.marks` and `ParsedReport.body_urls`.
+    """
+
+    start: int
+    end: int
+    text: str
+    marks: tuple[int, ...]
+    body_urls: tuple[int, ...]
 
 
 class _Use(NamedTuple):

@@ -1,1 +1,0 @@
-"""Planted claims: statements and pages of the closed world with a known verdict, to choose thresholds by."""

@@ -1,0 +1,133 @@
+"""The passage of a source that shares most with a citing sentence: which one, what is marked, and at what cost."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.citations.audit import audit_report
+from aiq.citations.cases import AuditCase, audited
+from aiq.citations.matching import SourceIndex
+from aiq.citations.parsing import parse_report
+from aiq.citations.passages import SourceSentences, cited_passages
+from aiq.core.settings import CitationSettings
+from aiq.core.sources import Source
+
+TOWER = (
+    "Tower of Maren | Home | Contact\n\nThe Vell Tower stands in the harbour of Maren. It was opened in 1889 after two "
+    "years of work. The tower is painted anew every seven years. The tower is 1,330 metres tall. Its architect, Ilan "
+    "Corvéy, also built the railway bridge over the river Tess."
+)
+TOWER_ZH = "高塔位于港口。它于1889年竣工，由陈望设计。每七年重新粉刷一次。"
+
+
+def marked(text: str, statement: str) -> str | None:
+    """The closest passage with brackets around what is shared."""
+    found = SourceSentences(text).closest(statement)
+    if found is None:
+        return None
+    assert text[found.start : found.end] == found.text
+    shown, at = "", 0
+    for start, end in found.shared:
+        shown += f"{found.text[at:start]}[{found.text[start:end]}]"
+        at = end
+    return shown + found.text[at:]
+
+
+@pytest.mark.parametrize(
+    ("text", "statement", "passage"),
+    [
+        (TOWER, "The tower is 1330 metres tall.", "The [tower] is [1,330] [metres] [tall]."),
+        (
+            TOWER,
+            "Ilan Corvey's bridges cross the Tess.",
+            "Its architect, [Ilan] [Corvéy], also built the railway [bridge] over the river [Tess].",
+        ),
+        (
+            TOWER,
+            "Opened in 1889, it stands in Maren.",
+            "The Vell Tower [stands] in the harbour of [Maren]. It was [opened] in [1889] after two years of work.",
+        ),
+        (TOWER_ZH, "该塔于1889年竣工，陈望设计。", "它于[1889][年竣工]，由[陈望设计]。"),
+        (TOWER_ZH, "Finished in 1889.", "它于[1889]年竣工，由陈望设计。"),
+        (TOWER, "高塔建于港口。", None),
+        (TOWER, "It was with the and of.", None),
+        ("", "The tower is tall.", None),
+    ],
+)
+def test_the_closest_passage_is_what_shares_most_and_no_more(text: str, statement: str, passage: str | None) -> None:
+    assert marked(text, statement) == passage
+
+
+def test_rare_words_weigh_more_than_common_ones() -> None:
+    text = " ".join(f"The city council of Maren met {word}." for word in ("early", "late", "often", "once", "again"))
+    assert marked(f"{text} Corvey resigned.", "Corvey left the city.") == "[Corvey] resigned."
+
+
+def test_the_first_of_equals_and_a_cut_of_long_lines() -> None:
+    assert marked("A tall tower. A tall tower.", "Tall tower.") == "A [tall] [tower]."
+    row = "cell " * 500 + "needle " + "cell " * 500
+    found = SourceSentences(row).closest("needle")
+    assert found is not None
+    assert "needle" in found.text
+    assert len(found.text) <= 300
+
+
+REPORT = """# Halden
+
+Halden Works was founded in 1912 [1][2][1]. It was sold [1]. See [the page](https://a.example/x) of Halden.
+Nobody knows [3]. Invented [4]. Linked [1](https://b.example/y).
+
+## References
+[1] https://a.example/x
+[2] https://b.example/y
+[3] https://c.example/z
+[4] https://nowhere.example/q
+"""
+SOURCES = (
+    Source(url="https://a.example/x", text="It rains. Halden Works was founded in 1912. The works were sold in 1931."),
+    Source(url="https://b.example/y", text="The harbour festival draws visitors every summer."),
+    Source(url="https://c.example/z"),
+)
+
+
+def test_every_statement_meets_every_source_that_it_validly_cites_once() -> None:
+    found = cited_passages(audit_report(parse_report(REPORT), SourceIndex(SOURCES)))
+    assert [(c.statement.text, c.source.url, c.entry, c.passage and c.passage.text) for c in found] == [
+        ("Halden Works was founded in 1912.", "https://a.example/x", 0, "Halden Works was founded in 1912."),
+        ("Halden Works was founded in 1912.", "https://b.example/y", 1, None),
+        ("It was sold.", "https://a.example/x", 0, "The works were sold in 1931."),
+        ("See the page of Halden.", "https://a.example/x", None, "Halden Works was founded in 1912."),
+        ("Nobody knows.", "https://c.example/z", 2, None),
+        ("Linked.", "https://b.example/y", None, None),
+    ]
+
+
+def test_nothing_is_read_where_no_passages_are_asked_for() -> None:
+    case = AuditCase(REPORT, SOURCES, CitationSettings())
+    with_them, without = audited(case), audited(case, passages=False)
+    assert (len(with_them.passages), without.passages, without.record.passages) == (6, (), ())
+    assert without.record == with_them.record.model_copy(update={"passages": ()})
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("unit", ["a. ", "a", " ", "\n", "中", ".”", "tower ", "1,", "word one. Word two\n"])
+def test_hostile_sources_take_no_time(unit: str) -> None:
+    text = unit * (300_000 // len(unit))
+    start = time.process_time()
+    SourceSentences(text).closest(text)
+    assert time.process_time() - start < 3
+
+
+@given(
+    st.text(alphabet=st.sampled_from('aB1s ,.!?。，中的\n"”ﬁé\u0301\x00|'), max_size=200),
+    st.text(alphabet=st.sampled_from('aB1s ,.!?。，中的\n"”ﬁé\u0301\x00|'), max_size=60),
+)
+def test_places_are_those_of_the_text_whatever_it_is(text: str, statement: str) -> None:
+    found = SourceSentences(text).closest(statement)
+    if found is not None:
+        assert text[found.start : found.end] == found.text
+        places = [at for place in found.shared for at in place]
+        assert places == sorted(places)
+        assert 0 <= places[0] < places[-1] <= len(found.text)
