@@ -224,9 +224,15 @@ def _wanted(of: Topic) -> list[str]:
     return sorted(counted, key=lambda word: -counted[word])[:10]
 
 
+def _shared(facet: Facet, sentence: str) -> int:
+    return len(stems(" ".join(facet.words)) & stems(sentence))
+
+
 def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
+    """Whether the sources together say most of a facet's words."""
     wanted = stems(" ".join(facet.words))
-    return any(len(wanted & stems(s)) * 2 > len(wanted) for source in sources for s in sentences(source.text))
+    told = frozenset[str]().union(*(stems(source.text) for source in sources))
+    return len(wanted & told) * 2 > len(wanted)
 
 
 def _things(of: Topic, sources: Sequence[Source]) -> list[tuple[str, str]]:
@@ -244,11 +250,12 @@ def _things(of: Topic, sources: Sequence[Source]) -> list[tuple[str, str]]:
             near = len(core & (stems(sentence) | stems(source.title))) * 2 > len(core)
             if not (near if step == 0 else any(name in sentence or name in source.title for name in known)):
                 continue
-            facet = next((f for f in of.facets if stems(" ".join(f.words)) & stems(sentence)), None)
+            facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
+            why_here = facet.title if facet and _shared(facet, sentence) else ""
             for name in things(sentence):
                 if name not in of.text and name not in reached:
                     count, why = counted.get(name, (0, ""))
-                    counted[name] = (count + 1, why or (facet.title if facet else ""))
+                    counted[name] = (count + 1, why or why_here)
         for name, (count, why) in counted.items():
             reached[name] = (step, 0 if why else 1, -count, why)
         known = list(counted)

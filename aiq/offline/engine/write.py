@@ -36,7 +36,7 @@ def write(situation: Situation, orders: Orders) -> str:
         return small_talk(situation.task)
     if _SUMMARY.search(situation.instructions) and situation.sources and not situation.steps:
         return _summary(situation, orders)
-    if situation.queries and situation.sources:
+    if _handed(situation) and situation.sources:
         return _findings(situation, orders)
     if research.is_question(situation.task) or not situation.sources:
         return _answered(situation, orders)
@@ -96,12 +96,18 @@ def _says(shown: Sequence[tuple[str, Source]], value: str) -> bool:
     return any(value.casefold() in sentence.casefold() for sentence, _ in shown)
 
 
+def _handed(situation: Situation) -> tuple[str, ...]:
+    """The queries that a person or an agent handed over with the task (those of a plan that came back are not)."""
+    said = "\n".join(m.text for m in situation.request.messages if m.role == "user")
+    return tuple(query for query in situation.queries if query in said)
+
+
 def _findings(situation: Situation, orders: Orders) -> str:
     """Sentences under the queries they speak to, each once, newest evidence first where several say the same."""
     citations = Citations(orders)
     used: set[str] = set()
     parts = []
-    for query in situation.queries:
+    for query in _handed(situation):
         fresh = [e for e in rank(query, situation.sources, situation.now, most=2 * FINDINGS) if e.sentence not in used]
         fresh = fresh[:FINDINGS]
         used.update(e.sentence for e in fresh)
