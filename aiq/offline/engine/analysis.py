@@ -14,7 +14,7 @@ from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import Span, name_spans, sentences
 
 _K = TypeVar("_K")
-_TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_]+)?|[\u3400-\u9fff]+")
+_TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W\d_]+)?|[\u3400-\u9fff]+")
 _PARTICLES = "的是在了和与及为于由用被把对从以到等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
 PARTICLES = frozenset(_PARTICLES)
 """Chinese characters that join words and belong to no name."""
@@ -117,6 +117,12 @@ class Page:
     @cached_property
     def groups(self) -> frozenset[int]:
         return frozenset(group for sentence in (self.title, *self.sentences) for group in sentence.groups)
+
+    @cached_property
+    def proper(self) -> frozenset[str]:
+        """The words that the page writes with a capital elsewhere than at a sentence's start, lower-cased."""
+        inside = (name for s in self.sentences for name in s.names if name.start > 2 and s.text[name.start - 2] not in ".?!:“\"")
+        return frozenset(w.lower() for n in (*self.title.names, *inside) for w in n.text.split())
 
     @cached_property
     def subject(self) -> str:

@@ -1,21 +1,21 @@
 """What the material says to a question: the value that answers, the sentences that show it, what is missing."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from aiq.offline.engine.evidence import Evidence, Hit, Material, distinct, is_statement
-from aiq.offline.engine.extract import Candidate, candidates
-from aiq.offline.engine.lexicon import synonyms
-from aiq.offline.engine.question import Ask, descriptions, parse, rewritten
+from aiq.offline.engine import premise
+from aiq.offline.engine.compare import reckon
+from aiq.offline.engine.evidence import Evidence, Material, distinct, is_statement
+from aiq.offline.engine.lookup import SURE, Finding, Lookup, key
+from aiq.offline.engine.question import descriptions, parse, rewritten
 from aiq.offline.engine.read import Source
-from aiq.offline.engine.text import is_chinese, words
+from aiq.offline.engine.text import name_spans
 
 __all__ = ["Answer", "Evidence", "answer", "rank"]
 
-SURE = 0.6
-"""From this confidence on a value needs no further search."""
 _BEAM = 3
 """How many values of a hop are followed."""
 _MOST_HOPS = 4
@@ -39,13 +39,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Path:
-    """A way through the hops: the question as it now reads, what was found so far, and what to look for."""
+    """A way through the hops: the question as it now reads, how sure the hops are, and what they found and want."""
 
     question: str
+    sure: float = 1.0
     evidence: tuple[Evidence, ...] = ()
-    confidence: float = 1.0
     wanted: tuple[str, ...] = ()
-    value: str = ""
 
 
 def answer(
@@ -54,14 +53,16 @@ def answer(
     """The answer that the sources give. `asked`: queries already sent, never proposed again. `context`: the earlier
     turns of the conversation, to which words such as "its" may refer. With no sources, `missing` holds first queries.
     """
-    material = Material(sources)
-    paths = sorted(_follow(_Path(rewritten(question)), material, asked), key=lambda p: -p.confidence)
-    best = paths[0]
-    wanted = tuple(q for path in paths for q in path.wanted)
-    wanted = (*dict.fromkeys(q for q in (*wanted, question) if _key(q) not in {_key(a) for a in asked}),)
-    if not best.value:
-        return Answer("none", missing=wanted, evidence=best.evidence)
-    return Answer("value", best.value, best.evidence, () if best.confidence >= SURE else wanted, best.confidence)
+    question = _in_context(question, context) if context else question
+    look = Lookup(Material(sources), question, asked, now)
+    found = _follow(_Path(rewritten(question)), look)
+    path, best = max(found, key=lambda f: _confidence(*f))
+    wanted = [q for p, f in sorted(found, key=lambda f: -f[0].sure) for q in (*p.wanted, *f.wanted)]
+    wanted = [q for q in dict.fromkeys([*wanted, question]) if key(q) not in look.asked]
+    confidence = _confidence(path, best)
+    kind: Literal["value", "premise", "none"] = "premise" if best.premise else "value" if best.value else "none"
+    evidence = tuple(dict.fromkeys((*path.evidence, *best.evidence)))
+    return Answer(kind, best.value, evidence, () if confidence >= SURE else tuple(wanted), confidence)
 
 
 def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most: int = 10) -> list[Evidence]:
@@ -70,80 +71,49 @@ def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most
     return [hit.evidence for hit in distinct(hits, most)]
 
 
-def _follow(path: _Path, material: Material, asked: Sequence[str], depth: int = 0) -> list[_Path]:
+def _confidence(path: _Path, found: Finding) -> float:
+    return min(1.0, path.sure * found.confidence)
+
+
+def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Finding]]:
     """The ways from here to an answer: looking up the innermost description first, or answering at once."""
-    direct = _settle(path, parse(path.question), material, asked)
-    found = [direct]
-    for description in descriptions(path.question) if depth < _MOST_HOPS else ():
-        options = _resolve(description.ask, material)[:_BEAM]
-        hop = options[0].score if options else 0.0
-        queries = _queries(description.ask, asked, hop)
+    inner = descriptions(path.question) if depth < _MOST_HOPS else []
+    direct = _settle(path.question, look)
+    if not inner:
+        return [(path, direct)]
+    found = [(path, replace(direct, wanted=(), confidence=direct.confidence * 0.85))]
+    for description in inner:
+        options = look.values(description.ask)
+        options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
+        hop = look.trust(description.ask, options[0]) if options else 0.0
+        wanted = (*path.wanted, *look.queries(description.ask, hop))
+        if not options:
+            found.append((replace(path, wanted=wanted), Finding()))
         for option in options:
             text = path.question[: description.start] + option.value + path.question[description.end :]
-            if option.value in path.question:
-                continue
-            onward = _Path(
-                text, (*path.evidence, option.hit.evidence), path.confidence * _ease(option.score), (*path.wanted, *queries)
-            )
-            found += _follow(onward, material, asked, depth + 1)
-        if not options:
-            found.append(replace(path, confidence=0.0, wanted=(*path.wanted, *queries)))
-        found[0] = replace(direct, wanted=() if len(found) > 1 else direct.wanted, confidence=direct.confidence * 0.85)
+            sure = path.sure * min(1.0, 0.3 + 0.9 * look.trust(description.ask, option))
+            found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted), look, depth + 1)
     return found
 
 
-def _ease(score: float) -> float:
-    """A hop's score as a factor of the whole: a good hop costs little."""
-    return min(1.0, 0.35 + 0.75 * score)
+def _settle(question: str, look: Lookup) -> Finding:
+    """The answer to a question as it reads."""
+    if corrected := premise.check(question, look):
+        return corrected
+    return reckon(question, look) or look.best(parse(question))
 
 
-def _settle(path: _Path, ask: Ask, material: Material, asked: Sequence[str]) -> _Path:
-    """The path with the value that answers its question as it now reads."""
-    options = _resolve(ask, material)
-    if not options:
-        return replace(path, confidence=0.0, wanted=(*path.wanted, *_queries(ask, asked, 0.0)))
-    best = options[0]
-    wanted = (*path.wanted, *_queries(ask, asked, best.score))
-    return replace(path, value=best.value, evidence=(*path.evidence, best.hit.evidence), confidence=path.confidence * best.score, wanted=wanted)
+_REFERRING = re.compile(r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b", re.IGNORECASE)
 
 
-def _resolve(ask: Ask, material: Material) -> list[Candidate]:
-    """The values for one ask, best first, each once; of rivals nearly as good the newest first."""
-    best: dict[tuple[str, ...], Candidate] = {}
-    support: dict[tuple[str, ...], set[str]] = {}
-    for hit in material.find(ask):
-        for candidate in candidates(ask, hit):
-            key = _key(candidate.value)
-            support.setdefault(key, set()).add(candidate.hit.source.key)
-            if key not in best or best[key].score < candidate.score:
-                best[key] = candidate
-    found = sorted(best.values(), key=lambda c: -c.score)
-    if not found or ask.past:
-        return found[:8]
-    close = [c for c in found if c.score >= 0.75 * found[0].score]
-    newest = max(close, key=lambda c: (c.hit.day, c.score))
-    if newest is not found[0] and newest.hit.day > found[0].hit.day and newest.hit.own >= 0.75 * found[0].hit.own:
-        found = [replace(newest, score=max(newest.score, found[0].score * 0.95)), *(c for c in found if c is not newest)]
-    return found[:8]
+def _in_context(question: str, context: str) -> str:
+    """The question with a word such as "its" replaced by the last name of the earlier turns, if it names nothing itself."""
+    earlier = name_spans(context)
+    if not earlier or name_spans(question):
+        return question
+    name = earlier[-1].text
 
+    def put(match: re.Match[str]) -> str:
+        return name + ("'s" if match.group().lower() in ("his", "her", "its", "their") else "")
 
-def _queries(ask: Ask, asked: Sequence[str], score: float) -> tuple[str, ...]:
-    """Queries for an ask: its names and words, then other words for them while nothing good was found."""
-    if score >= SURE:
-        return ()
-    names = [n for n in ask.names]
-    properties = [w for w in ask.words if w not in names]
-    forms = [" ".join([*names, *properties])]
-    for word in sorted(properties, key=lambda w: -len(synonyms(w))):
-        if other := synonyms(word, 2):
-            forms.append(" ".join([*names, *other, *(w for w in properties if w != word)][: len(names) + 4]))
-    forms += [" ".join(names)] if names else [" ".join(properties[-2:])]
-    done = {_key(a) for a in asked}
-    tried = sum(_key(f) in done for f in forms)
-    if score > 0.3 and tried >= 1 or tried >= 3:
-        return ()
-    return tuple(f for f in dict.fromkeys(forms) if f and _key(f) not in done)[:2]
-
-
-def _key(text: str) -> tuple[str, ...]:
-    return tuple(sorted(words(text))) or (text,) if not is_chinese(text) else (text.replace(" ", ""),)
+    return _REFERRING.sub(put, question, count=1)

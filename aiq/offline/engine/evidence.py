@@ -15,6 +15,7 @@ from aiq.offline.engine.read import Source
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.85, 0.7, 0.5
 """What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
 
+_SMALL = frozenset("the of and a in".split())
 _VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last".split())
 
 
@@ -29,9 +30,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Term:
-    """A word to be found. `weight`: its rarity, 0.3 to 1.6; `name`: part of a name."""
+    """A word to be found, or a name with all its words. `weight`: its rarity, 0.2 to 3."""
 
-    root: str
+    roots: tuple[str, ...]
     groups: frozenset[int]
     weight: float
     name: bool
@@ -77,16 +78,31 @@ class Material:
 
     def terms(self, ask: Ask) -> list[Term]:
         """The words of an ask, each once, weighed by rarity among the pages."""
-        found: dict[str, Term] = {}
-        most = math.log(2 + len(self.pages))
-        for text, name in [*((n, True) for n in ask.names), *((w, False) for w in ask.words)]:
-            for token in analyse(text).tokens:
-                if token.root in found or (name and token.root in ("the", "of", "and", "a", "in")):
-                    continue
-                rarity = math.log((2 + len(self.pages)) / (1 + self._count.get(token.root, 0))) / most
-                weight = (0.35 if token.root in _VAGUE else 0.7) + 0.6 * max(rarity, 0)
-                found[token.root] = Term(token.root, groups(token.root), weight, name)
-        return list(found.values())
+        found: dict[tuple[str, ...], Term] = {}
+        for name in ask.names:
+            roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
+            found[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
+        for word in ask.words:
+            for token in analyse(word).tokens:
+                typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
+                weight = 0.25 if typed else 0.35 if token.root in _VAGUE else 0.7 + 0.6 * self._rarity(token.root)
+                found.setdefault((token.root,), Term((token.root,), groups(token.root), weight, False))
+        return [term for term in found.values() if term.roots]
+
+    def _rarity(self, root: str) -> float:
+        """0 for a word that every page has, 1 for one that none has."""
+        pages = len(self.pages)
+        return max(0.0, math.log((2 + pages) / (1 + self._count.get(root, 0))) / math.log(2 + pages))
+
+    @cached_property
+    def defined(self) -> dict[str, Sentence]:
+        """What the pages say that a name is: "a fishing port" for a sentence "Pellow is a fishing port ..."."""
+        found: dict[str, Sentence] = {}
+        for sentence in (s for p in self.pages for s in p.sentences):
+            for span in sentence.names[:2]:
+                if match := _DEFINES.match(sentence.text, span.end):
+                    found.setdefault(span.text, analyse(match[1]))
+        return found
 
     def find(self, ask: Ask, most: int = 12) -> list[Hit]:
         """The sentences that speak of what is asked, best first."""
@@ -100,14 +116,16 @@ class Material:
         found = self.pages[number]
         context = []
         for term in terms:
-            on_page = PAGE if term.root in found.roots else PAGE * SYNONYM if not term.name and term.groups & found.groups else 0.0
-            in_title = TITLE * _match(found.title, term)[0]
+            whole = all(root in found.roots for root in term.roots)
+            on_page = PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0
+            in_title = TITLE * _match(found.title, term, whole)[0]
             context.append(max(on_page, in_title))
         total = sum(term.weight for term in terms) or 1.0
         if not any(context):
             return
         plain = sum(term.weight for term in terms if not term.name) or 1.0
-        matches = [[_match(sentence, term) for term in terms] for sentence in found.sentences]
+        wholes = [all(root in found.roots for root in term.roots) for term in terms]
+        matches = [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
         for index, sentence in enumerate(found.sentences):
             score, own, places = 0.0, 0.0, []
             for n, term in enumerate(terms):
@@ -119,20 +137,26 @@ class Material:
                     places += [(place, here * term.weight) for place in at]
             if own or any(matches[index][n][0] for n in range(len(terms))):
                 share = own / plain
+                if not all(max(matches[index][n][0], context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
+                    score *= 0.4
                 yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))
 
 
-def _match(sentence: Sentence, term: Term) -> tuple[float, tuple[int, ...]]:
-    """How well a sentence has a term, 0 to 1, and where."""
-    if places := sentence.roots.get(term.root):
-        return 1.0, places
-    if not term.name and term.groups:
+def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[int, ...]]:
+    """How well a sentence has a term, 0 to 1, and where. Part of a name counts where the page has it `whole`."""
+    present = [places for root in term.roots if (places := sentence.roots.get(root))]
+    if len(present) == len(term.roots):
+        return 1.0, present[0]
+    if present and term.name:
+        return (0.9 if whole and (sentence.roots.keys() & {term.roots[0], term.roots[-1]}) else 0.15), present[0]
+    if term.groups:
         places = tuple(place for group in term.groups for place in sentence.groups.get(group, ()))
         if places:
             return SYNONYM, places
     return 0.0, ()
 
 
+_DEFINES = re.compile(r"\s*(?:\([^)]*\)\s*)?,?\s*(?:is|was|are|were)\s+(?:an?|the|one of the|one of)\s+([^.,;]{3,60})")
 _BOILERPLATE = re.compile(
     r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
     r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",

@@ -34,12 +34,12 @@ class _Piece:
     fit: float
 
 
-def candidates(ask: Ask, hit: Hit) -> list[Candidate]:
-    """The values that a sentence may give, best first."""
+def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
+    """The values that a sentence may give, best first; none that only repeats what is `known`."""
     sentence = hit.sentence
     found = []
     for piece in _pieces(ask, hit):
-        if _known(piece.value, ask):
+        if _known(piece.value, ask, known) or _ordinary(piece, hit):
             continue
         score = hit.score * piece.fit * _nearness(ask, hit, piece) * _standing(ask, sentence, piece)
         found.append(Candidate(piece.value, hit, min(score, 1.0)))
@@ -62,9 +62,15 @@ def _pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         yield from _han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)
 
 
-def _known(value: str, ask: Ask) -> bool:
+def _ordinary(piece: _Piece, hit: Hit) -> bool:
+    """Whether a word has its capital only from standing first in the sentence."""
+    at_start = piece.start >= 0 and not hit.sentence.text[: piece.start].strip("\"“(‘' ")
+    return at_start and " " not in piece.value and piece.value.isascii() and piece.value.lower() not in hit.page.proper
+
+
+def _known(value: str, ask: Ask, known: str) -> bool:
     """Whether a value only repeats what the question says."""
-    asked = analyse(ask.text).roots.keys()
+    asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
     return bool(roots) and all(root in asked for root in roots) and not (ask.kind in ("number", "date") and value not in ask.text)
 
@@ -135,7 +141,7 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
     if ask.kind == "organisation":
         return 0.95 if kind == "organisation" else 0.65
     if ask.kind in ("work", "thing"):
-        return 0.6 if kind in ("place",) else 0.8
+        return 0.8
     return 0.85
 
 
@@ -163,7 +169,7 @@ def _dates(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
 def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
     in_date = [(d.start, d.end) for d in sentence.dates]
     for quantity in sentence.numbers:
-        if any(start <= quantity.start < end for start, end in in_date) and not (quantity.unit and not quantity.is_year):
+        if any(start <= quantity.start < end for start, end in in_date):
             continue
         text = with_unit(sentence.text, quantity)
         fit = 0.7
@@ -294,11 +300,11 @@ def _nearness(ask: Ask, hit: Hit, piece: _Piece) -> float:
         gap += 3 * len(re.findall(r"[,;，；]|\b(?:and|but|who|which)\b", clause[low:high]))
         total += worth / (1 + 0.1 * max(gap - 1, 0))
         weight += worth
-    return total / weight
+    return 0.4 + 0.6 * total / weight
 
 
 _ENDED = re.compile(r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:not|never|neither|nor|n't|no|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
+DENIED = re.compile(r"\b(?:not|never|neither|nor|n't|no|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
 
 
 def _standing(ask: Ask, sentence: Sentence, piece: _Piece) -> float:
@@ -308,7 +314,7 @@ def _standing(ask: Ask, sentence: Sentence, piece: _Piece) -> float:
     before = re.split(r"[,;.，；]", sentence.text[: piece.start])[-1][-40:]
     after = sentence.text[piece.end : piece.end + 16]
     factor = 1.0
-    if _DENIED.search(before) and not re.search(r"\bbut\b|而是", before[_DENIED.search(before).start() :]):  # type: ignore[union-attr]
+    if DENIED.search(before) and not re.search(r"\bbut\b|而是", before[DENIED.search(before).start() :]):  # type: ignore[union-attr]
         factor *= 0.4
     if not ask.past and _ENDED.search(before[-28:]):
         factor *= 0.5

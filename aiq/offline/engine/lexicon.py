@@ -15,7 +15,7 @@ _SUFFIXES = tuple(
     ational ationally isations izations isation ization ations ators ators ation ators ator ating ated ates ate itions ition
     fulness ousness iveness ments ment ships ship hoods hood nesses ness ities ity ences ence ances ance
     ously ous ively ive ably able ibly ible fully ful ings ing edly ed ers er ors or ions ion
-    ures ure ages age ally als al ily ly ists ist ians ian ants ant ents ent ies es en y s e
+    ures ure ages age ally als al ily ly ists ist ians ian ants ant ents ent ies es en s e
     """.split()
 )
 _WORD_START = 4
@@ -75,10 +75,11 @@ def _stem(word: str, bases: dict[str, str]) -> str:
         if rest == word or (suffix == "s" and word.endswith(("ss", "us", "is"))):
             continue
         if len(rest) >= (3 if suffix in ("s", "es", "ed", "ing", "e", "er", "ers", "ies") else _WORD_START):
+            rest += "i" if suffix == "ies" else ""
             undoubled = rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "aeiouls" else rest
             word = bases.get(rest) or bases.get(rest + "e") or undoubled
             break
-    return word[:-1] + "i" if word.endswith("y") and len(word) > _WORD_START else word.removesuffix("e")
+    return word[:-1] + "i" if word.endswith("y") and len(word) >= _WORD_START else word.removesuffix("e")
 
 
 def groups(root: str) -> frozenset[int]:

@@ -115,12 +115,18 @@ _ORDINARY_WORDS = """
     Their We Who Whom Whose What Which When Where Why How Is Are Was Were Did Does Do Has Have Had Will Would
     Can Could Should If And Or But Not No Yes After Before Since During While Although Because However Page
     Updated Published Most Many Some All Both Each Every Other Another One Two Three According Currently Today
-    Now Later Then Earlier Former Also January February March April May June July August September October
+    Now Later Then Earlier Former Also Under Over Of Off Out Up Down Between During Within Without Among Against Along
+    Around Across Behind Beyond Near Next Not Neither Nor Never Nothing Nobody Somebody Everybody Whoever Whatever Unlike Like
+    Instead Unless Until Till Though Even Still Yet Only Just Such Same Very Too So Than Thus Hence Therefore Moreover
+    However Besides Despite Once Twice Last First Second Third Half Several Few Fewer Less More Much Our My Your You We Me Us
+    Them Him What's Who's It's He's She's Mine Ten Twenty Five Six Seven Eight Nine Eleven Twelve Nearly Almost About Some
+    Perhaps Maybe Often Sometimes Usually Recently Soon Please Tell Name Give Let Do Don't Ms Sorry Hello Hi January February March April May June July August September October
     November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 """
 _ORDINARY = frozenset(_ORDINARY_WORDS.split())
 _TITLES_WORDS = """
-    Mayor President Director Professor Dr Mr Mrs Ms Chief Coach Founder Author Sir Dame
+    Mayor President Director Professor Dr Mr Mrs Ms Chief Coach Founder Author Sir Dame Councillor Captain Admiral
+    General Judge Senator Governor Minister Chairman Engineer Doctor
 """
 _TITLES = frozenset(_TITLES_WORDS.split())
 
