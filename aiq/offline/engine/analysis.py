@@ -15,6 +15,7 @@ from aiq.offline.engine.text import Span, name_spans, sentences
 
 _K = TypeVar("_K")
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W\d_]+)?|[\u3400-\u9fff]+")
+_DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
 _PARTICLES = "的是在了和与及为于由用被把对从以到等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
 PARTICLES = frozenset(_PARTICLES)
 """Chinese characters that join words and belong to no name."""
@@ -132,11 +133,11 @@ class Page:
         if title and title in first:
             return title
         inside = [span.text for span in self.title.names if span.text in first]
-        return max(inside, key=len) if inside else title
+        return max(inside, key=len) if inside else ""
 
 
 @lru_cache(maxsize=2048)
 def page(text: str, title: str, day: date | None) -> Page:
     """A page, taken apart once."""
-    found = tuple(analyse(s) for s in sentences(text) if s != "[...]")
+    found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]")
     return Page(analyse(title), found, day or dates.of_page(text))

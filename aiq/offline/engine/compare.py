@@ -8,7 +8,7 @@ from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.extract import DENIED
 from aiq.offline.engine.lexicon import stem
-from aiq.offline.engine.lookup import SURE, Finding, Lookup
+from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
 from aiq.offline.engine.text import is_chinese, name_spans
@@ -26,6 +26,7 @@ _DEGREES = {  # base of a comparative: the words of its property, kind, units, w
     "高": ("高", "number", "米", True), "长": ("长", "number", "米|公里", True), "大": ("面积 人口", "number", "", True), "小": ("面积 人口", "number", "", False), "早": ("", "date", "", False), "晚": ("", "date", "", True), "多": ("", "number", "", True), "少": ("", "number", "", False), "古老": ("建 创立", "date", "", False),
 }  # fmt: skip
 _IRREGULAR = {"more": "many", "most": "many", "fewer": "few", "fewest": "few", "less": "few", "least": "few", "further": "far", "farther": "far", "farthest": "far", "furthest": "far", "elder": "old", "eldest": "old", "later": "late", "latest": "late", "earlier": "early", "first": "first", "bigger": "big", "biggest": "big"}  # fmt: skip
+_SUPERLATIVE = re.compile(r"\b(?:most|least|first|largest|[a-z]{3,}est)\b|最|第一")
 _TO_BASE = {"kilometre": 1000.0, "mile": 1609.0, "centimetre": 0.01, "millimetre": 0.001, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254, "tonne": 1000.0, "gram": 0.001, "公里": 1000.0, "千米": 1000.0, "厘米": 0.01, "吨": 1000.0, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365}  # fmt: skip
 
 
@@ -202,7 +203,7 @@ def _among(text: str, members: str, degree: _Degree, look: Lookup) -> Finding | 
     """The greatest or least of a set: said outright, or by the value of each member that the material lists."""
     ask = parse(text)
     outright = look.best(ask)
-    if outright.confidence >= SURE:
+    if outright.confidence >= 0.4 and any(_SUPERLATIVE.search(e.sentence) for e in outright.evidence):
         return outright
     rest = tuple(w for w in ask.words if w.lower() not in {degree.word, *degree.words} and stem(w) != stem(degree.word))
     names_of_set = replace(ask, words=rest, kind=ask.kind if ask.kind not in ("phrase", "date") else "name")

@@ -32,6 +32,7 @@ class Evidence:
 class Term:
     """A word to be found, or a name with all its words. `weight`: its rarity, 0.2 to 3."""
 
+    text: str
     roots: tuple[str, ...]
     groups: frozenset[int]
     weight: float
@@ -81,12 +82,12 @@ class Material:
         found: dict[tuple[str, ...], Term] = {}
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
-            found[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
+            found[roots] = Term(name, roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
         for word in ask.words:
             for token in analyse(word).tokens:
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
                 weight = 0.25 if typed else 0.35 if token.root in _VAGUE else 0.7 + 0.6 * self._rarity(token.root)
-                found.setdefault((token.root,), Term((token.root,), groups(token.root), weight, False))
+                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root), weight, False))
         return [term for term in found.values() if term.roots]
 
     def _rarity(self, root: str) -> float:
@@ -116,7 +117,7 @@ class Material:
         found = self.pages[number]
         context = []
         for term in terms:
-            whole = all(root in found.roots for root in term.roots)
+            whole = _mentions(found, term)
             on_page = PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0
             in_title = TITLE * _match(found.title, term, whole)[0]
             context.append(max(on_page, in_title))
@@ -124,7 +125,7 @@ class Material:
         if not any(context):
             return
         plain = sum(term.weight for term in terms if not term.name) or 1.0
-        wholes = [all(root in found.roots for root in term.roots) for term in terms]
+        wholes = [_mentions(found, term) for term in terms]
         matches = [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
         for index, sentence in enumerate(found.sentences):
             score, own, places = 0.0, 0.0, []
@@ -142,13 +143,21 @@ class Material:
                 yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))
 
 
+def _mentions(found: Page, term: Term) -> bool:
+    """Whether a page has the word, or the whole name."""
+    if not all(root in found.roots for root in term.roots):
+        return False
+    return not term.name or any(all(root in s.roots for root in term.roots) for s in (found.title, *found.sentences))
+
+
 def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[int, ...]]:
     """How well a sentence has a term, 0 to 1, and where. Part of a name counts where the page has it `whole`."""
     present = [places for root in term.roots if (places := sentence.roots.get(root))]
     if len(present) == len(term.roots):
         return 1.0, present[0]
     if present and term.name:
-        return (0.9 if whole and (sentence.roots.keys() & {term.roots[0], term.roots[-1]}) else 0.15), present[0]
+        short = whole and any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
+        return (0.9 if short else 0.15), present[0]
     if term.groups:
         places = tuple(place for group in term.groups for place in sentence.groups.get(group, ()))
         if places:

@@ -134,9 +134,14 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
         return 1.0
     if head and head in analyse(re.split(r"[.;]", after)[0]).roots and re.match(r"\s*(?:,|is|was|\()", after):
         return 1.0
+    said = vocabulary().classes.get(name.split()[-1].lower(), "") if head else ""
+    if said in ("place", "thing", "organisation") and not analyse(name.split()[-1]).groups.keys() & analyse(ask.head).groups.keys():
+        return 0.4
+    if head and (head in sentence.roots or analyse(ask.head).groups.keys() & sentence.groups.keys()):
+        return 0.95
     if ask.kind == "place":
         if re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", before):
-            return 0.9 if not kind or kind == "place" else 0.8
+            return 0.9 if not kind or kind == "place" or not ask.head else 0.7
         return 0.6
     if ask.kind == "organisation":
         return 0.95 if kind == "organisation" else 0.65
@@ -176,6 +181,7 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
         if ask.units:
             near = sentence.text[quantity.end : quantity.end + 40]
             unit = re.search(ask.units, quantity.unit) or (ask.head and _counts(ask.head, near))
+            unit = unit or (ask.units.startswith(("people", "person")) and kind_of(quantity.unit) == "person")
             fit = 1.0 if unit else 0.45
         elif quantity.unit in "$€£¥元" and quantity.unit:
             fit = 0.9
@@ -200,6 +206,10 @@ def _of_class(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
             start -= 1
         yield _Piece(sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], 0.95)
     if ask.kind == "occupation":
+        for match in _AS_A.finditer(sentence.text):
+            group = 1 if match[1] else 2
+            fit = 0.85 if kind_of(match[group].split()[-1]) in ("", "person") else 0.4
+            yield _Piece(match.start(group), match.end(group), match[group], fit)
         yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)))
 
 
@@ -207,6 +217,10 @@ def replace_fit(piece: _Piece, fit: float) -> _Piece:
     return _Piece(piece.start, piece.end, piece.value, piece.fit * fit)
 
 
+_AS_A = re.compile(
+    r"\b(?:as|be|is|was|became|become|by|former(?:ly)?|then|,)\s+(?:an?|the)\s+((?:former |retired )?[a-z][a-z-]+(?:\s(?:and\s)?[a-z][a-z-]+)?)(?=[,.;]|\s+(?:who|by|from|in|at|and|under|then)\b|\s[A-Z])"
+    r"|\b(?:trained|works?|worked) (?:.{0,20} )?(?:as|to be) an? ([a-z-]+)"
+)
 _REASON = re.compile(r"\b(?:because(?: of)?|since|as a result of|due to|owing to|so that|after|in order to|, as|to)\s+(?P<why>[^.;]{6,140})|(?:因为?|由于|为了)(?P<wei>[^,，。；]{2,40})", re.IGNORECASE)
 
 

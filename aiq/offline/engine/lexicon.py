@@ -15,7 +15,7 @@ _SUFFIXES = tuple(
     ational ationally isations izations isation ization ations ators ators ation ators ator ating ated ates ate itions ition
     fulness ousness iveness ments ment ships ship hoods hood nesses ness ities ity ences ence ances ance
     ously ous ively ive ably able ibly ible fully ful ings ing edly ed ers er ors or ions ion
-    ures ure ages age ally als al ily ly ists ist ians ian ants ant ents ent ies es en s e
+    ures ure ages age ally als al ily ly ists ist ians ian ants ant ents ent iest est ies es en s e
     """.split()
 )
 _WORD_START = 4
@@ -91,7 +91,7 @@ def groups(root: str) -> frozenset[int]:
 def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
     """Other words for a word, those of its smallest group first."""
     lines = vocabulary().lines
-    numbers = sorted(groups(stem(word)), key=lambda n: (len(lines[n]), n))
+    numbers = sorted(groups(stem(word)), key=lambda n: (word.lower() not in lines[n], len(lines[n]), n))
     written = bool(_CHINESE.search(word))
     found = dict.fromkeys(
         other.replace("_", " ")
@@ -112,14 +112,25 @@ def kind_of(noun: str) -> str:
             return "person" if classes[form] == "occupation" else classes[form]
     if _CHINESE.search(word):
         return next((classes[word[i:]] for i in range(1, len(word)) if word[i:] in classes), "")
-    if re.search(r"(?:[^e]er|or|ist|ian|eer|woman|man|ess)s?$", word) and len(word) > 5:
-        return "person"
-    return ""
+    return "person" if _is_agent(word) else ""
+
+
+def _is_agent(word: str) -> bool:
+    """Whether a noun by its ending names somebody who does something: of a known verb, or of a trade."""
+    word = word.removesuffix("s")
+    if re.search(r"(?:[^aeiou]ist|ian|eer|woman|man|grapher|keeper|maker)$", word):
+        return len(word) > 5
+    return bool(re.search(r"[^e](?:er|or)$", word)) and len(word) > 5 and stem(word) != word and stem(word) in _verbs()
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    """The stems that the vocabulary knows other than by the word in -er itself."""
+    plain = (word for line in vocabulary().lines for word in line if not word.endswith(("er", "or")))
+    return frozenset(stem(word) for word in (*plain, *vocabulary().bases.values()))
 
 
 def is_occupation(noun: str) -> bool:
     """Whether a noun names what somebody does for a living."""
     word = noun.lower().removesuffix("s")
-    return vocabulary().classes.get(word) in ("occupation", "person") or bool(
-        re.search(r"(?:[^e]er|or|ist|ian|eer)$", word) and len(word) > 5
-    )
+    return vocabulary().classes.get(word) == "occupation" or _is_agent(word)

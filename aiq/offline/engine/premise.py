@@ -64,7 +64,8 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
     for name in reversed(ask.names):
         others = tuple(n for n in ask.names if n != name)
         for kind in ("person", "place", "organisation"):
-            turned = replace(ask, text=" ".join((*others, *ask.words)), kind=kind, names=others, head="", units="", past=False)
+            words = tuple(w for w in ask.words if not _ENDS.search(w)) or ask.words
+            turned = replace(ask, text=" ".join((*others, *words)), words=words, kind=kind, names=others, head="", units="", past=False)
             options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.5]
             if not options or options[0].score < 0.55 or any(name in c.value or c.value in name for c in options):
                 continue

@@ -87,7 +87,7 @@ def parse(question: str) -> Ask:
     found = _entities(text)
     words = tuple(w for w in _words(text, found) if w.lower() not in used)
     extra = tuple(w for w in (_MEASURES.get(u, ("",))[0] for u in used) if w)
-    if head and kind not in ("person",) and head.lower() not in FUNCTION_WORDS:
+    if head and kind not in ("person", "date") and head.lower() not in FUNCTION_WORDS:
         words = (*words, head) if head not in words else words
     return Ask(text, kind, head, units, found, (*dict.fromkeys((*extra, *words)),), bool(_NOW.search(text)), bool(_PAST.search(text)))
 
@@ -106,8 +106,13 @@ def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
         return "person", "", "", frozenset()
     if re.search(r"^(?:from |in |to |at )?where\b|, where\b|\bwhere(?:'s)? (?:is|was|did|do|does|are|were|can|has|in)\b", low):
         return "place", "", "", frozenset()
+    if re.search(r"\bfor a living\b|\bwhat (?:is|was|are|were) (?:he|she|they)\b|\bwhat (?:job|profession|occupation)\b", low):
+        return "occupation", "", "", frozenset({"living"})
+    if re.search(r"\bwhat (?:do|does|did|has|have|had)\b|^what\b.*\b(?:for|as|about|with|to be)\?*$", low):
+        return "phrase", "", "", frozenset()
     if match := re.search(r"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:the\s+|its\s+|a\s+|an\s+)?((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,4})", text, re.IGNORECASE):
-        return _by_noun(_head(match[1]))
+        kind = _by_noun(_head(match[1]))
+        return ("phrase", "", "", frozenset()) if kind[0] == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low) else kind
     if re.match(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", low):
         return "yes", "", "", frozenset()
     if match := re.search(r"\b(?:the|a)\s+((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,3})", text):
@@ -339,6 +344,8 @@ def _end(tokens: list[tuple[str, int, int]], j: int, clause: bool) -> int:
             k += 1
             if k < len(tokens) and tokens[k][0].lower() in _PREPOSITIONS and k + 1 < len(tokens) and tokens[k + 1][0][0] == "⟦":
                 continue
+            while k < len(tokens) and _is_content(tokens[k][0]) and (kind_of(tokens[k][0]) or tokens[k][0].endswith(("'s", "’s")) or tokens[k - 1][0].endswith(("'s", "’s"))):
+                k += 1
             if not (clause and _subject_clause(tokens, j, k)):
                 return _with_place(tokens, k)
             return _verb_group(tokens, k)
