@@ -113,16 +113,23 @@ def _offered(prompt: str) -> tuple[ToolSpec, ...]:
         function = value.get("function", value)
         if isinstance(function, dict) and isinstance(function.get("parameters"), dict):
             found[str(function.get("name"))] = ToolSpec(function=FunctionSpec.model_validate(function))
-    for match in _PYTHON.finditer(prompt):
-        if ":" in match["arguments"] or match.group().lstrip().startswith("def "):
-            after = prompt[match.end() : match.end() + 300].split("\n\n")[0]
-            described = f"{match['rest']} {after if match['rest'].strip() in ('', ':') else ''}".strip(" :\"'\n")
-            found.setdefault(match["name"], _spec(match["name"], described, _parameters(match["arguments"])))
+    signatures = [match for match in _PYTHON.finditer(prompt) if _is_tool(match, "\ndef " in prompt)]
+    for match in signatures:
+        after = prompt[match.end() : match.end() + 300].split("\n\n")[0]
+        described = f"{match['rest']} {after if match['rest'].strip() in ('', ':') else ''}".strip(" :\"'\n")
+        found.setdefault(match["name"], _spec(match["name"], described, _parameters(match["arguments"])))
     if not found:
         for listed in _tool_lists(prompt):
             for match in _LISTED.finditer(listed):
                 found.setdefault(match["name"], _spec(match["name"], match["rest"], {"input": {"type": "string"}}))
     return tuple(spec for name, spec in found.items() if name.casefold() != "final_answer")
+
+
+def _is_tool(match: re.Match[str], defined: bool) -> bool:
+    """Whether a line is a signature: a definition where the prompt has any, else a name with typed parameters."""
+    if defined:
+        return match.group().lstrip().startswith("def ")
+    return ":" in match["arguments"] and not match["arguments"].lstrip().startswith(("'", '"'))
 
 
 def _tool_lists(prompt: str) -> list[str]:
