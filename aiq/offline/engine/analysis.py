@@ -86,7 +86,7 @@ def analyse(text: str) -> Sentence:
             found[group].append(number)
         for parts, group in phrases.get(token.root, ()):
             if all(n < len(tokens) and tokens[n].root == part for n, part in enumerate(parts, number)):
-                found[group].append(number + len(parts) - 1)
+                found[group] += range(number, number + len(parts))
     return Sentence(text, tuple(tokens), _frozen(roots), _frozen(found))
 
 

@@ -7,7 +7,7 @@ from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.extract import DENIED
-from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.lexicon import kind_of, stem
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
@@ -43,7 +43,7 @@ class _Degree:
 
 def reckon(text: str, look: Lookup) -> Finding | None:
     """The answer to a question that compares, chooses, counts time or asks yes or no; None for any other question."""
-    degree = _degree(text)
+    degree = _degree(text) if not re.search(r"\b(?:came|come|finished) first\b", text) else None
     options = _options(text)
     if len(options) >= 2:
         return _compare(text, options, degree, look) if degree else _choose(text, options, look)
@@ -78,6 +78,8 @@ def _degree(text: str) -> _Degree | None:
             continue
         if base == word and word != "first":
             continue
+        if kind_of(after) == "number" and not word.endswith("er"):
+            return _Degree(word, (after,), "number", "", base not in ("low", "small", "short"))
         for form in (base, base + "e", base + "y", base[:-1]):
             if form in _DEGREES:
                 words, kind, units, greatest = _DEGREES[form]

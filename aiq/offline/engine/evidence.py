@@ -83,11 +83,13 @@ class Material:
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
             found[roots] = Term(name, roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
+        said = analyse(ask.text)
         for word in ask.words:
             for token in analyse(word).tokens:
+                of_phrase = {g for g, at in said.groups.items() if set(at) & set(said.roots.get(token.root, ()))}
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
                 weight = 0.25 if typed else 0.35 if token.root in _VAGUE else 0.7 + 0.6 * self._rarity(token.root)
-                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root), weight, False))
+                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
 
     def _rarity(self, root: str) -> float:

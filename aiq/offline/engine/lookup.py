@@ -85,21 +85,33 @@ class Lookup:
 
     def trust(self, ask: Ask, candidate: Candidate) -> float:
         """A candidate's score, lowered once where its evidence is old and the state may have changed."""
-        lasting = ask.past or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
-        if lasting or self.now is None or ask.kind in ("date", "reason") or self._tried(ask) > 1:
+        if self.now is None or not _may_change(ask) or self._tried(ask) > 1:
             return candidate.score
         old = candidate.hit.day != date.min and (self.now - candidate.hit.day).days > _STALE_DAYS
         return min(candidate.score, SURE - 0.01) if old else candidate.score
 
     def _tried(self, ask: Ask) -> int:
-        return sum(key(form) in self.asked for form in _forms(ask))
+        return sum(key(form) in self.asked for form in self._forms(ask))
 
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
         """Queries for an ask: its names and words, then other words for them while nothing good was found."""
         tried = self._tried(ask)
         if score >= SURE or (score > 0.3 and tried >= 2) or tried >= 3:
             return ()
-        return tuple(form for form in _forms(ask) if key(form) not in self.asked)[: 2 if score <= 0.3 else 1]
+        forms = self._forms(ask) if score > 0.3 else _forms(ask)
+        return tuple(form for form in forms if key(form) not in self.asked)[: 2 if score <= 0.3 else 1]
+
+
+    def _forms(self, ask: Ask) -> list[str]:
+        """Wordings of a query, best first; for a state that changes the second names the year."""
+        forms = _forms(ask)
+        return [forms[0], f"{forms[0]} {self.now.year}", *forms[1:]] if forms and self.now and _may_change(ask) else forms
+
+
+def _may_change(ask: Ask) -> bool:
+    """Whether what is asked may have changed since a page was written."""
+    lasting = ask.past or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
+    return not lasting and ask.kind not in ("date", "reason") and bool(ask.names)
 
 
 def _forms(ask: Ask) -> list[str]:

@@ -64,9 +64,10 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
     for name in reversed(ask.names):
         others = tuple(n for n in ask.names if n != name)
         for kind in ("person", "place", "organisation"):
-            words = tuple(w for w in ask.words if not _ENDS.search(w)) or ask.words
+            staying = set(parse(_ENDS.sub(" ", ask.text)).words)
+            words = tuple(w for w in ask.words if w in staying) or ask.words
             turned = replace(ask, text=" ".join((*others, *words)), words=words, kind=kind, names=others, head="", units="", past=False)
-            options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.5]
+            options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
             if not options or options[0].score < 0.55 or any(name in c.value or c.value in name for c in options):
                 continue
             best = options[0]
@@ -77,8 +78,9 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
 
 def _still(ask: Ask, look: Lookup) -> Finding | None:
     """The state that the question says has ended, where the newest evidence has it going on and none reports the end."""
-    state = tuple(w for w in ask.words if not _ENDS.search(w))
-    ended = tuple(w for w in ask.words if _ENDS.search(w))
+    staying = set(parse(_ENDS.sub(" ", ask.text)).words)
+    state = tuple(w for w in ask.words if w in staying)
+    ended = tuple(w for w in ask.words if w not in staying)
     if not state or not ended:
         return None
     lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not DENIED.search(h.sentence.text)]

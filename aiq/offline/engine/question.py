@@ -76,7 +76,20 @@ class Description:
 def tidy(question: str) -> str:
     """The question without politeness, on one line."""
     text = " ".join(question.split())
-    return _CHATTER.sub("", text).strip() or text
+    return _one_sentence(_CHATTER.sub("", text).strip() or text)
+
+
+def _one_sentence(text: str) -> str:
+    """A question in two parts as one: "X's club - where is it?", "X has a mayor. Where was that mayor born?"."""
+    if match := re.match(r"(?P<what>(?:(?!who|what|when|where|which|how|is|are|did|does)\w)[^.?!:]*?)(?:\s[-–—]\s|:\s|[.;,]\s)(?P<rest>(?:and )?(?:who|what|where|when|which|how)\b.*)", text, re.IGNORECASE):
+        what, rest = match["what"], match["rest"]
+        if has := re.match(r"(?P<who>.+?) (?:has|have|had) (?:a|an) (?P<noun>[\w ]+)$", what):
+            return re.sub(rf"\b(?:that|this|its|the) {re.escape(has['noun'])}\b|\bit\b", f"the {has['noun']} of {has['who']}", rest, count=1)
+        if not re.search(r"\b(?:of|among|between|in|at|on)\b", what[:8], re.IGNORECASE):
+            what = what[0].lower() + what[1:] if re.match(r"(?:The|A|An)\b", what) else what
+            rest = re.sub(r"\b(?:its|his|her|their)\s+(\w+)", rf"the \1 of {what}", rest, count=1)
+            return re.sub(r"\b(?:it|he|she|they|that one)\b", what, rest, count=1)
+    return text
 
 
 @lru_cache(maxsize=4096)
@@ -87,7 +100,7 @@ def parse(question: str) -> Ask:
     found = _entities(text)
     words = tuple(w for w in _words(text, found) if w.lower() not in used)
     extra = tuple(w for w in (_MEASURES.get(u, ("",))[0] for u in used) if w)
-    if head and kind not in ("person", "date") and head.lower() not in FUNCTION_WORDS:
+    if head and kind not in ("person", "date") and head.lower() not in FUNCTION_WORDS and not any(head in n for n in found):
         words = (*words, head) if head not in words else words
     return Ask(text, kind, head, units, found, (*dict.fromkeys((*extra, *words)),), bool(_NOW.search(text)), bool(_PAST.search(text)))
 
@@ -95,13 +108,13 @@ def parse(question: str) -> Ask:
 def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
     """Kind, head noun, units and the words used up, of an English question."""
     low = text.lower()
-    if match := re.search(r"\bhow (\w+)(?: (\w+))?", low):
+    if match := re.search(r"\bhow (?!come\b)(\w+)(?: (\w+))?(?!.*\b(?:what|which) year\b)", low):
         return _how(match[1], match[2] or "", low)
     if re.search(r"\b(?:what|which|whose) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b(?! was the last time)", low):
         head = re.search(r"\b(?:year|month|day|date|century|decade|time)s?\b", low)
         return "date", head.group() if head else "", "", frozenset({"year", "month", "day", "date", "years", "time"})
-    if re.search(r"\bwhy\b|\bwhat (?:was|is) the reason\b|\bwhat caused\b", low):
-        return "reason", "", "", frozenset({"reason"})
+    if re.search(r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", low):
+        return "reason", "", "", frozenset({"reason", "come", "made", "caused", "led", "prompted", "drove"})
     if re.search(r"\bwho(?:m|se|'s)?\b", low) and not re.search(r"\b(?:what|which|where)\b.*\bwho", low):
         return "person", "", "", frozenset()
     if re.search(r"^(?:from |in |to |at )?where\b|, where\b|\bwhere(?:'s)? (?:is|was|did|do|does|are|were|can|has|in)\b", low):
@@ -115,7 +128,7 @@ def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
         return ("phrase", "", "", frozenset()) if kind[0] == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low) else kind
     if re.match(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", low):
         return "yes", "", "", frozenset()
-    if match := re.search(r"\b(?:the|a)\s+((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,3})", text):
+    if match := re.search(r"\b(?:the|a)\s+((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,5})", text):
         return _by_noun(_head(match[1]))
     return "phrase", "", "", frozenset()
 
@@ -158,7 +171,9 @@ def _head(run: str) -> str:
     noun = ""
     for word in run.split():
         low = re.sub(r"['’]s$", "", word.lower())
-        if low in FUNCTION_WORDS or low in _PREPOSITIONS or (noun and re.search(r"(?:ed|s)$", low) and not kind_of(low) and kind_of(noun)):
+        if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
+            continue
+        if (noun and word[0].isupper()) or low in FUNCTION_WORDS or low in _PREPOSITIONS or (noun and re.search(r"(?:ed|s)$", low) and not kind_of(low) and kind_of(noun)):
             break
         noun = re.sub(r"['’]s$", "", word)
     return noun
@@ -367,7 +382,11 @@ def _verb_group(tokens: list[tuple[str, int, int]], k: int) -> int:
     """The end of the verb that begins at token k: auxiliaries, one verb, and a place or time behind it."""
     while k < len(tokens) and tokens[k][0].lower() in _BE | {"not", "still", "currently", "now", "first"}:
         k += 1
-    if k < len(tokens) and tokens[k][0].isalpha():
+    if k < len(tokens) and tokens[k][0].lower() in ("its", "their", "his", "her", "a", "an", "the"):
+        k += 1
+        while k < len(tokens) and _is_content(tokens[k][0]) and tokens[k][0][0] != "⟦":
+            k += 1
+    elif k < len(tokens) and tokens[k][0].isalpha():
         k += 1
     return _with_place(tokens, k)
 
