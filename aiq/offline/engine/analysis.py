@@ -123,7 +123,8 @@ class Page:
     def proper(self) -> frozenset[str]:
         """The words that the page writes with a capital elsewhere than at a sentence's start, lower-cased."""
         inside = (name for s in self.sentences for name in s.names if name.start > 2 and s.text[name.start - 2] not in ".?!:“\"")
-        return frozenset(w.lower() for n in (*self.title.names, *inside) for w in n.text.split())
+        titled = (name for name in self.title.names if name.start > 2 or name.end == len(self.title.text) or " " in name.text)
+        return frozenset(w.lower() for n in (*titled, *inside) for w in n.text.split())
 
     @cached_property
     def subject(self) -> str:

@@ -81,7 +81,7 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
     direct = _settle(path.question, look)
     if not inner:
         return [(path, direct)]
-    found = [(path, replace(direct, wanted=(), confidence=direct.confidence * 0.85))]
+    found = [(path, replace(direct, wanted=(), confidence=direct.confidence * (0.4 if len(direct.evidence) > 1 else 0.85)))]
     for description in inner:
         options = look.values(description.ask)
         options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]

@@ -144,7 +144,7 @@ def _measured(options: list[str], degree: _Degree, rest: tuple[str, ...], look: 
     for option in options:
         ask = _value_ask(option, degree, rest)
         finding = look.best(ask)
-        measure = _measure(finding.value, degree.kind) if finding.confidence > 0.25 else None
+        measure = _measure(finding.value, degree.kind) if finding.confidence > 0.4 else None
         if measure is not None:
             found.append((measure, option, finding))
         if measure is None or finding.confidence < 0.45:
@@ -217,8 +217,8 @@ def _among(text: str, members: str, degree: _Degree, look: Lookup) -> Finding | 
             listed += [s.text for s in hit.sentence.names if s.text not in listed and not any(s.text in n or n in s.text for n in ask.names)]
     if len(listed) < 2:
         return replace(outright, wanted=(*look.queries(names_of_set, 0.0), *outright.wanted))
-    verbs = tuple(w for w in rest if w in members.split()[-3:] and stem(w) != stem(ask.head)) if degree.words else ("founded",)
-    found, wanted = _measured(listed[:8], degree, verbs if degree.kind == "date" else (), look)
+    dated = replace(degree, words=degree.words or tuple(_ORIGIN.split())) if degree.kind == "date" else degree
+    found, wanted = _measured(listed[:8], dated, (), look)
     if not found:
         return replace(outright, wanted=(*wanted, *outright.wanted))
     top = (max if degree.greatest else min)(found, key=lambda f: f[0])

@@ -18,6 +18,9 @@ SURE = 0.6
 _STALE_DAYS = 400
 """A state described longer ago may have changed: worth one more search."""
 
+_CHANGES = {"person": "new became succeeded took over elected appointed", "number": "count census figures", "place": "moved new"}
+"""How a change of what is asked is reported."""
+
 _LASTING = frozenset(
     stem(w) for w in "founder author inventor designer architect composer discoverer builder writer painter creator born birthplace bear "
     "found write invent design compose discover build paint mother father set locate river tall height high long length deep wide".split()
@@ -103,9 +106,12 @@ class Lookup:
 
 
     def _forms(self, ask: Ask) -> list[str]:
-        """Wordings of a query, best first; for a state that changes the second names the year."""
+        """Wordings of a query, best first; for a state that may change the second asks for the change."""
         forms = _forms(ask)
-        return [forms[0], f"{forms[0]} {self.now.year}", *forms[1:]] if forms and self.now and _may_change(ask) else forms
+        change = _CHANGES.get(ask.kind, "new now").split()
+        if forms and self.now and _may_change(ask):
+            return [forms[0], " ".join([forms[0], *change, str(self.now.year)]), *forms[1:]]
+        return forms
 
 
 def _may_change(ask: Ask) -> bool:

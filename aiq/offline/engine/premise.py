@@ -68,7 +68,9 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
             words = tuple(w for w in ask.words if w in staying) or ask.words
             turned = replace(ask, text=" ".join((*others, *words)), words=words, kind=kind, names=others, head="", units="", past=False)
             options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
-            if not options or options[0].score < 0.55 or any(name in c.value or c.value in name for c in options):
+            if not options or options[0].score < 0.55 or any(
+                (name in c.value or c.value in name) and c.score > 0.6 * options[0].score for c in options
+            ):
                 continue
             best = options[0]
             text = f"{best.hit.sentence.text.rstrip('.。')} ({'并非' if is_chinese(ask.text) else 'not'} {name})."

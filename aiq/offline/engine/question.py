@@ -123,7 +123,7 @@ def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
         return "occupation", "", "", frozenset({"living"})
     if re.search(r"\bwhat (?:do|does|did|has|have|had)\b|^what\b.*\b(?:for|as|about|with|to be)\?*$", low):
         return "phrase", "", "", frozenset()
-    if match := re.search(r"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:the\s+|its\s+|a\s+|an\s+)?((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,4})", text, re.IGNORECASE):
+    if match := re.search(r"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:of\s+)?(?:all\s+)?(?:the\s+|its\s+|a\s+|an\s+)?(?:two\s+|three\s+|four\s+)?((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,4})", text, re.IGNORECASE):
         kind = _by_noun(_head(match[1]))
         return ("phrase", "", "", frozenset()) if kind[0] == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low) else kind
     if re.match(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", low):
