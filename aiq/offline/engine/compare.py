@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence
-from aiq.offline.engine.extract import DENIED
+from aiq.offline.engine.extract import DENIED, names_in
 from aiq.offline.engine.lexicon import kind_of, stem
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import numbers
@@ -209,12 +209,11 @@ def _among(text: str, members: str, degree: _Degree, look: Lookup) -> Finding | 
         return outright
     rest = tuple(w for w in ask.words if w.lower() not in {degree.word, *degree.words} and stem(w) != stem(degree.word))
     names_of_set = replace(ask, words=rest, kind=ask.kind if ask.kind not in ("phrase", "date") else "name")
-    listed: list[str] = []
-    best = 0.0
-    for hit in look.material.find(names_of_set, 12):
-        best = best or hit.score
-        if hit.score >= 0.7 * best:
-            listed += [s.text for s in hit.sentence.names if s.text not in listed and not any(s.text in n or n in s.text for n in ask.names)]
+    hits = look.material.find(names_of_set, 12)
+    near = [hit for hit in hits if hit.score >= 0.7 * hits[0].score]
+    groups = [[n for n in names_in(hit) if not any(n in m or m in n for m in ask.names)] for hit in near]
+    longest = max(groups, key=len, default=[])
+    listed = longest if len(longest) >= 3 else list(dict.fromkeys(n for group in groups for n in group))
     if len(listed) < 2:
         return replace(outright, wanted=(*look.queries(names_of_set, 0.0), *outright.wanted))
     dated = replace(degree, words=degree.words or tuple(_ORIGIN.split())) if degree.kind == "date" else degree

@@ -15,6 +15,7 @@ from aiq.offline.engine.read import Source
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.85, 0.7, 0.5
 """What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
 
+_PLACED = groups(stem("located"))
 _SMALL = frozenset("the of and a in".split())
 _VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last".split())
 
@@ -88,7 +89,8 @@ class Material:
             for token in analyse(word).tokens:
                 of_phrase = {g for g, at in said.groups.items() if set(at) & set(said.roots.get(token.root, ()))}
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
-                weight = 0.25 if typed else 0.35 if token.root in _VAGUE else 0.7 + 0.6 * self._rarity(token.root)
+                vague = token.root in _VAGUE or (ask.kind == "place" and groups(token.root) & _PLACED)
+                weight = 0.25 if typed else 0.35 if vague else 0.7 + 0.6 * self._rarity(token.root)
                 found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
 
@@ -127,6 +129,7 @@ class Material:
         if not any(context):
             return
         plain = sum(term.weight for term in terms if not term.name) or 1.0
+        weak = all(term.weight <= 0.35 for term in terms if not term.name)
         wholes = [_mentions(found, term) for term in terms]
         matches = [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
         for index, sentence in enumerate(found.sentences):
@@ -139,7 +142,7 @@ class Material:
                     own += term.weight * here
                     places += [(place, here * term.weight) for place in at]
             if own or any(matches[index][n][0] for n in range(len(terms))):
-                share = own / plain
+                share = max(own / plain, 0.5 if weak else 0.0)
                 if not all(max(matches[index][n][0], context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
                     score *= 0.4
                 yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))

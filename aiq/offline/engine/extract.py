@@ -10,7 +10,7 @@ from aiq.offline.engine.evidence import Hit
 from aiq.offline.engine.lexicon import is_occupation, kind_of, stem, vocabulary
 from aiq.offline.engine.quantities import with_unit
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask
-from aiq.offline.engine.text import is_chinese
+from aiq.offline.engine.text import Span, is_chinese
 
 NAMED = ("person", "place", "organisation", "work", "thing", "name")
 
@@ -62,10 +62,16 @@ def _pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         yield from _han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)
 
 
-def _ordinary(piece: _Piece, hit: Hit) -> bool:
+def _ordinary(piece: _Piece | Span, hit: Hit) -> bool:
     """Whether a word has its capital only from standing first in the sentence."""
     at_start = piece.start >= 0 and not hit.sentence.text[: piece.start].strip("\"“(‘' ")
-    return at_start and " " not in piece.value and piece.value.isascii() and piece.value.lower() not in hit.page.proper
+    word = hit.sentence.text[piece.start : piece.end].lower()
+    return at_start and " " not in word and word.isascii() and word not in hit.page.proper
+
+
+def names_in(hit: Hit) -> list[str]:
+    """The proper names in a sentence, each once."""
+    return list(dict.fromkeys(span.text for span in hit.sentence.names if not _ordinary(span, hit)))
 
 
 def _known(value: str, ask: Ask, known: str) -> bool:
@@ -120,6 +126,10 @@ def _is_a(name: str, head: str, hit: Hit) -> bool:
     return name in hit.page.title.text and any(root in s.roots for s in hit.page.sentences[:2])
 
 
+_TERRITORY = analyse("city town village country region place area land")
+"""What a name after "in" or "from" is taken for without further evidence."""
+
+
 def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
     kind = _kind_of_name(name)
     before, after = sentence.text[max(0, start - 24) : start], sentence.text[end : end + 40]
@@ -139,6 +149,8 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
         return 0.4
     if head and (head in sentence.roots or analyse(ask.head).groups.keys() & sentence.groups.keys()):
         return 0.95
+    if head and not analyse(ask.head).groups.keys() & _TERRITORY.groups.keys():
+        return 0.55
     if ask.kind == "place":
         if re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", before):
             return 0.9 if not kind or kind == "place" or not ask.head else 0.7

@@ -18,9 +18,6 @@ SURE = 0.6
 _STALE_DAYS = 400
 """A state described longer ago may have changed: worth one more search."""
 
-_CHANGES = {"person": "new became succeeded took over elected appointed", "number": "count census figures", "place": "moved new"}
-"""How a change of what is asked is reported."""
-
 _LASTING = frozenset(
     stem(w) for w in "founder author inventor designer architect composer discoverer builder writer painter creator born birthplace bear "
     "found write invent design compose discover build paint mother father set locate river tall height high long length deep wide".split()
@@ -108,9 +105,8 @@ class Lookup:
     def _forms(self, ask: Ask) -> list[str]:
         """Wordings of a query, best first; for a state that may change the second asks for the change."""
         forms = _forms(ask)
-        change = _CHANGES.get(ask.kind, "new now").split()
         if forms and self.now and _may_change(ask):
-            return [forms[0], " ".join([forms[0], *change, str(self.now.year)]), *forms[1:]]
+            return [forms[0], f"{forms[0]} {'as of' if ask.kind == 'number' else 'since'} {self.now.year}", *forms[1:]]
         return forms
 
 
@@ -125,7 +121,7 @@ def _forms(ask: Ask) -> list[str]:
     plain = [w for w in ask.words if w not in ask.names]
     forms = [" ".join([*ask.names, *plain])]
     for word in sorted(plain, key=lambda w: (stem(w) != stem(ask.head), -len(synonyms(w)))):
-        if other := synonyms(word, 2):
+        if other := synonyms(word, 4):
             forms.append(" ".join([*ask.names, *other, *[w for w in plain if w != word][:3]]))
     forms += [" ".join(ask.names)] if ask.names else [" ".join(plain[-2:])]
     return [form for form in dict.fromkeys(forms) if form]

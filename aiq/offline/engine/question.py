@@ -359,7 +359,7 @@ def _end(tokens: list[tuple[str, int, int]], j: int, clause: bool) -> int:
             k += 1
             if k < len(tokens) and tokens[k][0].lower() in _PREPOSITIONS and k + 1 < len(tokens) and tokens[k + 1][0][0] == "⟦":
                 continue
-            while k < len(tokens) and _is_content(tokens[k][0]) and (kind_of(tokens[k][0]) or tokens[k][0].endswith(("'s", "’s")) or tokens[k - 1][0].endswith(("'s", "’s"))):
+            while k < len(tokens) and _is_content(tokens[k][0]) and (kind_of(tokens[k][0]) in ("place", "organisation", "thing", "person") or tokens[k][0].endswith(("'s", "’s")) or tokens[k - 1][0].endswith(("'s", "’s"))):
                 k += 1
             if not (clause and _subject_clause(tokens, j, k)):
                 return _with_place(tokens, k)
