@@ -81,9 +81,13 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
     direct = _settle(path.question, look)
     if not inner:
         return [(path, direct)]
+    first = 0.0
     found = [(path, replace(direct, wanted=(), confidence=direct.confidence * (0.4 if len(direct.evidence) > 1 else 0.85)))]
-    for description in inner:
+    for number, description in enumerate(inner):
         options = look.values(description.ask)
+        if number and first >= 0.4:
+            break
+        first = options[0].score if options else 0.0
         options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
         hop = look.trust(description.ask, options[0]) if options else 0.0
         wanted = (*path.wanted, *look.queries(description.ask, hop))

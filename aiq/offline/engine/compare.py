@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence
-from aiq.offline.engine.extract import DENIED, names_in
+from aiq.offline.engine.extract import denies, names_in
 from aiq.offline.engine.lexicon import kind_of, stem
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import numbers
@@ -185,7 +185,7 @@ def _choose(text: str, options: list[str], look: Lookup) -> Finding:
     wanted: list[str] = []
     for option in options:
         ask = Ask(f"{option} {' '.join(rest)}", "yes", "", "", (option, *names), rest)
-        hits = [h for h in look.material.find(ask, 3) if not DENIED.search(h.sentence.text)]
+        hits = [h for h in look.material.find(ask, 3) if not denies(h)]
         scored.append((hits[0].score if hits else 0.0, option, (hits[0].evidence,) if hits else ()))
         wanted += look.queries(ask, scored[-1][0])[:1]
     best = max(scored, key=lambda s: s[0])
@@ -233,7 +233,7 @@ def _verify(ask: Ask, look: Lookup) -> Finding:
     near = [hit for hit in hits if hit.score >= 0.7 * hits[0].score]
     best = max(near, key=lambda hit: (hit.day, hit.score)) if not ask.past else hits[0]
     value_names = ask.names[1:]
-    true = not DENIED.search(best.sentence.text)
+    true = not denies(best)
     if value_names and not any(n in best.sentence.text for n in value_names):
         subject = replace(ask, names=ask.names[:1], kind="place", text=ask.names[0])
         options = [c for c in look.values(subject, known=ask.names[0]) if c.score > 0.4]
@@ -265,7 +265,8 @@ def _span(text: str, ask: Ask, look: Lookup) -> Finding | None:
         return Finding(evidence=evidence, wanted=wanted)
     first, last = days[0][0].when, days[1][0].when if len(days) > 1 else look.now
     first, last = sorted((first, last or first))
-    years = last.year - first.year - (days[0][0].month > 0 and (last.month, last.day) < (first.month, first.day))
+    exact = all(d[0].month for d in days)
+    years = last.year - first.year - (exact and (last.month, last.day) < (first.month, first.day))
     return Finding(str(years), evidence, min(f.confidence for f in found) ** 0.7, wanted)
 
 

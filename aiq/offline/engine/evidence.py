@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from aiq.offline.engine.analysis import Page, Sentence, analyse, page
 from aiq.offline.engine.lexicon import groups, stem
@@ -38,6 +39,7 @@ class Term:
     groups: frozenset[int]
     weight: float
     name: bool
+    after: str = ""  # the word that follows it in the question
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,14 @@ class Material:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
             found[roots] = Term(name, roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
         said = analyse(ask.text)
+        following = {a.text: b.text for a, b in pairwise(said.tokens)}
         for word in ask.words:
             for token in analyse(word).tokens:
                 of_phrase = {g for g, at in said.groups.items() if set(at) & set(said.roots.get(token.root, ()))}
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
                 vague = token.root in _VAGUE or (ask.kind == "place" and groups(token.root) & _PLACED)
                 weight = 0.25 if typed else 0.35 if vague else 0.7 + 0.6 * self._rarity(token.root)
-                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root) | of_phrase, weight, False))
+                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root) | of_phrase, weight, False, following.get(token.text, "")))
         return [term for term in found.values() if term.roots]
 
     def _rarity(self, root: str) -> float:
@@ -117,6 +120,15 @@ class Material:
             self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
         return self._found[ask][:most]
 
+    @staticmethod
+    def _adjacent(sentence: Sentence, terms: list[Term]) -> float:
+        """Less than 1 where two words that stand together in the question both occur, but far from each other."""
+        factor = 1.0
+        for left, right in pairwise(terms):
+            if left.after == right.text and (a := sentence.roots.get(left.roots[0])) and (b := sentence.roots.get(right.roots[0])):
+                factor *= 1.0 if any(abs(x - y) <= 2 for x in a for y in b) else 0.85
+        return factor
+
     def _on_page(self, number: int, terms: list[Term]) -> Iterator[Hit]:
         found = self.pages[number]
         context = []
@@ -128,7 +140,10 @@ class Material:
         total = sum(term.weight for term in terms) or 1.0
         if not any(context):
             return
-        plain = sum(term.weight for term in terms if not term.name) or 1.0
+        titled = {t.roots for t in terms if not t.name and t.roots[0] in found.title.roots}
+        titled = titled if len(titled) < sum(not t.name for t in terms) else set()
+        plain = sum(term.weight for term in terms if not term.name and term.roots not in titled) or 1.0
+        about = any(value >= TITLE * 0.9 for value, term in zip(context, terms, strict=True) if term.name)
         weak = all(term.weight <= 0.35 for term in terms if not term.name)
         wholes = [_mentions(found, term) for term in terms]
         matches = [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
@@ -139,10 +154,11 @@ class Material:
                 before = max((matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)), default=0.0)
                 score += term.weight * max(here, before, context[n])
                 if here and not term.name:
-                    own += term.weight * here
+                    own += term.weight * here * (term.roots not in titled)
                     places += [(place, here * term.weight) for place in at]
-            if own or any(matches[index][n][0] for n in range(len(terms))):
+            if own or about or any(matches[index][n][0] for n in range(len(terms))):
                 share = max(own / plain, 0.5 if weak else 0.0)
+                score *= self._adjacent(sentence, terms)
                 if not all(max(matches[index][n][0], context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
                     score *= 0.4
                 yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))

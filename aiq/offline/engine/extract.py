@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from aiq.offline.engine.analysis import PARTICLES, Sentence, analyse
 from aiq.offline.engine.dates import MONTHS
@@ -41,7 +42,7 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     for piece in _pieces(ask, hit):
         if _known(piece.value, ask, known) or _ordinary(piece, hit):
             continue
-        score = hit.score * piece.fit * _nearness(ask, hit, piece) * _standing(ask, sentence, piece)
+        score = hit.score * piece.fit * _nearness(ask, hit, piece) * _standing(ask, hit, piece)
         found.append(Candidate(piece.value, hit, min(score, 1.0)))
     return sorted(found, key=lambda c: -c.score)
 
@@ -49,17 +50,18 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
 def _pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     sentence = hit.sentence
     if ask.kind in NAMED:
-        yield from _han_pieces(ask, sentence) if is_chinese(sentence.text) else _names(ask, hit)
+        yield from _han_pieces(ask, hit) if is_chinese(sentence.text) else _names(ask, hit)
     elif ask.kind == "date":
         yield from _dates(ask, sentence)
     elif ask.kind in ("number", "age"):
         yield from _numbers(ask, sentence)
     elif ask.kind in ("colour", "material", "occupation"):
-        yield from _of_class(ask, sentence)
+        yield from _of_class(ask, hit)
     elif ask.kind == "reason":
         yield from _reasons(sentence)
     else:
-        yield from _han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)
+        yield from _han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence)
+        yield from _clauses(sentence, hit)
 
 
 def _ordinary(piece: _Piece | Span, hit: Hit) -> bool:
@@ -194,7 +196,7 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
             near = sentence.text[quantity.end : quantity.end + 40]
             unit = re.search(ask.units, quantity.unit) or (ask.head and _counts(ask.head, near))
             unit = unit or (ask.units.startswith(("people", "person")) and kind_of(quantity.unit) == "person")
-            fit = 1.0 if unit else 0.45
+            fit = 1.0 if unit else 0.25
         elif quantity.unit in "$€£¥元" and quantity.unit:
             fit = 0.9
         yield _Piece(quantity.start, quantity.end, text, fit)
@@ -207,8 +209,9 @@ def _counts(head: str, after: str) -> bool:
     return bool(wanted.roots.keys() & next_words.roots.keys() or wanted.groups.keys() & next_words.groups.keys())
 
 
-def _of_class(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
+def _of_class(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     """Colours, materials and occupations, with the words before that make them exact ("dark brown")."""
+    sentence = hit.sentence
     for n, token in enumerate(sentence.tokens):
         classed = is_occupation(token.text) if ask.kind == "occupation" else vocabulary().classes.get(token.text.lower()) == ask.kind
         if not classed:
@@ -222,7 +225,7 @@ def _of_class(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
             group = 1 if match[1] else 2
             fit = 0.85 if kind_of(match[group].split()[-1]) in ("", "person") else 0.4
             yield _Piece(match.start(group), match.end(group), match[group], fit)
-        yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, sentence) if is_chinese(sentence.text) else _phrases(ask, sentence)))
+        yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence)))
 
 
 def replace_fit(piece: _Piece, fit: float) -> _Piece:
@@ -242,6 +245,18 @@ def _reasons(sentence: Sentence) -> Iterator[_Piece]:
         strong = re.match(r"because|due|owing|as a result|因|由于", match.group(), re.IGNORECASE)
         yield _Piece(match.start(group), match.end(group), match[group].strip(), 0.95 if strong else 0.6)
     yield _Piece(0, len(sentence.text), sentence.text, 0.5)
+
+
+def _clauses(sentence: Sentence, hit: Hit) -> Iterator[_Piece]:
+    """The clause that has most of what was asked for, where no shorter phrase answers."""
+    cuts = [0, *(m.end() for m in re.finditer(r"[,;:–—]\s+|[，；：]|\s(?=but\s)", sentence.text)), len(sentence.text)]
+    for start, end in pairwise(cuts):
+        first, last = sentence.at(start), sentence.at(end)
+        worth = sum(w for place, w in hit.places if first <= place < last)
+        total = sum(w for _, w in hit.places) or 1.0
+        clause = sentence.text[start:end].strip(" ,.;:，。；")
+        if len(clause.split()) > 1 or is_chinese(clause):
+            yield _Piece(start, end, clause, 0.8 * worth / total)
 
 
 _CUT = re.compile(r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s", re.IGNORECASE)
@@ -273,33 +288,32 @@ def _groups_of(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
-_HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|名叫|叫做|位")
+_HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|名叫|叫做|位")
 _HAN_SUFFIX = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
 
 
-def _han_pieces(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
-    """Pieces of a Chinese sentence between particles, punctuation and common verbs; quoted titles whole."""
-    for span in sentence.names:
+def _han_pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
+    """Pieces of a Chinese sentence between particles, punctuation, common verbs and the words asked for; titles whole."""
+    text = hit.sentence.text
+    for span in hit.sentence.names:
         yield _Piece(span.start, span.end, span.text, 0.95 if ask.kind in ("work", "name") else 0.5)
-    start = 0
-    for match in [*_HAN_CUT.finditer(sentence.text), None]:
-        end = match.start() if match else len(sentence.text)
-        piece = sentence.text[start:end]
-        yield from _han_piece(ask, piece, start)
-        start = match.end() if match else end
+    cuts = {0, len(text)}
+    for match in _HAN_CUT.finditer(text):
+        cuts |= {match.start(), match.end()}
+    asked = [hit.sentence.tokens[place] for place, _ in hit.places]
+    cuts |= {edge for t in asked if t.root in vocabulary().groups for edge in (t.start, t.end)}
+    if ask.kind == "person":
+        cuts |= {m.end() for m in vocabulary().chinese.finditer(text) if kind_of(m.group()) == "person" and m.end() - m.start() > 1}
+    for start, end in pairwise(sorted(cuts)):
+        yield from _han_piece(ask, text[start:end], start)
 
 
 def _han_piece(ask: Ask, piece: str, start: int) -> Iterator[_Piece]:
-    if not piece or not is_chinese(piece):
-        return
-    title = next((m for m in vocabulary().chinese.finditer(piece) if kind_of(m.group()) == "person" and m.start() == 0), None)
-    if title and len(piece) > len(title.group()) + 1:
-        start, piece = start + title.end(), piece[title.end() :]
-    if len(piece) < 2 or len(piece) > 14:
+    if not 2 <= len(piece) <= 14 or not is_chinese(piece) or piece in PARTICLES or piece in vocabulary().groups:
         return
     fit = 0.8
     if ask.kind == "person":
-        fit = 0.95 if (2 <= len(piece) <= 4 or "·" in piece) and piece not in vocabulary().groups else 0.4
+        fit = 0.95 if 2 <= len(piece) <= 4 or "·" in piece else 0.4
         fit *= 0.5 if piece[-1] in "".join(_HAN_SUFFIX.values()) else 1
     elif ask.kind in _HAN_SUFFIX:
         fit = 1.0 if piece[-1] in _HAN_SUFFIX[ask.kind] else 0.6
@@ -307,7 +321,8 @@ def _han_piece(ask: Ask, piece: str, start: int) -> Iterator[_Piece]:
         fit = 1.0
     if any(c.isdigit() for c in piece):
         fit *= 0.5
-    yield _Piece(start, start + len(piece), piece, fit * (0.5 if piece in PARTICLES else 1))
+    repeated = any(root in analyse(ask.text).roots for root in analyse(piece).roots)
+    yield _Piece(start, start + len(piece), piece, fit * (0.5 if repeated else 1))
 
 
 def _nearness(ask: Ask, hit: Hit, piece: _Piece) -> float:
@@ -329,23 +344,41 @@ def _nearness(ask: Ask, hit: Hit, piece: _Piece) -> float:
     return 0.4 + 0.6 * total / weight
 
 
-_ENDED = re.compile(r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替", re.IGNORECASE)
-DENIED = re.compile(r"\b(?:not|never|neither|nor|n't|no|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
+ENDED = re.compile(r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替", re.IGNORECASE)
+DENIED = re.compile(r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|n't|no(?! longer than)|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
 
 
-def _standing(ask: Ask, sentence: Sentence, piece: _Piece) -> float:
+def _standing(ask: Ask, hit: Hit, piece: _Piece) -> float:
     """What the words just before and after a value say of it: denied, over, by whom."""
+    sentence = hit.sentence
     if piece.start < 0:
         return 1.0
     before = re.split(r"[,;.，；]", sentence.text[: piece.start])[-1][-40:]
     after = sentence.text[piece.end : piece.end + 16]
     factor = 1.0
-    if DENIED.search(before) and not re.search(r"\bbut\b|而是", before[DENIED.search(before).start() :]):  # type: ignore[union-attr]
+    if (denial := DENIED.search(before)) and not re.search(r"\bbut\b|而是", before[denial.start() :]):
         factor *= 0.4
-    if not ask.past and _ENDED.search(before[-28:]):
+    if not ask.past and (re.search(r"\b(?:succeed|replac|defeat|beat|follow)\w*\s+(?:[\w-]+\s+){0,2}$", before) or _is_over(sentence, hit)):
         factor *= 0.5
-    if ask.kind == "person" and re.search(r"\bby\s+(?:\w+\s+){0,3}$", before):
-        factor *= 1.1
+    if (ask.kind == "person" or re.search(r"(?:er|or)s?$", ask.head)) and "by " in sentence.text:
+        factor *= 1.15 if re.search(r"\bby\s+(?:\w+\s+){0,3}$", before) else 0.9
     if re.match(r"\s*(?:is|was|has been|became|founded|\()", after) and ask.kind in NAMED:
         factor *= 1.03
     return factor
+
+
+def _is_over(sentence: Sentence, hit: Hit) -> bool:
+    """Whether a word asked for is said to be past: "the former mayor", "until 2020 the mayor"."""
+    starts = [sentence.tokens[place].start for place, _ in hit.places]
+    return any(ENDED.search(re.split(r"[,;.，；]", sentence.text[max(0, start - 24) : start])[-1][-16:]) for start in starts)
+
+
+def denies(hit: Hit) -> bool:
+    """Whether a sentence denies what was found in it: a negation before a matching word of the same clause."""
+    text = hit.sentence.text
+    for match in DENIED.finditer(text):
+        reach = re.match(r"[^,;.:，；。]*", text[match.end() :])
+        first, last = hit.sentence.at(match.end()), hit.sentence.at(match.end() + (reach.end() if reach else 0))
+        if any(first <= place < last for place, _ in hit.places):
+            return True
+    return False

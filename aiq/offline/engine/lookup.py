@@ -56,7 +56,7 @@ class Lookup:
         found = sorted(best.values(), key=lambda c: -c.score)[:8]
         if not found or ask.past:
             return found
-        rivals = [c for c in found if c.score >= 0.65 * found[0].score and c.hit.own >= 0.4 * found[0].hit.own]
+        rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.4 * found[0].hit.own]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score), default=found[0])
         if newest.hit.day > found[0].hit.day:
             found = [replace(newest, score=max(newest.score, found[0].score * 0.95)), *(c for c in found if c is not newest)]

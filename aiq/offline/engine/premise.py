@@ -4,12 +4,12 @@ import re
 from dataclasses import replace
 
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.extract import DENIED
+from aiq.offline.engine.extract import DENIED, denies
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.question import Ask, parse
 from aiq.offline.engine.text import is_chinese, names
 
-_ASSUMES = ("date", "reason", "number", "phrase")
+_ASSUMES = ("date", "reason", "number")
 """Kinds of question that take a statement for granted and ask for a circumstance of it."""
 
 _ENDS = re.compile(
@@ -45,7 +45,7 @@ def _denied(ask: Ask, look: Lookup) -> Hit | None:
             first = hit.sentence.at(match.end())
             last = hit.sentence.at(match.end() + len(reach))
             strength = sum(worth for place, worth in hit.places if first <= place < min(last, first + 6))
-            if strength >= 1.0 and hit.score >= 0.45:
+            if strength >= 0.6 and hit.score >= 0.45:
                 return hit
     return None
 
@@ -54,7 +54,7 @@ def _together(ask: Ask, look: Lookup) -> bool:
     """Whether a sentence, or one with its page's title, says what is taken for granted of all the names."""
     for hit in look.material.find(ask, 12):
         shown = f"{hit.page.title.text} {hit.sentence.text}"
-        if hit.own >= 0.3 and all(name in shown for name in ask.names) and not DENIED.search(hit.sentence.text):
+        if hit.own >= 0.3 and all(name in shown for name in ask.names) and not denies(hit):
             return True
     return False
 
@@ -85,7 +85,7 @@ def _still(ask: Ask, look: Lookup) -> Finding | None:
     ended = tuple(w for w in ask.words if w not in staying)
     if not state or not ended:
         return None
-    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not DENIED.search(h.sentence.text)]
+    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not denies(h)]
     lasting = [h for h in lasting if all(n in f"{h.page.title.text} {h.sentence.text}" for n in ask.names)]
     reports = [h for h in look.material.find(replace(ask, words=ended), 6) if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)]
     present = [h for h in lasting if re.search(r"\b(?:is|are|has been|have been)\b|现任|是", h.sentence.text)]

@@ -110,4 +110,5 @@ def with_unit(text: str, quantity: Quantity) -> str:
     unit = (_HAN_UNIT if re.match(r"\s*[\u3400-\u9fff%]", text[quantity.end :]) else _UNIT).match(text, quantity.end)
     if quantity.is_year or not unit or not quantity.unit:
         return quantity.text
-    return text[quantity.start : unit.end()]
+    more = re.match(r"(?:,| and)? \d+ (?:minute|second|month|day|inche|centimetre)s?\b", text[unit.end() :])
+    return text[quantity.start : unit.end() + (more.end() if more else 0)]

@@ -45,6 +45,10 @@ _UNITS = {
 _WORD = re.compile(r"⟦\d+⟧|[^\W_]+(?:['’-][^\W_]+)*|['’]s\b|[,;:?]")
 
 
+_BESIDES = re.compile(r"\b(?:besides|apart from|other than|except(?: for)?|in addition to|instead of|rather than)\b(?: (?:\w+ing|the|a|an))* \w+")
+"""What is not wanted."""
+
+
 @dataclass(frozen=True)
 class Ask:
     """One thing asked. `kind`: person, place, organisation, work, thing, name, date, number, age, reason, colour, material, phrase, yes.
@@ -96,13 +100,14 @@ def _one_sentence(text: str) -> str:
 def parse(question: str) -> Ask:
     """What a question asks, its descriptions taken as words."""
     text = tidy(question)
+    whole, text = text, _BESIDES.sub(" ", text)
     kind, head, units, used = _chinese_kind(text) if is_chinese(text) else _kind(text)
     found = _entities(text)
     words = tuple(w for w in _words(text, found) if w.lower() not in used)
     extra = tuple(w for w in (_MEASURES.get(u, ("",))[0] for u in used) if w)
     if head and kind not in ("person", "date") and head.lower() not in FUNCTION_WORDS and not any(head in n for n in found):
         words = (*words, head) if head not in words else words
-    return Ask(text, kind, head, units, found, (*dict.fromkeys((*extra, *words)),), bool(_NOW.search(text)), bool(_PAST.search(text)))
+    return Ask(whole, kind, head, units, found, (*dict.fromkeys((*extra, *words)),), bool(_NOW.search(text)), bool(_PAST.search(text)))
 
 
 def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
@@ -173,7 +178,7 @@ def _head(run: str) -> str:
         low = re.sub(r"['’]s$", "", word.lower())
         if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
             continue
-        if (noun and word[0].isupper()) or low in FUNCTION_WORDS or low in _PREPOSITIONS or (noun and re.search(r"(?:ed|s)$", low) and not kind_of(low) and kind_of(noun)):
+        if (noun and (word[0].isupper() or low in vocabulary().bases)) or low in FUNCTION_WORDS or low in _PREPOSITIONS or (noun and re.search(r"(?:ed|s)$", low) and not kind_of(low) and kind_of(noun)):
             break
         noun = re.sub(r"['’]s$", "", word)
     return noun
@@ -182,7 +187,7 @@ def _head(run: str) -> str:
 _CHINESE_KINDS = (
     (r"谁|哪位|哪个人|什么人|何人|哪一位", "person"), (r"为什么|为何|什么原因|何以", "reason"), (r"哪(?:一)?年|何时|什么时候|哪天|几月|哪个?月|几号|哪一天|什么时间|何年", "date"),
     (r"多少|几[个座位名次所家条只种岁米年天]|多[高长大远深宽重久快]|有几", "number"), (r"什么颜色|何色|哪种颜色", "colour"), (r"什么材料|何种材料|什么建|什么做|什么制", "material"),
-    (r"什么工作|什么职业|哪种职业|做什么", "occupation"), (r"哪里|哪儿|何处|何地|哪个(?:城市|国家|市|县|镇|村|省|地方|地区)|什么地方|哪国|哪座城市|哪(?:座|个)?城", "place"),
+    (r"什么工作|什么职业|哪种职业|做什么|干什么|当什么|从事什么", "occupation"), (r"哪里|哪儿|何处|何地|哪个(?:城市|国家|市|县|镇|村|省|地方|地区)|什么地方|哪国|哪座城市|哪(?:座|个)?城", "place"),
     (r"哪(?:所|家|间)|哪个(?:公司|大学|学校|机构|俱乐部|学院|球队)", "organisation"), (r"哪|什么名字|叫什么|名称", "name"), (r"吗|是否|是不是|有没有|能不能|会不会", "yes"), (r"什么|何|如何|怎", "phrase"),
 )  # fmt: skip
 _CHINESE_UNITS = {"高": "米|厘米|公里", "长": "米|公里|千米|年|天|分钟|小时|字", "大": "平方|公顷|岁|亩", "远": "公里|米|千米", "深": "米", "宽": "米", "重": "公斤|千克|克|吨", "久": "年|天|月|小时|分钟", "人": "人", "岁": "岁", "钱": "元", "年": "年"}  # fmt: skip
@@ -212,7 +217,7 @@ def _entities(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in found if n.lower() not in FUNCTION_WORDS))
 
 
-_CHINESE_STOP = re.compile(r"什么时候|为什么|什么|多少|现在|目前|如今|如何|怎么|怎样|是否|以前|曾经|之前|以后|现任|哪里|哪儿|哪个|哪位|哪家|哪所|哪年|哪一|位于|多[高长大远深宽重久]|有没有|一共|总共|[\W_]+|\d+年?")
+_CHINESE_STOP = re.compile(r"什么时候|为什么|最近一次|最近|最新|上一次|一次|今年|去年|当时|后来|什么|多少|现在|目前|如今|如何|怎么|怎样|是否|以前|曾经|之前|以后|现任|哪里|哪儿|哪个|哪位|哪家|哪所|哪年|哪一|位于|多[高长大远深宽重久]|有没有|一共|总共|[\W_]+|\d+年?")
 
 
 def _segments(text: str) -> list[str]:
@@ -251,11 +256,12 @@ def descriptions(question: str) -> list[Description]:
         masked = masked[: span.start] + f"⟦{number}⟧" + masked[span.end :]
     tokens = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(masked)]
     for i in range(len(tokens) - 2, -1, -1):
+        if len(marks) == 2:
+            break
         if tokens[i][0].lower() not in ("the", "a", "an", "its", "their", "his", "her") and not (i and tokens[i - 1][0].lower() in ("which", "what")):
             continue
         if found := _description(tokens, i, masked, [n.text for n in names]):
             marks.append(found)
-            break
     return marks
 
 
@@ -305,6 +311,8 @@ def _description(tokens: list[tuple[str, int, int]], i: int, masked: str, names:
         return None
     clause = link in _LINKS or _participle(tokens, j) or (j + 1 < len(tokens) and tokens[j + 1][0].lower() in _LINKS)
     kind = kind_of(head)
+    if tokens[i][0].lower() in ("a", "an") and link not in _LINKS:
+        return None
     if not clause and kind not in ("person", "place", "organisation", "work", "thing"):
         return None
     end = _end(tokens, j, clause)
@@ -313,8 +321,8 @@ def _description(tokens: list[tuple[str, int, int]], i: int, masked: str, names:
         return None
     before = masked[: tokens[i][1]].strip().lower()
     after = [t[0].lower() for t in tokens[end:] if t[0] not in "?,;:" and t[0].lower() not in ("now", "today", "currently", "called", "named", "these", "days", "right", "at", "present")]
-    copular = r"(?:(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name|which)"
-    if not after and (re.fullmatch(copular, before) or not before):
+    copular = r"(?:.*\bwhich of|(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name|which)"
+    if before.endswith("which of") or (not after and (re.fullmatch(copular, before) or not before)):
         return None
     if not after and re.fullmatch(r"(?:is|are|was|were|did|does|do|has|have|had)(?: \w+)*", before) and not clause:
         pass
@@ -406,7 +414,8 @@ _HAN_HEAD = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？
 def _chinese_descriptions(text: str) -> list[Description]:
     """The first link of a chain "X的A的B": what "X的A" stands for, when something is asked of it."""
     for match in _HAN_HEAD.finditer(text):
-        noun = next((match["head"][:n] for n in range(len(match["head"]), 0, -1) if kind_of(match["head"][:n])), "")
+        first = re.split(r"[有多少几哪什谁，]|" + "|".join(_PARTS), match["head"])[0]
+        noun = next((first[:n] for n in range(len(first), 0, -1) if kind_of(first[:n])), "")
         if not noun or kind_of(noun) in ("number", "time"):
             continue
         end = match.start("head") + len(noun)

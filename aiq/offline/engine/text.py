@@ -99,7 +99,7 @@ def names(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def name_spans(text: str) -> tuple[Span, ...]:
     """The same with their places, repetitions included."""
-    quoted = [match for match in _QUOTED.finditer(text) if _is_title(match.group(1))]
+    quoted = [match for match in _QUOTED.finditer(text) if match.group()[0] in "《『" or _is_title(match.group(1))]
     found = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quoted]
     inside = [match.span() for match in quoted]
     for match in _NAME.finditer(text):
