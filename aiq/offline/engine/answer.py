@@ -88,6 +88,8 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
         if number and first >= 0.4:
             break
         first = options[0].score if options else 0.0
+        if any(o.value == direct.value for o in options):  # what only stands for the thing asked about
+            found[0] = (path, Finding())
         options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
         hop = look.trust(description.ask, options[0]) if options else 0.0
         wanted = (*path.wanted, *look.queries(description.ask, hop))

@@ -143,13 +143,23 @@ def _measured(options: list[str], degree: _Degree, rest: tuple[str, ...], look: 
     found, wanted = [], []
     for option in options:
         ask = _value_ask(option, degree, rest)
-        finding = look.best(ask)
+        finding = _of(option, ask, look)
         measure = _measure(finding.value, degree.kind) if finding.confidence > 0.4 else None
         if measure is not None:
             found.append((measure, option, finding))
         if measure is None or finding.confidence < 0.45:
             wanted += look.queries(ask, 0.0)[:1] if measure is None else list(finding.wanted[:1])
     return found, tuple(wanted)
+
+
+def _of(option: str, ask: Ask, look: Lookup) -> Finding:
+    """The best value whose sentence or page title names the option."""
+    roots = {t.root for t in analyse(option).tokens if t.text.lower() not in FUNCTION_WORDS}
+    for candidate in look.values(ask):
+        if roots <= candidate.hit.sentence.roots.keys() | candidate.hit.page.title.roots.keys():
+            score = look.trust(ask, candidate)
+            return Finding(candidate.value, (candidate.hit.evidence,), score, look.queries(ask, score))
+    return Finding(wanted=look.queries(ask, 0.0))
 
 
 def _compare(text: str, options: list[str], degree: _Degree, look: Lookup) -> Finding:

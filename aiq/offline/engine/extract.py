@@ -115,7 +115,7 @@ def _kind_of_name(name: str) -> str:
     """What a name says of itself: "Harrow Polytechnic" is an organisation."""
     parts = re.findall(r"[^\W\d_]+", name)
     for word in ([parts[-1], parts[0]] if parts else []):
-        if (kind := kind_of(word)) in ("organisation", "place", "thing") and word.lower() in vocabulary().classes:
+        if (kind := kind_of(word)) in ("organisation", "place", "thing"):
             return kind
     return ""
 
@@ -146,7 +146,7 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
         return 1.0
     if head and head in analyse(re.split(r"[.;]", after)[0]).roots and re.match(r"\s*(?:,|is|was|\()", after):
         return 1.0
-    said = vocabulary().classes.get(name.split()[-1].lower(), "") if head else ""
+    said = _kind_of_name(name.split()[-1]) if head else ""
     if said in ("place", "thing", "organisation") and not analyse(name.split()[-1]).groups.keys() & analyse(ask.head).groups.keys():
         return 0.4
     if head and (head in sentence.roots or analyse(ask.head).groups.keys() & sentence.groups.keys()):

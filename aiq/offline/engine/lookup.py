@@ -18,6 +18,9 @@ SURE = 0.6
 _STALE_DAYS = 400
 """A state described longer ago may have changed: worth one more search."""
 
+_SAME_DAYS = 60
+"""Evidence that is newer by less is as old."""
+
 _LASTING = frozenset(
     stem(w) for w in "founder author inventor designer architect composer discoverer builder writer painter creator born birthplace bear "
     "found write invent design compose discover build paint mother father set locate river tall height high long length deep wide".split()
@@ -56,9 +59,9 @@ class Lookup:
         found = sorted(best.values(), key=lambda c: -c.score)[:8]
         if not found or ask.past:
             return found
-        rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.4 * found[0].hit.own]
+        rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.5 * found[0].hit.own]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score), default=found[0])
-        if newest.hit.day > found[0].hit.day:
+        if (newest.hit.day - found[0].hit.day).days > _SAME_DAYS:
             found = [replace(newest, score=max(newest.score, found[0].score * 0.95)), *(c for c in found if c is not newest)]
         return found
 
@@ -112,7 +115,7 @@ class Lookup:
 
 def _may_change(ask: Ask) -> bool:
     """Whether what is asked may have changed since a page was written."""
-    lasting = ask.past or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
+    lasting = ask.past or (re.search(r"\b(?:was|were|did)\b", ask.text) and not re.search(r"\b(?:last|latest|recent)", ask.text)) or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
     return not lasting and ask.kind not in ("date", "reason") and bool(ask.names)
 
 

@@ -21,7 +21,7 @@ _BE = frozenset("is are was were be been being am has have had do does did can c
 _LINKS = frozenset("that which who whom whose where when".split())
 _PREPOSITIONS = frozenset("in on at by for from to with under near behind about into after before during of among between".split())
 _IRREGULAR = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
-_PAST = re.compile(r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first|was|were|did|had)\b|以前|曾|之前|原|前任|当初|最初")
+_PAST = re.compile(r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first)\b|以前|曾|之前|原|前任|当初|最初")
 _NOW = re.compile(r"\b(?:current(?:ly)?|now|today|these days|at present|latest|newest|most recent(?:ly)?|still|reigning|nowadays)\b|现任|现在|目前|如今|最新|最近")
 _CHATTER = re.compile(
     r"^(?:(?:please|hi|hello|hey|so|and|well|ok|okay|then|also)[,!]?\s+|(?:can|could|would|do) you (?:please )?(?:tell me|say|know|find out|explain)\s+(?:if\s+)?"
@@ -105,7 +105,7 @@ def parse(question: str) -> Ask:
     found = _entities(text)
     words = tuple(w for w in _words(text, found) if w.lower() not in used)
     extra = tuple(w for w in (_MEASURES.get(u, ("",))[0] for u in used) if w)
-    if head and kind not in ("person", "date") and head.lower() not in FUNCTION_WORDS and not any(head in n for n in found):
+    if head and kind != "person" and head not in ("year", "years", "date") and head.lower() not in FUNCTION_WORDS and not any(head in n for n in found):
         words = (*words, head) if head not in words else words
     return Ask(whole, kind, head, units, found, (*dict.fromkeys((*extra, *words)),), bool(_NOW.search(text)), bool(_PAST.search(text)))
 
@@ -117,7 +117,7 @@ def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
         return _how(match[1], match[2] or "", low)
     if re.search(r"\b(?:what|which|whose) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b(?! was the last time)", low):
         head = re.search(r"\b(?:year|month|day|date|century|decade|time)s?\b", low)
-        return "date", head.group() if head else "", "", frozenset({"year", "month", "day", "date", "years", "time"})
+        return "date", head.group() if head else "", "", frozenset({"year", "date", "years", "time"})
     if re.search(r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", low):
         return "reason", "", "", frozenset({"reason", "come", "made", "caused", "led", "prompted", "drove"})
     if re.search(r"\bwho(?:m|se|'s)?\b", low) and not re.search(r"\b(?:what|which|where)\b.*\bwho", low):
