@@ -34,12 +34,12 @@ SHORT = 400
 _SIGNS: Mapping[Kind, str] = {
     "search": r"search|find|look ?up|quer(?:y|ies)|google|bing|retriev\w*|discover|wiki\w*|keywords?|搜索|检索|查询",
     "fetch": r"fetch|open|visit|brows\w*|scrape|crawl|urls?|link|href|web ?page|read (?:a|the) page|打开|网址|网页",
-    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|research topic|委派",
+    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|conduct\w*|委派",
     "note": r"think|thoughts?|reflect\w*|reasoning|scratch ?pad|notes?|思考|笔记",
     "ask": r"ask|clarif\w*|human|user(?:'s)? (?:input|feedback)|询问|澄清",
     "finish": r"final|finish\w*|submit|complete|done|end|conclude|answer|respond|reply|结束|完成|最终",
     "save": r"write|save|store|creat\w* (?:a )?file|写入|保存",
-    "load": r"read|load|list\w*|ls|cat|files?|director(?:y|ies)|读取|文件",
+    "load": r"read|load|lists?|ls|cat|director(?:y|ies)|读取",
     "steps": r"todos?|plan|steps|checklist|待办",
 }
 _PATTERNS = {kind: re.compile(rf"(?<![a-z])(?:{signs})(?![a-z])") for kind, signs in _SIGNS.items()}
@@ -225,7 +225,7 @@ class _Chooser:
         if research.is_question(self.situation.task):
             if self.found.confidence >= ENOUGH and len(self.asked) >= least:
                 return ()
-            return self.found.missing if not self.asked else self.found.missing[:1]
+            return self.found.missing[:1]
         if self.situation.queries and self.asked:
             return ()
         topic = research.topic(self.situation.task)
