@@ -56,10 +56,10 @@ class Talk:
 
 
 def _chosen(world: World, language: Language, count: int) -> list[Talk]:
-    """So many different ones, none of which gives the second answer away."""
+    """So many different ones, none of which gives the second answer away; none in a language without regions."""
     found: dict[tuple[str, str, str], Talk] = {}
     pairs = _pairs(world, language)
-    while len(found) < count:
+    while len(found) < count and world.of_language(language):
         first, second = next(pairs)
         key = first.subject.id, first.name, second.name
         talk = _worded(world, first, second, Draw(world.seed, "conversation words", *key))
