@@ -5,12 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.closed_world.conversations import write_conversations
-from benchmarks.closed_world.documents import (
-    build_archive,
-    choose_document_questions,
-    write_document_questions,
-    write_documents,
-)
+from benchmarks.closed_world.documents import build_archive, write_document_questions, write_documents
 from benchmarks.closed_world.events import make_events, write_events
 from benchmarks.closed_world.facts import build_world
 from benchmarks.closed_world.hostile import write_hostile
@@ -60,7 +55,7 @@ def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int = 
     archive, pages = build_archive(world), render_pages(world)
     write_jsonl(out / "world" / "pages.jsonl", pages)
     write_documents(out / "world" / "documents", archive)
-    write_document_questions(out / "documents_mini", archive, choose_document_questions(archive))
+    write_document_questions(out / "documents_mini", archive)
     write_hostile(out / "hostile_mini", world)
     write_conversations(out / "conversation_mini", world)
     write_freshqa(out / "freshqa_mini", world, choose_questions(world, questions))

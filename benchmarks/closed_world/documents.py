@@ -12,9 +12,8 @@ from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Region, Value, World, short
 from benchmarks.closed_world.names import Name, Names
 from benchmarks.closed_world.pdf import pdf
-from benchmarks.closed_world.questions import pace
-from benchmarks.closed_world.tables import table
-from benchmarks.closed_world.truth import answers, path_truth, write_jsonl
+from benchmarks.closed_world.tables import pace, table
+from benchmarks.closed_world.truth import write_questions
 from benchmarks.closed_world.wording import ask, fill, state
 
 _TABLE = table("documents")
@@ -125,7 +124,7 @@ def _place(fact: Fact) -> str:
     return f"{_file_name(fact.subject)}, p.{stated.index(fact.name) + 2}"
 
 
-def choose_document_questions(archive: Archive) -> list[tuple[Fact, ...]]:
+def _chosen(archive: Archive) -> list[tuple[Fact, ...]]:
     """The facts of all that is asked, one or two a question, in a drawn order."""
     draw = Draw(archive.world.seed, "document questions")
     single = [(fact,) for fact in archive.facts.values()]
@@ -160,20 +159,17 @@ def _through_documents(archive: Archive) -> Iterator[tuple[Fact, ...]]:
             yield first, archive.fact(first.target, "treasurer")
 
 
-def write_document_questions(folder: Path, archive: Archive, questions: Sequence[tuple[Fact, ...]]) -> None:
-    """`questions.jsonl` and `truth.jsonl`; ids count from 1."""
-    numbered = list(enumerate(questions, start=1))
-    write_jsonl(folder / "questions.jsonl", (_row(archive, number, facts) for number, facts in numbered))
-    write_jsonl(folder / "truth.jsonl", (path_truth(number, facts, hops=len(facts)) for number, facts in numbered))
+def write_document_questions(folder: Path, archive: Archive) -> None:
+    """`questions.jsonl` and `truth.jsonl`."""
+    write_questions(folder, ((_row(archive, facts), facts) for facts in _chosen(archive)))
 
 
-def _row(archive: Archive, number: int, facts: Sequence[Fact]) -> dict[str, Any]:
+def _row(archive: Archive, facts: Sequence[Fact]) -> dict[str, Any]:
+    key = [(fact.subject.id, fact.name) for fact in facts]
     return {
-        "id": str(number),
-        "question": ask(facts, Draw(archive.world.seed, "document question words", number)),
-        "answers": list(answers(facts[-1].value)),
+        "question": ask(facts, Draw(archive.world.seed, "document question words", key)),
         "num_hops": "one-hop" if len(facts) == 1 else "multi-hop",
-        "fact_type": f"{pace([fact.relation for fact in facts])}-changing",
+        "fact_type": f"{pace(fact.relation for fact in facts)}-changing",
         "evidence": "documents" if all(map(archive.has, facts)) else "mixed",
         "pages": "; ".join(_place(fact) for fact in facts if archive.has(fact)),
     }

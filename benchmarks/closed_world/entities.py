@@ -15,7 +15,7 @@ ALWAYS = date(1900, 1, 1)
 
 SITES = {
     site: f"https://{site}.offline.example"
-    for site in ("atlas", "almanac", "yearbook", "news", "estimates", "wayfarer", "namesakes", "household")
+    for site in ("atlas", "almanac", "yearbook", "news", "estimates", "wayfarer", "namesakes")
 }
 
 
@@ -35,6 +35,11 @@ class Entity:
     language: Language
     role: Name | None = None
     visible: bool = True
+
+    @property
+    def called(self) -> str:
+        """Its name in the language of its pages."""
+        return self.name.text(self.language)
 
     @property
     def url(self) -> str:

@@ -11,14 +11,14 @@ from typing import Any
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Fact, World
 from benchmarks.closed_world.tables import table
-from benchmarks.closed_world.truth import answers, path_truth, write_jsonl
+from benchmarks.closed_world.truth import write_jsonl, write_questions
 from benchmarks.closed_world.wording import ask
 
 _TABLE = table("hostile")
 
 
 def write_hostile(folder: Path, world: World) -> None:
-    """`pages.jsonl`, `questions.jsonl` and `truth.jsonl`: one question for each attack; ids count from 1."""
+    """`questions.jsonl` and `truth.jsonl`, one question for each attack, and the attacks' `pages.jsonl`."""
     attacks = _TABLE["attacks"]
     companies = [company for region in world.of_language("en") for company in region.of("company")]
     chosen = Draw(world.seed, "hostile").shuffled(companies)[: len(attacks)]
@@ -26,12 +26,7 @@ def write_hostile(folder: Path, world: World) -> None:
     asked = [ask([fact], Draw(world.seed, "hostile words", fact.subject.id)) for fact in facts]
     met = list(zip(attacks, facts, asked, strict=True))
     write_jsonl(folder / "pages.jsonl", (page for one in met for page in _pages(*one)))
-    rows = (
-        {"id": str(number), "question": question, "answers": list(answers(fact.value)), "attack": attack["name"]}
-        for number, (attack, fact, question) in enumerate(met, start=1)
-    )
-    write_jsonl(folder / "questions.jsonl", rows)
-    write_jsonl(folder / "truth.jsonl", (path_truth(n, [fact], hops=1) for n, fact in enumerate(facts, start=1)))
+    write_questions(folder, (({"question": text, "attack": attack["name"]}, [fact]) for attack, fact, text in met))
 
 
 def _pages(attack: Mapping[str, Any], fact: Fact, question: str) -> Iterator[dict[str, Any]]:

@@ -9,12 +9,9 @@ from typing import Literal
 from aiq.core.base import Record
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, Region, World
-from benchmarks.closed_world.tables import RELATIONS, Change, Relation, Texts, of_kind, table
+from benchmarks.closed_world.tables import PACES, RELATIONS, Change, Relation, Texts, of_kind, pace, table
 from benchmarks.closed_world.truth import answers, path_truth, write_jsonl
 from benchmarks.closed_world.wording import ask, fill
-
-PACES: tuple[Change, ...] = ("never", "slow", "fast")
-"""From the slowest to the fastest."""
 
 _TABLE = table("questions")
 _ANSWERS = tuple(f"answer_{index}" for index in range(10))
@@ -36,11 +33,13 @@ class Asked:
     key: object
     text: str
     answers: Texts
-    change: Change
-    hops: int
     facts: tuple[Fact, ...]
     false_premise: bool = False
     needs_depth: bool = False
+
+    @property
+    def change(self) -> Change:
+        return pace(fact.relation for fact in self.facts)
 
 
 Maker = Callable[[World, Region, Draw], Asked | None]
@@ -50,7 +49,6 @@ Chain = tuple[Relation, ...]
 class Comparison(Record):
     """A row of `comparisons`, explained in `questions.toml`."""
 
-    name: str
     kind: str
     seated: str | None = None
     sample: int | None = None
@@ -58,21 +56,18 @@ class Comparison(Record):
     measure: str
     best: Literal["largest", "smallest"] = "largest"
     before: tuple[int, int] | None = None
-    change: Change
     ask: Texts
 
 
 class Premise(Record):
     """A row of `premises`, explained in `questions.toml`."""
 
-    hops: int
     kind: str
     path: Texts
     wrong: Literal["value", "subject"] | None = None
     drawn: Literal["subject", "other"] | None = None
     named: int = 0
     lasting: bool = False
-    change: Change
     ask: tuple[Texts, ...]
     answers: Texts
 
@@ -113,7 +108,7 @@ def _makers(sort: str) -> list[Maker]:
         return [_comparison(Comparison.model_validate(row)) for row in _TABLE["comparisons"]]
     if sort in ("false", "false_multi"):
         forms = [Premise.model_validate(row) for row in _TABLE["premises"]]
-        return [_premise(form) for form in forms if (form.hops > 1) == (sort == "false_multi")]
+        return [_premise(form) for form in forms if (len(form.path) - form.named > 1) == (sort == "false_multi")]
     hops = {"one": 1, "two": 2, "three": 3}[sort]
     return [_chain(hops, change) for change in PACES]
 
@@ -121,11 +116,6 @@ def _makers(sort: str) -> list[Maker]:
 def _words(world: World, key: object) -> Draw:
     """The stream from which the wording of one question is drawn."""
     return Draw(world.seed, "question words", key)
-
-
-def pace(chain: Sequence[Relation]) -> Change:
-    """The rate of the fastest-changing step."""
-    return max((relation.change for relation in chain), key=PACES.index)
 
 
 def _chain(hops: int, change: Change) -> Maker:
@@ -143,7 +133,7 @@ def _chain(hops: int, change: Change) -> Maker:
         if facts is None:
             return None
         key = tuple((fact.subject.id, fact.name) for fact in facts)
-        return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), change, hops, facts)
+        return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), facts)
 
     return make
 
@@ -191,7 +181,7 @@ def _comparison(form: Comparison) -> Maker:
             return None
         key = fill(form.ask[0], **words)
         text = fill(_words(world, key).pick(form.ask), **words)
-        return Asked(key, text, accepted, form.change, 2, (*leading, *facts), needs_depth=True)
+        return Asked(key, text, accepted, (*leading, *facts), needs_depth=True)
 
     return make
 
@@ -236,8 +226,6 @@ def _premise(form: Premise) -> Maker:
             key,
             fill(_words(world, key).pick(wordings), **named),
             tuple(fill(answer, **named) for answer in form.answers),
-            form.change,
-            form.hops,
             tuple(facts[form.named :]),
             false_premise=True,
         )
@@ -252,10 +240,8 @@ def _another(draw: Draw, region: Region, entity: Entity) -> Entity:
 def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> None:
     """`freshqa_mini.csv` and `truth.jsonl`; ids count from 1, every sixth row is of split DEV."""
     numbered = list(enumerate(questions, start=1))
-    write_jsonl(
-        folder / "truth.jsonl",
-        (path_truth(n, asked.facts, hops=asked.hops, needs_depth=asked.needs_depth) for n, asked in numbered),
-    )
+    truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
+    write_jsonl(folder / "truth.jsonl", truths)
     with (folder / "freshqa_mini.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -270,7 +256,7 @@ def _row(world: World, number: int, asked: Asked) -> Mapping[str, str]:
         "effective_year": _effective_year(asked),
         "next_review": _REVIEW[asked.change],
         "false_premise": "TRUE" if asked.false_premise else "FALSE",
-        "num_hops": "one-hop" if asked.hops == 1 else "multi-hop",
+        "num_hops": "one-hop" if len(asked.facts) == 1 else "multi-hop",
         "fact_type": f"{asked.change}-changing",
         "source": "\n".join(dict.fromkeys(world.source(fact) for fact in asked.facts)),
         **dict(zip(_ANSWERS, asked.answers, strict=False)),

@@ -1,7 +1,7 @@
 """The tables that the world is made from (`tables/*.toml`), read once and checked: a misspelt key is an error."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,9 @@ Change = Literal["never", "slow", "fast"]
 Language = Literal["en", "zh"]
 ValueKind = Literal["person", "city", "institute", "country", "river", "year", "number", "month", "place"]
 Texts = tuple[str, ...]
+
+PACES: tuple[Change, ...] = ("never", "slow", "fast")
+"""From the slowest to the fastest."""
 
 
 @cache
@@ -67,6 +70,11 @@ DOCUMENT_RELATIONS = _relations(table("documents")["relations"])
 def relation(kind: str, name: str) -> Relation:
     """Of either table."""
     return RELATIONS.get((kind, name)) or DOCUMENT_RELATIONS[kind, name]
+
+
+def pace(relations: Iterable[Relation]) -> Change:
+    """The rate of the fastest-changing of them."""
+    return max((found.change for found in relations), key=PACES.index)
 
 
 def of_kind(kind: str) -> tuple[Relation, ...]:

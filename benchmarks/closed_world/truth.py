@@ -29,14 +29,13 @@ def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def path_truth(
-    number: int, facts: Sequence[Fact], *, hops: int, needs_depth: bool = False, language: Language = "en"
-) -> TruthRow:
-    """Of a short answer: the steps on the way to it, whose values alone count."""
+def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False) -> TruthRow:
+    """Of a short answer: the steps on the way to it, whose values alone count; a comparison takes two steps."""
     steps = [
-        NeededFact(id=_id(fact, depth), forms=answers(fact.value, language))
+        NeededFact(id=_id(fact, depth), forms=answers(fact.value, fact.subject.language))
         for depth, fact in enumerate(facts, start=1)
     ]
+    hops = 2 if needs_depth else len(steps)
     return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=tuple(steps))
 
 
@@ -61,6 +60,21 @@ def _value(value: Value, language: Language) -> str:
     if isinstance(value, Entity):
         return short(value, language)
     return value.text(language) if not isinstance(value, int) else str(value)
+
+
+Asked = tuple[Mapping[str, Any], Sequence[Fact]]
+"""The columns of a question, and the facts on the way to its answer, which is the last one's value."""
+
+
+def write_questions(folder: Path, samples: Iterable[Asked]) -> None:
+    """`questions.jsonl`, as `aiq.datasets.questions` reads it, and `truth.jsonl`; ids count from 1."""
+    numbered = list(enumerate(samples, start=1))
+    rows = (
+        {"id": str(number), **row, "answers": answers(facts[-1].value, facts[-1].subject.language)}
+        for number, (row, facts) in numbered
+    )
+    write_jsonl(folder / "questions.jsonl", rows)
+    write_jsonl(folder / "truth.jsonl", (path_truth(number, facts) for number, (_, facts) in numbered))
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel | Mapping[str, Any]]) -> None:

@@ -55,7 +55,7 @@ def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
     language, before = fact.subject.language, fact.history[max(fact.history.index(held) - 1, 0)]
     return fill(
         template,
-        s=fact.subject.name.text(language),
+        s=fact.subject.called,
         v=spelled(fact, held.value),
         before=spelled(fact, before.value),
         date=month(day, language),
@@ -74,12 +74,12 @@ def about(template: str, subject: Entity, **more: str) -> str:
     """A template that needs no fact."""
     language = subject.language
     brief = PROSE[language].short.get(subject.kind) or short(subject, language)
-    return fill(template, s=subject.name.text(language), t=brief, en=subject.name.en, **more)
+    return fill(template, s=subject.called, t=brief, en=subject.name.en, **more)
 
 
-def ask(facts: Sequence[Fact], draw: Draw, language: Language = "en") -> str:
+def ask(facts: Sequence[Fact], draw: Draw) -> str:
     """The question for the last fact by way of the others, nested from the inside out."""
-    phrase = facts[0].subject.name.text(language)
+    phrase, language = facts[0].subject.called, facts[0].subject.language
     for depth, fact in enumerate(facts):
         last = depth == len(facts) - 1
         wordings = fact.relation.words(language).ask if last else fact.relation.path
