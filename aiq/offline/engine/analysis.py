@@ -127,6 +127,14 @@ class Page:
         return frozenset(w.lower() for n in (*titled, *inside) for w in n.text.split())
 
     @cached_property
+    def _text(self) -> str:
+        return " ".join(s.text for s in self.sentences)
+
+    def writes(self, word: str) -> bool:
+        """Whether the page has the word as it is, in small letters."""
+        return re.search(rf"\b{re.escape(word)}\b", self._text) is not None
+
+    @cached_property
     def subject(self) -> str:
         """What the page is about: the name in its title that its first sentences take up, or the title itself."""
         first = " ".join(s.text for s in self.sentences[:2])

@@ -27,6 +27,7 @@ _DEGREES = {  # base of a comparative: the words of its property, kind, units, w
 }  # fmt: skip
 _IRREGULAR = {"more": "many", "most": "many", "fewer": "few", "fewest": "few", "less": "few", "least": "few", "further": "far", "farther": "far", "farthest": "far", "furthest": "far", "elder": "old", "eldest": "old", "later": "late", "latest": "late", "earlier": "early", "first": "first", "bigger": "big", "biggest": "big"}  # fmt: skip
 _SUPERLATIVE = re.compile(r"\b(?:most|least|first|largest|[a-z]{3,}est)\b|最|第一")
+_LASTS = frozenset(stem(w) for w in "live last take serve reign stay".split())
 _TO_BASE = {"kilometre": 1000.0, "mile": 1609.0, "centimetre": 0.01, "millimetre": 0.001, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254, "tonne": 1000.0, "gram": 0.001, "公里": 1000.0, "千米": 1000.0, "厘米": 0.01, "吨": 1000.0, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365}  # fmt: skip
 
 
@@ -125,6 +126,8 @@ def _rest(text: str, options: list[str], degree: _Degree | None) -> tuple[str, .
 
 def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
     words = rest if rest and degree.word in ("first", "earlier", "later", "more", "fewer") else (*degree.words, *rest)
+    if degree.words[:1] == ("length",) and any(stem(w) in _LASTS for w in rest):
+        return Ask(f"{' '.join(rest)} {option}", "number", "", "year|month|week|day|hour|minute|年|天", (option,), rest)
     words = tuple(dict.fromkeys((*words, *(degree.words if degree.kind == "number" else ())))) or ("date",)
     return Ask(f"{' '.join(words)} {option}", degree.kind, "", degree.units, (option,), words)
 

@@ -13,12 +13,12 @@ from aiq.offline.engine.lexicon import groups, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
-SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.85, 0.7, 0.5
+SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
 """What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
 
 _PLACED = groups(stem("located"))
 _SMALL = frozenset("the of and a in".split())
-_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last".split())
+_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead".split())
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,7 @@ class Material:
             score, own, places = 0.0, 0.0, []
             for n, term in enumerate(terms):
                 here, at = matches[index][n]
+                here *= 0.92 if term.name and context[n] < TITLE else 1.0
                 before = max((matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)), default=0.0)
                 score += term.weight * max(here, before, context[n])
                 if here and not term.name:

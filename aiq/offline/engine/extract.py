@@ -68,7 +68,9 @@ def _ordinary(piece: _Piece | Span, hit: Hit) -> bool:
     """Whether a word has its capital only from standing first in the sentence."""
     at_start = piece.start >= 0 and not hit.sentence.text[: piece.start].strip("\"“(‘' ")
     word = hit.sentence.text[piece.start : piece.end].lower()
-    return at_start and " " not in word and word.isascii() and word not in hit.page.proper
+    if not at_start or " " in word or not word.isascii() or word in hit.page.proper:
+        return False
+    return stem(word) in vocabulary().groups or word in vocabulary().bases or hit.page.writes(word)
 
 
 def names_in(hit: Hit) -> list[str]:
@@ -128,6 +130,16 @@ def _is_a(name: str, head: str, hit: Hit) -> bool:
     return name in hit.page.title.text and any(root in s.roots for s in hit.page.sentences[:2])
 
 
+_LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:\s+the)?\s*", re.IGNORECASE)
+
+
+def _head_before(head: str, sentence: Sentence, start: int) -> str | None:
+    """The text between the last word for the head noun before a name and the name."""
+    wanted = analyse(head)
+    ends = [t.end for t in sentence.tokens if t.end <= start and (t.root in wanted.roots or wanted.groups.keys() & _groups_of(t.root))]
+    return sentence.text[ends[-1] : start] if ends else None
+
+
 _TERRITORY = analyse("city town village country region place area land")
 """What a name after "in" or "from" is taken for without further evidence."""
 
@@ -142,15 +154,13 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
     head = stem(ask.head) if ask.head else ""
     if head and head in analyse(name).roots:
         return 1.0
-    if head and (re.search(r"(?:a|an|the|\w+)\s+$", before) and head in analyse(before).roots):
+    if head and (between := _head_before(ask.head, sentence, start)) is not None and _LEADS.fullmatch(between):
         return 1.0
     if head and head in analyse(re.split(r"[.;]", after)[0]).roots and re.match(r"\s*(?:,|is|was|\()", after):
         return 1.0
     said = _kind_of_name(name.split()[-1]) if head else ""
     if said in ("place", "thing", "organisation") and not analyse(name.split()[-1]).groups.keys() & analyse(ask.head).groups.keys():
         return 0.4
-    if head and (head in sentence.roots or analyse(ask.head).groups.keys() & sentence.groups.keys()):
-        return 0.95
     if head and not analyse(ask.head).groups.keys() & _TERRITORY.groups.keys():
         return 0.55
     if ask.kind == "place":
@@ -219,7 +229,9 @@ def _of_class(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         start = n
         while start and ask.kind != "occupation" and sentence.tokens[start - 1].text.lower() in ("dark", "light", "pale", "bright", "deep"):
             start -= 1
-        yield _Piece(sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], 0.95)
+        said = re.search(r"\b(?:an?|as|former|retired|by)\s+(?:[a-z-]+\s+)?$|[一是名位的]$", sentence.text[: token.start])
+        fit = 0.95 if said or ask.kind != "occupation" else 0.5
+        yield _Piece(sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], fit)
     if ask.kind == "occupation":
         for match in _AS_A.finditer(sentence.text):
             group = 1 if match[1] else 2
@@ -255,7 +267,8 @@ def _clauses(sentence: Sentence, hit: Hit) -> Iterator[_Piece]:
         worth = sum(w for place, w in hit.places if first <= place < last)
         total = sum(w for _, w in hit.places) or 1.0
         clause = sentence.text[start:end].strip(" ,.;:，。；")
-        if len(clause.split()) > 1 or is_chinese(clause):
+        parts = clause.split()
+        if (len(parts) > 1 and parts[-1].lower() not in FUNCTION_WORDS) or is_chinese(clause):
             yield _Piece(start, end, clause, 0.8 * worth / total)
 
 
@@ -268,6 +281,8 @@ def _phrases(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
     text = sentence.text
     for span in sentence.names:
         yield _Piece(span.start, span.end, span.text, 0.7)
+    for match in re.finditer(r"\bnot\b[^.;]*?\bbut\s+(?!also)([^.;]{3,80})", text):
+        yield _Piece(0, match.end(1), match[1], 1.0)
     starts = {match.end() for match in _MARK.finditer(text)}
     starts |= {token.end + 1 for token in sentence.tokens}
     asked = analyse(ask.text)
@@ -288,7 +303,10 @@ def _groups_of(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
-_HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|名叫|叫做|位")
+_HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|新一任|新任|一任|昨日|名叫|叫做|位")
+_SURNAMES = frozenset(
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤柳耿"
+)
 _HAN_SUFFIX = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
 
 
@@ -313,7 +331,7 @@ def _han_piece(ask: Ask, piece: str, start: int) -> Iterator[_Piece]:
         return
     fit = 0.8
     if ask.kind == "person":
-        fit = 0.95 if 2 <= len(piece) <= 4 or "·" in piece else 0.4
+        fit = 0.95 if (2 <= len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece else 0.6 if len(piece) <= 6 else 0.3
         fit *= 0.5 if piece[-1] in "".join(_HAN_SUFFIX.values()) else 1
     elif ask.kind in _HAN_SUFFIX:
         fit = 1.0 if piece[-1] in _HAN_SUFFIX[ask.kind] else 0.6

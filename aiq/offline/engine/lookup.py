@@ -57,7 +57,8 @@ class Lookup:
                 if name not in best or best[name].score < candidate.score:
                     best[name] = candidate
         found = sorted(best.values(), key=lambda c: -c.score)[:8]
-        if not found or ask.past:
+        settled = ask.kind in ("place", "thing", "work") and not ask.current and not _moves(ask)
+        if not found or ask.past or settled:
             return found
         rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.5 * found[0].hit.own]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score), default=found[0])
@@ -111,6 +112,12 @@ class Lookup:
         if forms and self.now and _may_change(ask):
             return [forms[0], f"{forms[0]} {'as of' if ask.kind == 'number' else 'since'} {self.now.year}", *forms[1:]]
         return forms
+
+
+def _moves(ask: Ask) -> bool:
+    """Whether a place is asked for that may change: a seat or a venue."""
+    seats = analyse("headquarters based moved held").groups.keys()
+    return any(seats & analyse(word).groups.keys() for word in ask.words)
 
 
 def _may_change(ask: Ask) -> bool:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Hit
 from aiq.offline.engine.extract import DENIED, denies
 from aiq.offline.engine.lookup import Finding, Lookup
@@ -38,14 +39,15 @@ def _denied(ask: Ask, look: Lookup) -> Hit | None:
     """A sentence that denies what is asked about: a word of the question right after "no", "not" or "never"."""
     if DENIED.search(ask.text):
         return None
+    asked = {t.root for word in ask.words for t in analyse(word).tokens}
     for hit in look.material.find(ask, 6):
         text = hit.sentence.text
         for match in DENIED.finditer(text):
             reach = re.split(r"[,;.:，；。]|\bbut\b|而是", text[match.end() :])[0]
             first = hit.sentence.at(match.end())
             last = hit.sentence.at(match.end() + len(reach))
-            strength = sum(worth for place, worth in hit.places if first <= place < min(last, first + 6))
-            if strength >= 0.6 and hit.score >= 0.45:
+            near = [hit.sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
+            if hit.score >= 0.4 and any(root in asked for root in near):
                 return hit
     return None
 

@@ -100,7 +100,7 @@ def _one_sentence(text: str) -> str:
 def parse(question: str) -> Ask:
     """What a question asks, its descriptions taken as words."""
     text = tidy(question)
-    whole, text = text, _BESIDES.sub(" ", text)
+    whole, text = text, _BESIDES.sub(lambda m: "instead" if m.group().lower().startswith("instead") else " ", text)
     kind, head, units, used = _chinese_kind(text) if is_chinese(text) else _kind(text)
     found = _entities(text)
     words = tuple(w for w in _words(text, found) if w.lower() not in used)
@@ -213,7 +213,7 @@ def _entities(text: str) -> tuple[str, ...]:
     found = [span.text for span in name_spans(text)]
     if is_chinese(text):
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
-        found += [part for part in _segments(rest) if len(part) > 1 and part not in vocabulary().groups and not kind_of(part) == "time"]
+        found += [part for part in _segments(rest) if (len(part) > 2 or (len(part) == 2 and kind_of(part))) and part not in vocabulary().groups and not kind_of(part) == "time"]
     return tuple(dict.fromkeys(n for n in found if n.lower() not in FUNCTION_WORDS))
 
 
