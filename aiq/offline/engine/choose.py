@@ -28,7 +28,7 @@ AT_ONCE = 3
 """Calls in one reply where the prompt states no limit."""
 QUERIES_A_TASK = 3
 """Queries that are handed to one sub-agent."""
-SHORT = 400
+SHORT = 160
 """Characters below which a result is a teaser, worth opening."""
 
 _SIGNS: Mapping[Kind, str] = {
@@ -204,16 +204,24 @@ class _Chooser:
     # looking for evidence
 
     def _search(self) -> tuple[ToolCall, ...]:
+        """Addresses that the person gave, a search that a found hop makes possible, a teaser, any other search."""
         left = min(self._left(), self._at_once())
         tools = [tool for tool in self.tools if tool.kind == "search"]
+        fetch = self._first("fetch")
         if left <= 0:
             return ()
-        if opened := self._open(left):
-            return opened
-        if not tools:
-            return ()
-        queries = self._queries()[:left]
+        if fetch and (given := self._given_addresses()):
+            return tuple(self._call(fetch, url=url) for url in given[:left])
+        queries = self._queries()[:left] if tools else ()
+        known = f"{self.situation.task} {' '.join(self.asked)}"
+        hop = any(name not in known for query in queries for name in research.things(query))
+        if fetch and not hop and self.found.confidence < ENOUGH and (teasers := self._unopened()):
+            return (self._call(fetch, url=teasers[0]),)
         return tuple(self._call(self._best(tools, query), query=query) for query in queries)
+
+    def _given_addresses(self) -> list[str]:
+        opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
+        return [url for url in re.findall(r"https?://[^\s<>\"'）)]+", self.situation.task) if url not in opened]
 
     def _queries(self) -> Sequence[str]:
         """What to ask next: the queries that were handed over, then what the reader misses; for an open task its
@@ -239,19 +247,6 @@ class _Chooser:
             return tools[0]
         used = [step.tool for step in self._steps("search")]
         return min(tools, key=lambda tool: (used.count(tool.name), self.tools.index(tool)))
-
-    def _open(self, left: int) -> tuple[ToolCall, ...]:
-        """Pages to open: addresses that the person gave, or teasers that look right while the answer is missing."""
-        tool = self._first("fetch")
-        if tool is None:
-            return ()
-        opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
-        given = [url for url in re.findall(r"https?://[^\s<>\"'）)]+", self.situation.task) if url not in opened]
-        if given:
-            return tuple(self._call(tool, url=url) for url in given[:left])
-        if self.found.confidence >= ENOUGH:
-            return ()
-        return tuple(self._call(tool, url=url) for url in self._unopened()[: min(left, 1)])
 
     def _unopened(self) -> list[str]:
         """Addresses of teasers whose title or text shares most with the task, none that was opened."""
