@@ -15,6 +15,13 @@ from aiq.offline.engine.text import Span, name_spans, sentences
 
 _K = TypeVar("_K")
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W\d_]+)?|[\u3400-\u9fff]+")
+BOILERPLATE = re.compile(
+    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
+    r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
+    re.IGNORECASE,
+)
+"""What a page says of itself and not of its subject."""
+
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
 _PARTICLES = "的是在了和与及为于由用被把对从以到等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
 PARTICLES = frozenset(_PARTICLES)
@@ -148,5 +155,5 @@ class Page:
 @lru_cache(maxsize=2048)
 def page(text: str, title: str, day: date | None) -> Page:
     """A page, taken apart once."""
-    found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]")
+    found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
     return Page(analyse(title), found, day or dates.of_page(text))

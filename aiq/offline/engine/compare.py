@@ -26,7 +26,6 @@ _DEGREES = {  # base of a comparative: the words of its property, kind, units, w
     "高": ("高", "number", "米", True), "长": ("长", "number", "米|公里", True), "大": ("面积 人口", "number", "", True), "小": ("面积 人口", "number", "", False), "早": ("", "date", "", False), "晚": ("", "date", "", True), "多": ("", "number", "", True), "少": ("", "number", "", False), "古老": ("建 创立", "date", "", False),
 }  # fmt: skip
 _IRREGULAR = {"more": "many", "most": "many", "fewer": "few", "fewest": "few", "less": "few", "least": "few", "further": "far", "farther": "far", "farthest": "far", "furthest": "far", "elder": "old", "eldest": "old", "later": "late", "latest": "late", "earlier": "early", "first": "first", "bigger": "big", "biggest": "big"}  # fmt: skip
-_SUPERLATIVE = re.compile(r"\b(?:most|least|first|largest|[a-z]{3,}est)\b|最|第一")
 _LASTS = frozenset(stem(w) for w in "live last take serve reign stay".split())
 _TO_BASE = {"kilometre": 1000.0, "mile": 1609.0, "centimetre": 0.01, "millimetre": 0.001, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254, "tonne": 1000.0, "gram": 0.001, "公里": 1000.0, "千米": 1000.0, "厘米": 0.01, "吨": 1000.0, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365}  # fmt: skip
 
@@ -54,7 +53,7 @@ def reckon(text: str, look: Lookup) -> Finding | None:
         if degree and than and len(ask.names) >= 2:
             return _more_than(text, ask.names[:2], degree, look)
         return _verify(ask, look)
-    if degree and (members := _set(text)):
+    if degree and degree.word not in ("latest", "newest") and (members := _set(text)):
         return _among(text, members, degree, look)
     return _span(text, ask, look)
 
@@ -217,11 +216,12 @@ def _set(text: str) -> str:
 def _among(text: str, members: str, degree: _Degree, look: Lookup) -> Finding | None:
     """The greatest or least of a set: said outright, or by the value of each member that the material lists."""
     ask = parse(text)
+    ask = replace(ask, kind="name" if ask.kind in ("phrase", "date") else ask.kind)
     outright = look.best(ask)
-    if outright.confidence >= 0.4 and any(_SUPERLATIVE.search(e.sentence) for e in outright.evidence):
+    if outright.confidence >= 0.4 and any(re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in outright.evidence):
         return outright
     rest = tuple(w for w in ask.words if w.lower() not in {degree.word, *degree.words} and stem(w) != stem(degree.word))
-    names_of_set = replace(ask, words=rest, kind=ask.kind if ask.kind not in ("phrase", "date") else "name")
+    names_of_set = replace(ask, words=rest, kind=ask.kind)
     hits = look.material.find(names_of_set, 12)
     near = [hit for hit in hits if hit.score >= 0.7 * hits[0].score]
     groups = [[n for n in names_in(hit) if not any(n in m or m in n for m in ask.names)] for hit in near]

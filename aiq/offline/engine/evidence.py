@@ -8,7 +8,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from aiq.offline.engine.analysis import Page, Sentence, analyse, page
+from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, page
 from aiq.offline.engine.lexicon import groups, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
@@ -18,7 +18,7 @@ SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
 
 _PLACED = groups(stem("located"))
 _SMALL = frozenset("the of and a in".split())
-_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead".split())
+_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead come term office post position time period".split())
 
 
 @dataclass(frozen=True)
@@ -181,24 +181,18 @@ def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[in
         short = whole and any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
         return (0.9 if short else 0.15), present[0]
     if term.groups:
-        places = tuple(place for group in term.groups for place in sentence.groups.get(group, ()))
+        found = (place for group in term.groups for place in sentence.groups.get(group, ()))
+        places = tuple(p for p in found if p == 0 or not sentence.tokens[p].text[0].isupper())  # a name's words mean no synonym
         if places:
             return SYNONYM, places
     return 0.0, ()
 
 
 _DEFINES = re.compile(r"\s*(?:\([^)]*\)\s*)?,?\s*(?:is|was|are|were)\s+(?:an?|the|one of the|one of)\s+([^.,;]{3,60})")
-_BOILERPLATE = re.compile(
-    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
-    r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
-    re.IGNORECASE,
-)
-
-
 @lru_cache(maxsize=16384)
 def is_statement(text: str) -> bool:
     """Whether a sentence states something: neither boilerplate nor navigation, nor a question or a bare heading."""
-    if _BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
+    if BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
         return False
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None

@@ -59,7 +59,7 @@ def _pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         yield from _of_class(ask, hit)
     elif ask.kind == "reason":
         yield from _reasons(sentence)
-    else:
+    elif not sentence.text.endswith(("?", "？")):
         yield from _han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence)
         yield from _clauses(sentence, hit)
 

@@ -90,8 +90,7 @@ def _still(ask: Ask, look: Lookup) -> Finding | None:
     lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not denies(h)]
     lasting = [h for h in lasting if all(n in f"{h.page.title.text} {h.sentence.text}" for n in ask.names)]
     reports = [h for h in look.material.find(replace(ask, words=ended), 6) if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)]
-    present = [h for h in lasting if re.search(r"\b(?:is|are|has been|have been)\b|现任|是", h.sentence.text)]
-    if present and not reports:
-        best = max(present, key=lambda h: h.day)
+    if lasting and not reports:
+        best = max(lasting, key=lambda h: h.day)
         return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True)
     return None

@@ -80,6 +80,8 @@ class Description:
 def tidy(question: str) -> str:
     """The question without politeness, on one line."""
     text = " ".join(question.split())
+    text = re.sub(r"\bwhat(?: is|'s| was) the (?:number|total) of\b", "How many", text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(?:what|which)(?: is|'s| was) the names? of (the|its|their)\b", r"Which is \1", text, flags=re.IGNORECASE)
     return _one_sentence(_CHATTER.sub("", text).strip() or text)
 
 

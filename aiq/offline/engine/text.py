@@ -30,7 +30,7 @@ _BOUNDARY = re.compile(
 _JOINERS = r"(?:of|the|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
 _UPPER = r"[A-Z\u00c0-\u00de\u0100-\u024f]"
 _CAPITAL = rf"(?:(?:St|Mt|Dr|Jr|Sr)\.|(?:{_UPPER}\.)+|{_UPPER}[\w’'\-&]*)"
-_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?,.])))*")
+_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?.]|,(?!\d))))*")
 _QUOTED = re.compile(r"[\"“„「『《]([^\"”“」』》]{2,80})[\"”」』》]")
 
 
