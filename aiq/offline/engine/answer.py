@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 from typing import Literal
 
 from aiq.offline.engine import premise
@@ -54,6 +55,7 @@ def answer(
     turns of the conversation, to which words such as "its" may refer. With no sources, `missing` holds first queries.
     """
     question = _in_context(question, context) if context else question
+    question = _titles_quoted(question, sources)
     look = Lookup(Material(sources), question, asked, now)
     found = _follow(_Path(rewritten(question)), look)
     path, best = max(found, key=lambda f: _confidence(*f))
@@ -107,6 +109,17 @@ def _settle(question: str, look: Lookup) -> Finding:
     if corrected := premise.check(question, look):
         return corrected
     return reckon(question, look) or look.best(parse(question))
+
+
+def _titles_quoted(question: str, sources: Sequence[Source]) -> str:
+    """The question with titles such as Songs for Children in quotation marks where the sources have them as a whole."""
+    spans = name_spans(question)
+    for left, right in reversed([*pairwise(spans)]):
+        whole = question[left.start : right.end]
+        joined = re.fullmatch(r"\s(?:for|to|with|on|under|and)(?: the| an?)?\s", question[left.end : right.start])
+        if joined and any(whole in source.title or f"{whole}," in source.text for source in sources):
+            question = f"{question[: left.start]}“{whole}”{question[right.end :]}"
+    return question
 
 
 _REFERRING = re.compile(r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b", re.IGNORECASE)

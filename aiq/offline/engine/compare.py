@@ -147,6 +147,8 @@ def _measured(options: list[str], degree: _Degree, rest: tuple[str, ...], look: 
         ask = _value_ask(option, degree, rest)
         finding = _of(option, ask, look)
         measure = _measure(finding.value, degree.kind) if finding.confidence > 0.4 else None
+        if any(measure == other and finding.evidence[0].sentence == f.evidence[0].sentence for other, _, f in found):
+            measure = None  # one value is said of one thing
         if measure is not None:
             found.append((measure, option, finding))
         if measure is None or finding.confidence < 0.45:

@@ -209,7 +209,13 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
             fit = 1.0 if unit else 0.25
         elif quantity.unit in "$€£¥元" and quantity.unit:
             fit = 0.9
+        if _RELATIVE.match(sentence.text, quantity.end):
+            fit *= 0.3
         yield _Piece(quantity.start, quantity.end, text, fit)
+
+
+_RELATIVE = re.compile(r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|above|below|upstream|downstream|than)\b")
+"""What makes a number a difference."""
 
 
 def _counts(head: str, after: str) -> bool:
@@ -363,7 +369,7 @@ def _nearness(ask: Ask, hit: Hit, piece: _Piece) -> float:
 
 
 ENDED = re.compile(r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替", re.IGNORECASE)
-DENIED = re.compile(r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|n't|no(?! longer than)|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
+DENIED = re.compile(r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|n't|no(?! longer than)|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike|ruled out|disproved|unfounded|untrue)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
 
 
 def _standing(ask: Ask, hit: Hit, piece: _Piece) -> float:

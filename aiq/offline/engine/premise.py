@@ -46,6 +46,8 @@ def _denied(ask: Ask, look: Lookup) -> Hit | None:
             reach = re.split(r"[,;.:，；。]|\bbut\b|而是", text[match.end() :])[0]
             first = hit.sentence.at(match.end())
             last = hit.sentence.at(match.end() + len(reach))
+            if match.group().lower() in ("ruled out", "disproved", "unfounded", "untrue"):
+                first, last = max(0, first - 6), first
             near = [hit.sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
             if hit.score >= 0.4 and any(root in asked for root in near):
                 return hit

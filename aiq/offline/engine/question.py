@@ -219,7 +219,7 @@ def _entities(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in found if n.lower() not in FUNCTION_WORDS))
 
 
-_CHINESE_STOP = re.compile(r"什么时候|为什么|最近一次|最近|最新|上一次|一次|今年|去年|当时|后来|什么|多少|现在|目前|如今|如何|怎么|怎样|是否|以前|曾经|之前|以后|现任|哪里|哪儿|哪个|哪位|哪家|哪所|哪年|哪一|位于|多[高长大远深宽重久]|有没有|一共|总共|[\W_]+|\d+年?")
+_CHINESE_STOP = re.compile(r"什么时候|为什么|最近一次|最近|最新|上一次|一次|今年|去年|当时|后来|什么|多少|现在|目前|如今|如何|怎么|怎样|是否|哪(?:一)?[个条座家所位种项本部只]?|以前|曾经|之前|以后|现任|哪里|哪儿|哪个|哪位|哪家|哪所|哪年|哪一|位于|多[高长大远深宽重久]|有没有|一共|总共|[\W_]+|\d+年?")
 
 
 def _segments(text: str) -> list[str]:
@@ -242,8 +242,15 @@ def _words(text: str, found: tuple[str, ...]) -> list[str]:
         text = text.replace(name, " ⟦ ")
     if is_chinese(text):
         text = _CHINESE_STOP.sub(" ", text)
-        return [t.text for t in analyse(text).tokens if not (len(t.text) == 1 and t.text in PARTICLES)]
+        return _apart(text)
     return [t.text for t in analyse(text).tokens if t.text.lower() not in FUNCTION_WORDS and len(t.text) > 1]
+
+
+def _apart(text: str) -> list[str]:
+    """Chinese words of the vocabulary, longest first, and pairs of characters of what is left."""
+    known = [m.group() for m in vocabulary().chinese.finditer(text)]
+    rest = vocabulary().chinese.sub(" ", text)
+    return [*known, *(t.text for t in analyse(rest).tokens if len(t.text) > 1)]
 
 
 def descriptions(question: str) -> list[Description]:

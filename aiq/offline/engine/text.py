@@ -119,7 +119,7 @@ _ORDINARY_WORDS = """
     Around Across Behind Beyond Near Next Not Neither Nor Never Nothing Nobody Somebody Everybody Whoever Whatever Unlike Like
     Instead Unless Until Till Though Even Still Yet Only Just Such Same Very Too So Than Thus Hence Therefore Moreover
     However Besides Despite Once Twice Last First Second Third Half Several Few Fewer Less More Much Our My Your You We Me Us
-    Them Him What's Who's It's He's She's Mine Ten Twenty Five Six Seven Eight Nine Eleven Twelve Nearly Almost About Some
+    Them Him What's Who's It's He's She's Mine Nearly Almost About Some
     Perhaps Maybe Often Sometimes Usually Recently Soon Please Tell Name Give Let Do Don't Ms Sorry Hello Hi January February March April May June July August September October
     November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 """
