@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aiq.offline.engine import dates, lexicon, schema
+from aiq.offline.engine import lexicon, schema
 from aiq.offline.engine.answer import answer
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import Schema
-from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, stems
+from aiq.offline.engine.shape import as_number, identifier, scaled, shaped
+from aiq.offline.engine.text import contains_name, names, sentences, stems
 from aiq.offline.engine.things import Thing, Things, kind_of
 from aiq.offline.engine.weigh import Weighing, backs, contrary, key, spoken, vocabulary
 from aiq.offline.engine.write import small_talk, write
@@ -25,17 +26,19 @@ _ITSELF = frozenset(("description", "answer", "entity", "title", "claim", "facet
 """Kinds that mean the thing itself inside an object about it: its text, name, title, description."""
 _FACTS = frozenset(("claim", "quote", "source", "entity", "answer", "summary", "date", "description", "conflict", ""))
 """Kinds that say something of the world, which has to be found first."""
+_SILENT = frozenset(("clarify", "gap", "conflict"))
+"""Kinds of which an empty text says that there is nothing to say."""
 _ASIDE = frozenset(("query", "question", "section", "facet", "step", "gap", "constraint", "reason", "clarify"))
 """Kinds that say something of the request itself, and so does what stands inside them."""
 _COUNT = re.compile(
     r"^(?:num|number|count|total|n)\b|\b(?:count|total|processed|scanned|read|used|checked|found)$|数量|总数"
 )
 _RANK = re.compile(r"import|priorit|sever|relevan|urgen|rank|order|重要|优先|严重")
+_CALLED = re.compile(r"(?:(?:entity|name|canonical|main|full|subject)\s*)+")
 _STAGE = re.compile(r"agent|tool|action|stage|phase|next|mode|strateg|method", re.I)
 _LIMIT = re.compile(r"limit|max|concurren|parallel|workers")
-_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-_SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "万": 1e4, "亿": 1e8}
-_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.|and|至|到)\s*(\d+(?:\.\d+)?)")
+_PROMPT = 40_000
+"""Characters of a prompt in which a format is looked for."""
 _LEAST = 0.2
 """The reader's confidence below which a value counts as not found."""
 _TRUTH = {"true": True, "yes": True, "是": True, "false": False, "no": False, "否": False}
@@ -52,7 +55,7 @@ def asked_schema(situation: Situation) -> Schema | None:
     A free string of `response_format` takes the options and the description that the prose gives for the same key.
     """
     told = "\n\n".join(m.text for m in situation.request.messages if m.role not in ("assistant", "tool"))
-    prose = schema.from_prose(situation.instructions) or schema.from_prose(told[:40_000])
+    prose = schema.from_prose(situation.instructions[:_PROMPT]) or schema.from_prose(told[:_PROMPT])
     given = situation.request.json_schema
     if given is None:
         is_json = (situation.request.response_format or {}).get("type") == "json_object"
@@ -75,7 +78,8 @@ def needs_evidence(wanted: Schema, situation: Situation) -> bool:
     weighing = Weighing(situation)
     if weighing.draft or weighing.statement or weighing.is_talk:
         return False
-    options = [o for part in (wanted.get("properties") or {}).values() for o in part.get("enum") or ()]
+    parts = [schema.resolve(part, wanted) for part in (wanted.get("properties") or {}).values()]
+    options = [o for part in parts for o in part.get("enum") or ()]
     return _wants_facts(wanted, wanted, "answer", [str(o) for o in options])
 
 
@@ -111,6 +115,7 @@ class _Filler:
         self.w = Weighing(situation)
         self.things = Things(self.w)
         self.ids: dict[int, Any] = {}
+        self.facts = sum(kind_of(name) == "" for name in root.get("properties") or {})
 
     def value(self, part: Schema, name: str, thing: Thing | None) -> Any:
         whole = schema.resolve(part, self.root)
@@ -123,6 +128,8 @@ class _Filler:
                 return found
         if any(form["type"] == "null" for form in forms) or None in whole.get("enum", ()):
             return None
+        if forms[0]["type"] == "string" and kind_of(name, str(whole.get("description") or "")) in _SILENT:
+            return ""
         raise Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
 
     def _of(self, form: Schema, name: str, thing: Thing | None) -> Any:
@@ -247,24 +254,25 @@ class _Filler:
         return same if same is not None and schema.fits(same, form, self.root) else None
 
     def _line(self, name: str, thing: Thing | None) -> str | None:
-        """What a line "name: value" says, in the text to be repaired or read, in the thing's own source."""
+        """What "name: value" or "name is value" says, in the text to be repaired or read, in the thing's own source."""
         if not name or len(name) > 60:
             return None
         bodies = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)]
         bodies = bodies if thing is None else [thing.source.text] if thing.source else []
         label = r"[\s_-]?".join(map(re.escape, spoken(name).split()))
         line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*(?=$|[\n\"}},;])"
-        return next((m[1].strip() for body in bodies if (m := re.search(line, body, re.I | re.M))), None)
+        line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
+        return next(((m[1] or m[2]).strip() for body in bodies if (m := re.search(line, body, re.I | re.M))), None)
 
     def _converted(self, text: str, form: Schema) -> Any:
         """A text as the type wants it: a number, a truth value, an option; None where it is none."""
         if form["type"] == "boolean":
             return _TRUTH.get(text.lower())
         if form["type"] in ("integer", "number"):
-            return _as_number(text, form["type"])
+            return as_number(text, form["type"])
         if form.get("enum"):
             return next((o for o in form["enum"] if isinstance(o, str) and o.lower() == text.lower()), None)
-        return None if text.lower() in ("null", "none") else _shaped(text, form)
+        return None if text.lower() in ("null", "none") else shaped(text, form)
 
     # single values
 
@@ -272,8 +280,7 @@ class _Filler:
         """By the measure that the name means, else the description; else whether the material mentions what the name
         says; else by a yes or no of the reader."""
         said = thing.text if thing else ""
-        value = self.w.measure(name, said)
-        value = self.w.measure(about.split(".")[0], said) if value is None else value
+        value = self.w.of_field(name, about, said)
         if value is not None:
             return value >= 0.5
         told = spoken(name)
@@ -284,9 +291,8 @@ class _Filler:
         return _TRUTH.get(found.lower()) if found else None
 
     def _option(self, options: Sequence[Any], name: str, about: str, thing: Thing | None) -> Any:
-        """The option that weighs most. Yes and no are truth values; of grades (low, medium, high) the one that the
-        field's measure reaches is taken, in equal steps; of stages, agents and tools that nothing tells apart the first.
-        """
+        """The option that weighs most. Yes and no are truth values; of grades (low, medium, high) the one counts that
+        the field's measure reaches, in equal steps; of stages, agents and tools that nothing tells apart the first."""
         texts = [str(o).lower() for o in options]
         if set(texts) <= {*_TRUTH, "unknown", "unclear"} and (decided := self._boolean(name, about, thing)) is not None:
             return next((o for o, t in zip(options, texts, strict=True) if _TRUTH.get(t) is decided), None)
@@ -307,10 +313,9 @@ class _Filler:
 
     def _grade(self, name: str, about: str, thing: Thing | None) -> float | None:
         """The field's measure; where it has none, things of a list fall off by their order."""
-        value = self.w.measure(name, thing.text if thing else "")
-        if value is None and thing is not None and _RANK.search(name):
+        if thing is not None and _RANK.search(name) and self.w.measure(name, thing.text) is None:
             return max(0.0, 1 - (thing.number - 1) / 3)
-        return self.w.measure(about) if value is None else value
+        return self.w.of_field(name, about, thing.text if thing else "")
 
     def _weight(self, option: str, about: str, thing: Thing | None) -> float:
         """How far an option holds: the measure that its words mean, or those of its description in schema or prompt;
@@ -333,34 +338,46 @@ class _Filler:
 
     def _number(self, form: Schema, name: str, about: str, thing: Thing | None) -> float | int | None:
         told = spoken(name)
+        if thing is not None and thing.kind == "figure":
+            return as_number(thing.text, str(form["type"]))
         if thing is not None and kind_of(name) == "dependency":
-            return self.ids.get(thing.number, thing.number - 1)
+            return int(self.ids.get(thing.number, thing.number - 1))
         if thing is not None and form["type"] == "integer" and kind_of(name) in ("id", thing.kind):
             return thing.number
         if thing is not None and _RANK.search(told):
             top = form.get("maximum", 5)
             first = re.search(r"high\w* (?:is |= ?)?(?:first|most)|(?:5|10) (?:is |= ?)?(?:the )?(?:high|most)", about)
             return int(max(form.get("minimum", 1), top + 1 - thing.number) if first else min(thing.number, top))
-        value = self.w.measure(name, thing.text if thing else "")
-        value = self.w.measure(about) if value is None else value
+        value = self.w.of_field(name, about, thing.text if thing else "")
         if value is not None:
-            return _scaled(value, form, about)
+            return scaled(value, form, about)
         if _LIMIT.search(told):
             return self.orders.most_at_once or len(self.things.of("step", "", None, 0, 8))
         found = None if _COUNT.search(told) else self._read(name, about, thing)
-        return _as_number(found, str(form["type"])) if found else None
+        return as_number(found, str(form["type"])) if found else None
 
     def _string(self, form: Schema, name: str, about: str, thing: Thing | None) -> str | None:
+        if len(options := schema.stated_options(about)) > 1:
+            return str(self._option(options, name, about, thing) or "") or None
+        kind = kind_of(name, about) if name else "answer"
         if about.endswith(("?", "？")) and thing is None:
             found = self._read_as(about)
         else:
-            found = self._by_kind(kind_of(name, about) if name else "answer", form, name, about, thing)
-        return _shaped(found, form) if found else None
+            found = self._by_kind(kind, form, name, about, thing)
+        if not found and len(form.get("examples") or ()) > 1 and kind not in _FACTS - {""}:
+            found = form["examples"][self._best_example(len(form["examples"]))]
+        return shaped(found, form) if found else None
+
+    def _best_example(self, count: int) -> int:
+        """Of several replies that the prompt shows, the one whose texts share most words with the task."""
+        shown = [part.get("examples") or [] for part in (self.root.get("properties") or {}).values()]
+        told = [stems(" ".join(listed[n] for listed in shown if n < len(listed))) for n in range(count)]
+        return max(range(count), key=lambda n: len(told[n] & stems(self.w.task)))
 
     def _by_kind(self, kind: str, form: Schema, name: str, about: str, thing: Thing | None) -> str | None:
         w = self.w
         if kind == "id":
-            return _identifier(form, name, thing) if thing else None
+            return identifier(form, name, thing) if thing else None
         if kind == "dependency" and thing is not None:
             return self.ids.get(thing.number)
         if kind == "language":
@@ -381,9 +398,7 @@ class _Filler:
             return w.topic.title
         if kind in ("step", "question"):
             return w.task
-        if kind == "entity" and {key(t) for t in spoken(name).split()} <= {
-            key(t) for t in "entity name canonical main full subject".split()
-        }:
+        if kind == "entity" and _CALLED.fullmatch(spoken(name)):
             return (*names(w.topic.subject), w.topic.subject)[0]
         if kind in ("", "type", "entity", "date", "description"):
             return self._read(name, about, thing)
@@ -392,10 +407,17 @@ class _Filler:
     def _of_thing(self, kind: str, name: str, about: str, thing: Thing) -> str | None:
         """A field of an object about a thing: the thing itself, what its source says of itself, what is read of it."""
         s = thing.source
-        if s is not None and kind in ("source", "date", "title") and (kind != "title" or thing.kind != "entity"):
+        own = (
+            kind == "source"
+            or (kind == "date" and thing.kind != "date")
+            or (kind == "title" and thing.kind != "entity")
+        )
+        if s is not None and own:
             return {"source": s.key, "date": s.day.isoformat() if s.day else "", "title": s.title}[kind] or None
         if s is not None and thing.kind == "source":
             return (sentences(s.text) or ("",))[0]
+        if kind in ("description", "claim", "title", "quote") and thing.kind in ("date", "figure"):
+            return thing.query
         if kind == "description" and thing.kind == "entity":
             return next((t.text for t in self.things.claims(thing)), None)
         if kind == thing.kind or kind in _ITSELF or not name or (kind == "quote" and thing.kind == "claim"):
@@ -440,7 +462,7 @@ class _Filler:
         return self.w.framed("talk") if w.is_talk else self.w.framed("parts", w.parts, w.topic.subject)
 
     def _read(self, name: str, about: str, thing: Thing | None) -> str | None:
-        """The reader's value for "<name> of <thing>"; the answer to the task where the task asks for the name itself."""
+        """The reader's value for "<name> of <thing>"; the answer to the task where that asks for the name itself."""
         w = self.w
         told = spoken(name)
         if thing is None and stems(told) and stems(told) <= stems(w.task):
@@ -451,7 +473,8 @@ class _Filler:
             asked = words if not subject or words.endswith(("?", "？")) else asked
             if found := self._read_as(asked, subject if thing else ""):
                 return found
-        return None
+        only = thing is None and self.facts == 1 and w.is_question and w.found.confidence >= _LEAST
+        return w.found.value if only and w.found.kind == "value" else None
 
     def _read_as(self, question: str, subject: str = "") -> str | None:
         """The reader's value for a question, shown by a sentence (or a page) that names the subject."""
@@ -463,54 +486,3 @@ class _Filler:
 def _asks(words: str) -> str:
     """The question word for what a noun stands for."""
     return "Who" if lexicon.kind_of(words.split()[-1]) == "person" else "What"
-
-
-def _identifier(form: Schema, name: str, thing: Thing) -> str:
-    """The key of a source, or a counted id in the form that pattern, example or description shows ("task-1")."""
-    if thing.source is not None and thing.source.key and re.search(r"doc|source|url", name):
-        return thing.source.key
-    shown = " ".join(map(str, [*(form.get("examples") or ()), form.get("description") or ""]))
-    shape = re.match(r"\^?([a-zA-Z]{1,12}[_-]?)", str(form.get("pattern", ""))) or re.search(
-        r"\b([a-zA-Z]{1,12}[_-]?)\d", shown
-    )
-    return f"{shape[1] if shape else ''}{thing.number}"
-
-
-def _shaped(text: str, form: Schema) -> str | None:
-    """A text in the asked form: a date in ISO form, cut at a sentence or word end; None where it cannot be."""
-    if (
-        form.get("format") in ("date", "date-time")
-        or "\\d{4}" in str(form.get("pattern"))
-        or "YYYY" in str(form.get("description"))
-    ):
-        stated = next(iter(dates.find(text)), None)
-        return "-".join(f"{n:02d}" for n in stated[:3] if n) if stated else None
-    longest = form.get("maxLength") or len(text)
-    cut = text[:longest]
-    if len(cut) < len(text):
-        ends = [m.end() for m in re.finditer(r"[.!?。！？](?=\s|$)", cut)]
-        cut = cut[: ends[-1]] if ends else cut if is_chinese(cut) else cut.rsplit(" ", 1)[0]
-    return cut
-
-
-def _as_number(text: str, kind: str) -> float | int | None:
-    """The first number of a text, its scale word multiplied in; None where there is none or it is no whole number."""
-    match = _NUMBER.search(text)
-    if match is None:
-        return None
-    scale = re.match(r"\s*(thousand|million|billion|trillion|万|亿)", text[match.end() :], re.I)
-    value = round(float(match.group().replace(",", "")) * (_SCALE[scale[1].lower()] if scale else 1), 6)
-    return int(value) if value.is_integer() else None if kind == "integer" else value
-
-
-def _scaled(value: float, form: Schema, about: str) -> float | int:
-    """A share on the scale that the schema or the description states; percent for whole numbers, else 0 to 1."""
-    told = _RANGE.search(about)
-    low, high = (
-        (float(told[1]), float(told[2]))
-        if told
-        else (0.0, 100.0 if form["type"] == "integer" or "percent" in about else 1.0)
-    )
-    low, high = float(form.get("minimum", low)), float(form.get("maximum", high))
-    result = low + value * (high - low)
-    return round(result) if form["type"] == "integer" else round(result, 3)

@@ -1,4 +1,4 @@
-"""JSON schemas: references resolved, values checked, and a schema read out of a JSON example or a list of keys in prose.
+"""JSON schemas: references resolved, values checked, a schema read out of a JSON example or a list of keys in prose.
 
 The reading is lenient, for people write `{"intent": "meta" or "research", "note": text or null, ...}`, `<int>`,
 comments, `string[]` and `a|b` where they mean a schema.
@@ -12,7 +12,9 @@ from typing import Any
 Schema = Mapping[str, Any]
 
 _DEEPEST = 12
-"""References followed within each other; a schema that refers to itself ends there."""
+"""References followed within each other, and brackets within brackets; what goes deeper is cut."""
+_LONGEST, _MOST_FAILED = 20_000, 40
+"""Characters of an example at most; brackets tried that open none."""
 _TYPES = {
     "string": r"strings?|str|text|sentences?|words?|phrases?|markdown|url|文本|字符串|一句话",
     "integer": r"int|integers?|整数",
@@ -28,7 +30,7 @@ _LIST_OF = re.compile(
 )
 _OPTION = re.compile(r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]")
 _KEY = re.compile(r"\s*(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})'|`([^`\n]{1,60})`|([A-Za-z_]\w{0,60}))\s*(\?)?\s*[:：=]")
-_COMMENT = re.compile(r"\s*(?:(?://|#)\s*([^\n]*)|/\*(.*?)\*/)", re.DOTALL)
+_BLANK = re.compile(r"(?:[\s,;…]|\.{3}|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*")
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|“([^”\n]*)”|'((?:[^'\\\n]|\\.)*)'(?=\s*(?:[,}\]|\n]|or\b|$))")
 _CUE = re.compile(r"json|\bobject\b|\bformat\b|\bschema\b|\bform\b|\blist\b|\barray\b|\bstructure|格式|对象|列表", re.I)
 _NOT_REPLY = re.compile(r"Action Input\s*[:：]\s*$|<tool_call>\s*$|\barg(?:ument)?s?\"?\s*[:：]\s*$", re.IGNORECASE)
@@ -132,13 +134,18 @@ def from_prose(text: str) -> Schema | None:
     """
     found: Schema | None = None
     end = 0
+    failed = 0
     for match in re.finditer(r"[\[{]", text):
-        before = text[max(0, match.start() - 300) : match.start()]
-        if match.start() < end or not _CUE.search(before) or _NOT_REPLY.search(before):
+        start = match.start()
+        before = text[max(0, start - 300) : start]
+        if start < end or not _CUE.search(before) or _NOT_REPLY.search(before):
             continue
-        parsed = _Reader(text, match.start()).read()
+        parsed = _Reader(text[start : start + _LONGEST]).read()
         if parsed is not None and _is_example(parsed[0]):
-            found, end = _as_schema(parsed[0]), parsed[1]
+            found, end = _with_examples(_as_schema(parsed[0]), found), start + parsed[1]
+        failed += parsed is None
+        if failed > _MOST_FAILED:
+            break
     lines = {m["key"]: (m["type"] or "", m["text"]) for m in _KEY_LINE.finditer(text)}
     if found is None and re.search(r"json", text, re.IGNORECASE):
         named = [o for m in _KEYS_NAMED.finditer(text) for o in _OPTION.findall(m.group()) if re.fullmatch(r"\w+", o)]
@@ -150,6 +157,29 @@ def from_prose(text: str) -> Schema | None:
     ):
         found = {"type": "array", "items": {"type": "string"}}
     return _described(found, lines) if found else None
+
+
+def _with_examples(schema: Schema, earlier: Schema | None) -> Schema:
+    """The schema of an example with the values that an earlier example of the same keys gave."""
+    parts, before = (s.get("properties") or {} if s else {} for s in (schema, earlier))
+    if not parts or set(parts) != set(before):
+        return schema
+    more = {
+        k: {**p, "examples": [*before[k].get("examples", ()), *p["examples"]]}
+        for k, p in parts.items()
+        if "examples" in p
+    }
+    return {**schema, "properties": {**parts, **more}}
+
+
+def stated_options(text: str) -> list[str]:
+    """The options that a description states: "'yes' or 'no'", "one of: low, medium, high", "a|b"."""
+    if piped := re.search(r"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])", text):
+        return re.findall(r"[\w-]+", piped.group())
+    if quoted := re.search(rf"{_OPTION.pattern}(?:\s*(?:,|/|or|，|、|或)\s*(?:or\s*)?{_OPTION.pattern})+", text):
+        return _OPTION.findall(quoted.group())
+    listed = re.search(r"\bone of:?\s+([\w-]+(?:, [\w-]+)*,? or [\w-]+|[\w-]+(?:, [\w-]+)+)", text)
+    return re.findall(r"[\w-]+", re.sub(r"\bor\b", " ", listed[1])) if listed else []
 
 
 def _is_example(value: Any) -> bool:
@@ -213,38 +243,35 @@ def _described(schema: Schema, lines: Mapping[str, tuple[str, str]]) -> Schema:
 class _Reader:
     """A lenient reader of one JSON value with prose in it."""
 
-    def __init__(self, text: str, at: int) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.at = at
+        self.at = 0
+        self.depth = 0
 
     def read(self) -> tuple[Any, int] | None:
         """The value and where it ends; None where the brackets do not close or nothing in them is a key."""
         try:
             return self._value(), self.at
-        except (IndexError, ValueError, RecursionError):
+        except (IndexError, ValueError):
             return None
 
     def _value(self) -> Any:
         self._skip()
         opening = self.text[self.at]
-        if opening == "{":
-            self.at += 1
-            return dict(self._pairs())
-        if opening == "[":
-            self.at += 1
-            return list(self._items())
-        return self._scalar()
+        if opening not in "{[":
+            return self._scalar()
+        self.at += 1
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ValueError("too deep")
+        value = dict(self._pairs()) if opening == "{" else list(self._items())
+        self.depth -= 1
+        return value
 
-    def _skip(self) -> str:
-        """Past blanks, commas, dots and comments; what the last comment says."""
-        said = ""
-        while True:
-            if comment := _COMMENT.match(self.text, self.at):
-                said, self.at = (comment[1] or comment[2] or "").strip(), comment.end()
-            elif dots := re.compile(r"\s*(?:,|;|…|\.{3})|\s+").match(self.text, self.at):
-                self.at = dots.end()
-            else:
-                return said
+    def _skip(self) -> None:
+        """Past blanks, commas, dots and comments."""
+        blank = _BLANK.match(self.text, self.at)
+        self.at = blank.end() if blank else self.at
 
     def _pairs(self) -> Iterator[tuple[str, Any]]:
         while True:

@@ -13,6 +13,7 @@ from typing import Any
 
 from aiq.offline.engine import dates, research
 from aiq.offline.engine.answer import rank
+from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.text import names, sentences, stems, words
@@ -22,10 +23,11 @@ MOST = 8
 """Members of a list where neither schema nor prompt says how many."""
 _FIRST = ("clarify", "gap", "conflict", "dependency", "constraint")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
-_NUMBERS = dict(zip("one two three four five six seven eight nine ten".split(), range(1, 11), strict=True))
+_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CONSTRAINT = re.compile(
     r"\b(?:must|only|at most|at least|no more than|up to|exclud\w+|except|do not|don't|avoid|within|without|limit\w*"
-    r"|since \d|from \d{4}|before \d|after \d|in (?:english|chinese|german|french|spanish)|words)\b|必须|只|不要|至少|至多|以内",
+    r"|since \d|from \d{4}|before \d|after \d|in (?:english|chinese|german|french|spanish)|words)\b"
+    r"|必须|只|不要|至少|至多|以内",
     re.I,
 )
 _CHANGE = re.compile(
@@ -52,9 +54,10 @@ class Thing:
 
 def kind_of(name: str, description: str = "") -> str:
     """What a field of this name holds, or ""; the description counts where the name says nothing."""
-    told = meanings(spoken(name), "kinds")
+    told, more = meanings(spoken(name), "kinds"), meanings(description[:200], "kinds")
     if not told:
-        return next(iter(meanings(description[:120], "kinds")), "")
+        return next(iter(more), "")
+    told = ["clarify", *told] if "clarify" in more and "question" in told else told
     return next((kind for kind in _FIRST if kind in told), told[-1])
 
 
@@ -76,7 +79,8 @@ class Things:
             "section": lambda: self._sections(least, most), "claim": self.claims, "quote": self.claims,
             "source": self._sources, "gap": self._gaps, "keyword": self._keywords, "entity": self._entities,
             "conflict": lambda: _listed("conflict", self.w.conflicts), "summary": self.claims, "answer": self.claims,
-            "agent": list, "domain": lambda: _listed("domain", _HOST.findall(self.w.task)), "date": self._dates,
+            "agent": list, "figure": self._figures, "date": self._dates,
+            "domain": lambda: _listed("domain", _HOST.findall(self.w.task)),
             "constraint": lambda: _listed("constraint", filter(_CONSTRAINT.search, sentences(self.w.task))),
         }  # fmt: skip
         if about is not None and kind in ("claim", "quote", "source", "date"):
@@ -86,21 +90,23 @@ class Things:
         if about is None or about.kind == kind:
             return found
         near = [t for t in found if (stems(t.text) - stems(self.w.topic.subject)) & stems(about.text)]
-        itself = [replace(about, kind=kind)] if kind in ("query", "question", "keyword") else []
+        itself = (
+            [replace(about, kind=kind)] if kind in ("query", "question", "keyword") and about.kind != "section" else []
+        )
         return near or itself or found * (kind == "section")
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: of the schema, and of what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
         least, most = form.get("minItems", 0), form.get("maxItems", 0)
         noun = (spoken(name).split() or ["queries"])[-1]
-        figure = rf"(\d+|{'|'.join(_NUMBERS)})"
+        figure = rf"(\d+|{'|'.join(_NUMBERS[1:])})"
         said = re.compile(
             rf"(?:(at most|up to|no more than|maximum of|at least)\s+)?{figure}(?:\s*(?:-|–|to|or)\s*{figure})?\s+"
             rf"(?:[\w-]+\s+){{0,3}}?{re.escape(re.sub(r'(?:ies|s|y)$', '', noun))}",
             re.I,
         )
         for match in said.finditer(f"{self.situation.instructions}\n{self.w.task}\n{self.w.said}"):
-            low, high = (_NUMBERS.get(g.lower()) or int(g) if g else 0 for g in match.groups()[1:])
+            low, high = (_figure(g) for g in match.groups()[1:])
             word = (match[1] or "").lower()
             least, told = (low, high) if high else (low, 0) if word == "at least" else (0, low) if word else (low, low)
             most = min(told or most, most or told)
@@ -179,8 +185,11 @@ class Things:
         return found or [Thing("facet", topic.title, 1, topic.subject)]
 
     def _sections(self, least: int, most: int) -> list[Thing]:
-        """The sections of a plan that the user has seen, else the outline of the task, both as the user changed them."""
+        """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
+        more are wanted than the task has parts, its title and general headings come before the last."""
         titles = list(self.situation.sections or research.outline(self.w.topic, max(least, 3), most))
+        more = [self.w.topic.title, *self.w.framed("sections").split(", ")]
+        titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
         for change in filter(None, map(_CHANGE.search, sentences(self.w.said))):
             what = change["what"][:1].upper() + change["what"][1:]
             titles = [t for t in titles if not stems(t) & stems(what)]
@@ -227,13 +236,18 @@ class Things:
         """The names in the sentences that speak to the task; those of the task where there is no material."""
         shown = [(n, e.source) for e in self.w.ranked for n in research.things(e.sentence)]
         shown = shown or [(n, Source(self.w.task)) for n in names(self.w.task)]
-        return [
-            Thing("entity", name, n, name, source) for n, (name, source) in enumerate(dict(reversed(shown)).items(), 1)
-        ]
+        found: dict[str, Source] = {}
+        for name, source in shown:
+            found.setdefault(name, source)
+        return [Thing("entity", name, n, name, source) for n, (name, source) in enumerate(found.items(), 1)]
 
     def _dates(self) -> list[Thing]:
         told = [(d, e) for e in self.w.ranked for d in dates.find(e.sentence)]
-        return [Thing("date", e.sentence[d.start : d.end], n, source=e.source) for n, (d, e) in enumerate(told, 1)]
+        return [Thing("date", e.sentence[d.start : d.end], n, e.sentence, e.source) for n, (d, e) in enumerate(told, 1)]
+
+    def _figures(self) -> list[Thing]:
+        told = [(q, s) for source in self.w.sources[:5] for s in sentences(source.text) for q in numbers(s)]
+        return [Thing("figure", q.text, n, s) for n, (q, s) in enumerate(told, 1)]
 
     def _members(self, name: str) -> list[Thing]:
         """Members of a class that the sources name in a sentence with its word ("risks", "companies")."""
@@ -243,6 +257,11 @@ class Things:
         named = {thing: e for e in hits for thing in research.things(e.sentence) if thing not in w.task}
         kind, found = ("entity", named) if named else ("claim", {e.sentence: e for e in hits})
         return [Thing(kind, text, n, text, e.source) for n, (text, e) in enumerate(found.items(), 1)]
+
+
+def _figure(text: str | None) -> int:
+    """A number in figures or in a word; 0 for none."""
+    return _NUMBERS.index((text or "").lower()) if (text or "").lower() in _NUMBERS else int(text or 0)
 
 
 def _listed(kind: str, texts: Any) -> list[Thing]:

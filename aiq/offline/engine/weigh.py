@@ -28,6 +28,7 @@ FRAMES = {
     "unanswered": "Not answered: {0}|未回答：{0}",
     "uncited": "No source is cited.|没有引用来源。",
     "dated": "The answer is of {0}.|答案的日期为{0}。",
+    "sections": "Evidence, Open questions|证据, 未解决的问题",
     "nothing": "{0}: nothing found yet|{0}：没有找到资料",
 }
 """The words that a reply may hold beside those of the request, English and Chinese."""
@@ -36,7 +37,8 @@ _TALK = re.compile(r"dialog|feedback|remark|comment|revis|clarif|对话|反馈|�
 _STATEMENT = re.compile(r"^\W*(?:claim|statement|assertion|hypothesis|论断|陈述)\W*[:：]\s*(.+)", re.I | re.M)
 _ABSTAINS = re.compile(
     r"(?:could|can|did|was|were|am|is|are|do|does)(?: ?not|n't)(?: been)? (?:able to )?(?:find|found|determine|answer"
-    r"|know|say|confirm|verify|identify|locate|available|enough)|\bcannot (?:find|answer|determine|say|confirm|identify)"
+    r"|know|say|confirm|verify|identify|locate|available|enough)"
+    r"|\bcannot (?:find|answer|determine|say|confirm|identify)"
     r"|unable to|no (?:relevant |reliable )?(?:information|answer|evidence|data|source)|insufficient|not enough|unknown"
     r"|unclear|nothing was found|limited information|未找到|没有找到|无法|不知道|不足|不清楚",
     re.I,
@@ -131,7 +133,7 @@ class Weighing:
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
-        """The evidence without the draft; where there is none, the marked texts, or what follows a colon in the task."""
+        """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
         found = [s for s in self.situation.sources if s.text.strip() != self.draft.strip()]
         if not found:
             aside = (self.task.strip(), self.draft.strip())
@@ -167,7 +169,9 @@ class Weighing:
 
     @cached_property
     def ranked(self) -> list[Evidence]:
-        """The sentences that speak to the task: the answer's evidence, then by rank."""
+        """The sentences that speak to the task: the answer's evidence, then by rank; without a task all, in order."""
+        if not self.task:
+            return [Evidence(s, source, 0.0) for source in self.sources[:5] for s in sentences(source.text)[:40]]
         more = rank(self.task, self.sources, self.now, most=12)
         return list({e.sentence: e for e in (*reversed(self.found.evidence), *more)}.values())
 
@@ -292,6 +296,12 @@ class Weighing:
         value = self._measured(known, text) if known else None
         return 1 - value if value is not None and _NEGATION & set(spoken(name).split()) else value
 
+    def of_field(self, name: str, about: str, text: str) -> float | None:
+        """What a field means, measured: by its name, by its description where the name says nothing or only "score"."""
+        if self.meaning(name) in (None, "sure") and (value := self.measure(about.split(".")[0], text)) is not None:
+            return value
+        return self.measure(name, text)
+
     @staticmethod
     def meaning(name: str) -> str | None:
         """The first measure that the words of a name mean."""
@@ -317,10 +327,16 @@ class Weighing:
             "positive": self._sentiment,
             "neutral": lambda: 1 - abs(self._sentiment() * 2 - 1),
             "supported": lambda: self.supported(self.statement or self.draft) if self.draft else self.enough(),
-            "relevant": lambda: min(1.0, len(self.ranked) / 3) if self.sources else None,
+            "relevant": lambda: self._relevant() if self.sources else None,
         }
         value = rules.get(meaning, self.enough)()
         return None if value is None else float(value)
+
+    def _relevant(self) -> float:
+        """The share of the task's content words in the sentence that speaks to it most; 1 if it answers."""
+        wanted = stems(self.task)
+        shares = [len(wanted & stems(e.sentence)) / len(wanted) for e in self.ranked if wanted]
+        return 1.0 if self.found.confidence > 0.5 else max(shares, default=0.0)
 
     def _sentiment(self) -> float:
         """The share of favourable among favourable and unfavourable words; one half where there are none."""

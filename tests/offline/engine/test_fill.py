@@ -65,7 +65,7 @@ def invented(value: Any, asked: ChatRequest) -> list[tuple[str, Any]]:
     plain = " ".join(text.replace("\\n", " ").split()).casefold()
     frames = " ".join([*FRAMES.values(), small_talk("Hello"), small_talk("你好"), "Background Conclusion 背景 结论"])
     known = set(re.findall(r"\w+", f"{plain} {frames}".casefold()))
-    found = []
+    found: list[tuple[str, Any]] = []
     for path, leaf in leaves(value):
         if not path or re.search(
             r"quer|(?:^|[._])ids?$|depends|report$", path
