@@ -16,6 +16,7 @@ from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.fill import Unsupported, asked_schema, fill, needs_evidence
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Source, Step
+from aiq.offline.engine.text import stems
 from aiq.offline.engine.write import write
 
 Kind = Literal["search", "fetch", "delegate", "note", "ask", "finish", "save", "load", "steps", "other"]
@@ -239,6 +240,8 @@ class _Chooser:
         topic = research.topic(self.situation.task)
         if not self.asked:
             return research.queries(topic)
+        if asked_schema(self.situation) is not None:  # a plan or a decision: one look is enough
+            return ()
         return [gap.query for gap in research.gaps(topic, self.situation.sources, self.asked, self.situation.now)]
 
     def _best(self, tools: Sequence[Tool], query: str) -> Tool:
@@ -251,9 +254,9 @@ class _Chooser:
     def _unopened(self) -> list[str]:
         """Addresses of teasers whose title or text shares most with the task, none that was opened."""
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
-        wanted = research.stems(f"{self.situation.task} {' '.join(self.asked[-1:])}")
+        wanted = stems(f"{self.situation.task} {' '.join(self.asked[-1:])}")
         teasers = [s for s in self.situation.sources if "://" in s.key and s.key not in opened and _is_teaser(s)]
-        near = [(len(wanted & research.stems(f"{s.title} {s.text}")), s.key) for s in teasers]
+        near = [(len(wanted & stems(f"{s.title} {s.text}")), s.key) for s in teasers]
         return [key for shared, key in sorted(near, key=lambda item: -item[0]) if shared >= 2]
 
     # leading others

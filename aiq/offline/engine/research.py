@@ -15,6 +15,8 @@ from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
+MOST_WORDS = 8
+"""Words of a query beside the thing that it asks about."""
 
 _PRODUCT = (
     r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
@@ -193,11 +195,11 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
     which nothing was found. `asked`: the queries made so far."""
     looked_up = " \n ".join(asked).casefold()
-    found = [
-        Gap(_line(name, why, of.chinese), _query(name, _wanted(of), of.chinese))
-        for name, why in _things(of, sources)
-        if name.casefold() not in looked_up
-    ]
+    found = []
+    for name, facet in _things(of, sources, asked):
+        if name.casefold() not in looked_up:
+            wanted = [*(facet.words if facet else ()), *_wanted(of)]
+            found.append(Gap(_line(name, facet, of.chinese), _query(name, wanted, of.chinese)))
     for facet in of.facets:
         query = _query(of.subject, facet.words, of.chinese)
         if query not in asked and not _covered(facet, sources):
@@ -206,13 +208,14 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     return found
 
 
-def _line(name: str, why: str, chinese: bool) -> str:
-    return f"{name}：尚未查找（{why}）" if chinese else f"{name}: not looked up yet ({why})"
+def _line(name: str, facet: Facet | None, chinese: bool) -> str:
+    why = f" ({facet.title})" if facet else ""
+    return f"{name}：尚未查找{why}" if chinese else f"{name}: not looked up yet{why}"
 
 
 def _query(thing: str, wanted: Iterable[str], chinese: bool) -> str:
     rest = [word for word in dict.fromkeys(wanted) if word not in thing.casefold()]
-    return f"{thing} {' '.join(rest)}".strip()[:400]
+    return f"{thing} {' '.join(rest[:MOST_WORDS])}".strip()[:400]
 
 
 def _wanted(of: Topic) -> list[str]:
@@ -235,32 +238,40 @@ def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
     return len(wanted & told) * 2 > len(wanted)
 
 
-def _things(of: Topic, sources: Sequence[Source]) -> list[tuple[str, str]]:
+def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[tuple[str, Facet | None]]:
     """Names in sentences about the subject or about a thing of an earlier step, with the facet they came with.
 
     Nearest to the subject first; within a step, things that come with a facet before others, then the most frequent.
     """
-    told = [(sentence, source) for source in sources for sentence in sentences(source.text)]
+    told = [(sentence, source.title) for source in sources for sentence in sentences(source.text)]
     core = stems(of.subject)
-    reached: dict[str, tuple[int, int, int, str]] = {}
-    known: list[str] = []
+    proper = _proper([sentence for sentence, _ in told])
+    reached: dict[str, tuple[int, bool, int, Facet | None]] = {}
+    known = [name for query in asked for name in names(query)[:1]]
     for step in range(3):
-        counted: dict[str, tuple[int, str]] = {}
-        for sentence, source in told:
-            near = len(core & (stems(sentence) | stems(source.title))) * 2 > len(core)
-            if not (near if step == 0 else any(name in sentence or name in source.title for name in known)):
-                continue
-            facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
-            why_here = facet.title if facet and _shared(facet, sentence) else ""
-            for name in things(sentence):
-                if name not in of.text and name not in reached:
-                    count, why = counted.get(name, (0, ""))
-                    counted[name] = (count + 1, why or why_here)
-        for name, (count, why) in counted.items():
-            reached[name] = (step, 0 if why else 1, -count, why)
+        counted: dict[str, tuple[int, Facet | None]] = {}
+        for sentence, title in told:
+            near = step == 0 and len(core & (stems(sentence) | stems(title))) * 2 > len(core)
+            if near or any(name in sentence or name in title for name in known):
+                facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
+                facet = facet if facet and _shared(facet, sentence) else None
+                for name in things(sentence):
+                    if name in proper and name not in of.text and name not in reached:
+                        count, before = counted.get(name, (0, None))
+                        counted[name] = (count + 1, before or facet)
+        reached |= {name: (step, facet is None, -count, facet) for name, (count, facet) in counted.items()}
         known = list(counted)
     ordered = sorted(reached.items(), key=lambda item: item[1][:3])
-    return [(name, rank_[3] or of.subject) for name, rank_ in ordered]
+    return [(name, place[3]) for name, place in ordered]
+
+
+def _proper(told: Sequence[str]) -> frozenset[str]:
+    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too; no part of a
+    longer name."""
+    found = {name for sentence in told for name in things(sentence)}
+    inside = {name for sentence in told for name in found if sentence.find(name) > 0 and " " not in name}
+    longer = {part for name in found if " " in name for part in name.split()}
+    return frozenset(name for name in found if " " in name or (name in inside and name not in longer))
 
 
 def things(sentence: str) -> tuple[str, ...]:
