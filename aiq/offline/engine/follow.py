@@ -88,8 +88,11 @@ _NEGATION = re.compile(
 _QUOTE = re.compile(
     r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
 )
+_LONG = 30_000
+"""Characters at the start and at the end of a prompt that may instruct; what lies between is pasted text."""
+
 _DATA = re.compile(
-    r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).*[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
+    r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).{0,2000}[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
     re.MULTILINE,
 )
 """JSON examples and the descriptions of fields and tools: none of them is an instruction about the reply."""
@@ -162,6 +165,8 @@ def follow(situation: Situation) -> Orders:
     told = situation.instructions
     if situation.task not in told:
         told = f"{situation.task}\n\n{told}"
+    if len(told) > 2 * _LONG:
+        told = f"{told[:_LONG]}\n{told[-_LONG:]}"
     told = _DATA.sub(" ", told)
     clauses = tuple(_clauses(told))
     found: dict[str, Any] = {"language": situation.language}

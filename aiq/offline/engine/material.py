@@ -204,7 +204,8 @@ def _rows(value: Any, outer: Source) -> list[Source]:
     if not isinstance(value, dict) or _has_failed(value):
         return []
     fields, inner = _fields(value)
-    key, title, day = _key(fields), _title(fields), _day(fields)
+    key, title, day = _key(fields), "", _day(fields)
+    title = _title({name: field for name, field in fields.items() if field != key})
     here = Source("", key or outer.key, title or outer.title, day or outer.day)
     prose = [v for n, v in fields.items() if v not in (key, title) and not _OTHER_NAME.search(n) and is_prose(v)]
     if not key and prose:
@@ -487,6 +488,8 @@ def _record(record: str) -> Source:
 
 def is_result(paragraph: str) -> bool:
     """Whether a paragraph of a prompt is a result with its address, not somebody's words with a link."""
+    if paragraph.lstrip()[:1] in ("[", "{"):
+        return any(source.key for source in sources(paragraph))
     lines = paragraph.splitlines()
     heads = [line for line in lines if _addresses(line) and not is_prose(_shown(line))]
     return bool(heads) and any(is_prose(_shown(line)) and not line.endswith(("?", "？")) for line in lines)

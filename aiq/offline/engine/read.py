@@ -193,7 +193,7 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
     blocks: list[Block] = []
 
     def fenced(match: re.Match[str]) -> str:
-        before = text[: match.start()].rstrip().rsplit("\n", 1)[-1]
+        before = text[max(0, match.start() - 200) : match.start()].rstrip().rsplit("\n", 1)[-1]
         content = match["text"].strip()
         if _TASK.search(before[-40:]) and not _FORM.search(before) and len(before) < 120:
             blocks.append(Block("task", content, number))
@@ -207,28 +207,30 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
     kept: list[str] = []
     label = ""
     gathered: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", text):
+    paragraphs = [p for p in re.split(r"\n\s*\n|\n(?=[-=]{3,}[ \t]*\n)", text) if p.strip()]
+    for at, paragraph in enumerate(paragraphs):
         head = _PART_LABEL.match(paragraph)
         name = head["label"].strip() if head else ""
-        own = bool(name) and _is_material_label(name)
-        if own or (label and not _ends_material(paragraph, name)):
-            if own and gathered:
-                blocks.append(Block(label, "\n\n".join(gathered), number))
-                gathered = []
-            label = name if own else label
-            gathered.append(paragraph[head.end() :] if own and head else paragraph)
-            continue
-        label = ""
-        if material.is_result(paragraph):
-            blocks.append(Block("result", paragraph, number))
+        asks = at == len(paragraphs) - 1 and re.fullmatch(r"[^\n]*[?？]\s*", paragraph)
+        if head and _is_material_label(name):
+            blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
+            label, gathered = name, [paragraph[head.end() :]]
+        elif gathered and not asks and not _ends_material(paragraph, name):
+            gathered.append(paragraph)
         else:
-            kept.append(paragraph)
-        if gathered:
-            blocks.append(Block("material", "\n\n".join(gathered), number))
+            blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
             gathered = []
-    if gathered:
-        blocks.append(Block(label, "\n\n".join(gathered), number))
+            if material.is_result(paragraph):
+                blocks.append(Block("result", paragraph, number))
+            else:
+                kept.append(paragraph)
+    blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
     return "\n\n".join(kept), blocks
+
+
+def _unquoted(paragraphs: Sequence[str]) -> str:
+    text = "\n\n".join(paragraphs).strip()
+    return text.strip('"').strip() if text.startswith('"') and text.endswith('"') else text
 
 
 def _is_material_label(name: str) -> bool:
@@ -243,7 +245,7 @@ def _ends_material(paragraph: str, name: str) -> bool:
     )
     return bool(
         (name and (_TASK.search(name) or _TOLD.search(name)))
-        or re.match(r"\s*(?:---|===|#)", paragraph)
+        or (re.match(r"\s*(?:---|===|#)", paragraph) and not material.first_url(paragraph))
         or re.match(opening, paragraph, re.IGNORECASE)
     )
 
@@ -273,7 +275,7 @@ def _asked(part: _Part) -> str:
     labelled = [m["text"] for m in _LABELLED.finditer(told) if _is_real(m["text"]) and not _TOLD.search(m["label"])]
     if labelled:
         return labelled[-1].strip(' *"“”')
-    if not set(words(told)) - _META:
+    if not re.search("[?？]", told) and not set(words(told)) - _META:
         return ""
     if (
         part.role == "user"
@@ -398,6 +400,7 @@ def _now(parts: Sequence[_Part]) -> date | None:
     """The date that the prompt states for today, in the system prompt first."""
     for part in sorted(parts, key=lambda part: part.role == "user"):
         for match in _NOW.finditer(part.told):
-            if day := material.day_of(part.told[match.start("day") : match.start("day") + 40]):
+            line = part.told[match.start() :].split("\n", 1)[0]
+            if "?" not in line and (day := material.day_of(part.told[match.start("day") : match.start("day") + 40])):
                 return day
     return None
