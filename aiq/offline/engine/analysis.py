@@ -134,12 +134,13 @@ class Page:
         return frozenset(w.lower() for n in (*titled, *inside) for w in n.text.split())
 
     @cached_property
-    def _text(self) -> str:
-        return " ".join(s.text for s in self.sentences)
+    def text(self) -> str:
+        """Title and sentences as one text."""
+        return " ".join(s.text for s in (self.title, *self.sentences))
 
     def writes(self, word: str) -> bool:
         """Whether the page has the word as it is, in small letters."""
-        return re.search(rf"\b{re.escape(word)}\b", self._text) is not None
+        return re.search(rf"\b{re.escape(word)}\b", self.text) is not None
 
     @cached_property
     def subject(self) -> str:

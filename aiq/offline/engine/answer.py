@@ -80,7 +80,7 @@ def _confidence(path: _Path, found: Finding) -> float:
 def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Finding]]:
     """The ways from here to an answer: looking up the innermost description first, or answering at once."""
     inner = descriptions(path.question) if depth < _MOST_HOPS else []
-    direct = _settle(path.question, look)
+    direct = _settle(path.question, look, linked=bool(inner))
     if not inner:
         return [(path, direct)]
     first = 0.0
@@ -104,11 +104,11 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
     return found
 
 
-def _settle(question: str, look: Lookup) -> Finding:
-    """The answer to a question as it reads."""
+def _settle(question: str, look: Lookup, *, linked: bool) -> Finding:
+    """The answer to a question as it reads; `linked`: it still describes something that other pages tell."""
     if corrected := premise.check(question, look):
         return corrected
-    return reckon(question, look) or look.best(parse(question))
+    return reckon(question, look) or look.best(replace(parse(question), linked=linked))
 
 
 def _titles_quoted(question: str, sources: Sequence[Source]) -> str:

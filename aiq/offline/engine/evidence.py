@@ -13,8 +13,9 @@ from aiq.offline.engine.lexicon import groups, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
-SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
-"""What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
+SYNONYM, TITLE, BEFORE, PAGE, LINK = 0.8, 0.92, 0.65, 0.4, 0.75
+"""What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere
+on the page, on a page that speaks of this page's subject."""
 
 _PLACED = groups(stem("located"))
 _SMALL = frozenset("the of and a in".split())
@@ -116,53 +117,116 @@ class Material:
         """The sentences that speak of what is asked, best first."""
         if ask not in self._found:
             terms = self.terms(ask)
-            hits = [hit for number in range(len(self.pages)) for hit in self._on_page(number, terms)]
+            views = [_View(found, terms) for found in self.pages]
+            if ask.linked:
+                for number, view in enumerate(views):
+                    view.link(self._best_mention(number, views))
+            hits = [hit for view, source in zip(views, self.sources, strict=True) for hit in view.hits(source)]
             self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
         return self._found[ask][:most]
 
-    @staticmethod
-    def _adjacent(sentence: Sentence, terms: list[Term]) -> float:
-        """Less than 1 where two words that stand together in the question both occur, but far from each other."""
-        factor = 1.0
-        for left, right in pairwise(terms):
-            if left.after == right.text and (a := sentence.roots.get(left.roots[0])) and (b := sentence.roots.get(right.roots[0])):
-                factor *= 1.0 if any(abs(x - y) <= 2 for x in a for y in b) else 0.85
-        return factor
+    def _best_mention(self, number: int, views: list["_View"]) -> list[float]:
+        """How well each term is covered where another page speaks of what this page is about."""
+        best: list[float] = []
+        for other, index in self._mentioned[number]:
+            covered = views[other].covered(index)
+            if sum(c * t.weight for c, t in zip(covered, views[other].terms, strict=True)) > sum(
+                c * t.weight for c, t in zip(best, views[other].terms, strict=False)
+            ):
+                best = covered
+        return best
 
-    def _on_page(self, number: int, terms: list[Term]) -> Iterator[Hit]:
-        found = self.pages[number]
-        context = []
-        for term in terms:
-            whole = _mentions(found, term)
-            on_page = PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0
-            in_title = TITLE * _match(found.title, term, whole)[0]
-            context.append(max(on_page, in_title))
-        total = sum(term.weight for term in terms) or 1.0
-        if not any(context):
-            return
-        titled = {t.roots for t in terms if not t.name and t.roots[0] in found.title.roots}
-        titled = titled if len(titled) < sum(not t.name for t in terms) else set()
-        plain = sum(term.weight for term in terms if not term.name and term.roots not in titled) or 1.0
-        about = any(value >= TITLE * 0.9 for value, term in zip(context, terms, strict=True) if term.name)
-        weak = all(term.weight <= 0.35 for term in terms if not term.name)
+    @cached_property
+    def _mentioned(self) -> list[list[tuple[int, int]]]:
+        """For each page, the (page, sentence) numbers of the other pages that mention its subject."""
+        found = []
+        for number, about in enumerate(self.pages):
+            subject = about.subject
+            found.append(
+                [
+                    (other, index)
+                    for other, elsewhere in enumerate(self.pages)
+                    if subject and other != number and elsewhere.subject != subject
+                    for index, sentence in enumerate(elsewhere.sentences)
+                    if subject in sentence.text
+                ]
+            )
+        return found
+
+
+class _View:
+    """A page in the light of the words asked for: which terms each sentence has, and which its surroundings have."""
+
+    def __init__(self, found: Page, terms: list[Term]) -> None:
+        self.page = found
+        self.terms = terms
         wholes = [_mentions(found, term) for term in terms]
-        matches = [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
-        for index, sentence in enumerate(found.sentences):
-            score, own, places = 0.0, 0.0, []
-            for n, term in enumerate(terms):
-                here, at = matches[index][n]
-                here *= 0.92 if term.name and context[n] < TITLE else 1.0
-                before = max((matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)), default=0.0)
-                score += term.weight * max(here, before, context[n])
-                if here and not term.name:
-                    own += term.weight * here * (term.roots not in titled)
-                    places += [(place, here * term.weight) for place in at]
-            if own or about or any(matches[index][n][0] for n in range(len(terms))):
-                share = max(own / plain, 0.5 if weak else 0.0)
-                score *= self._adjacent(sentence, terms)
-                if not all(max(matches[index][n][0], context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
-                    score *= 0.4
-                yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))
+        titles = [_match(found.title, term, whole)[0] for term, whole in zip(terms, wholes, strict=True)]
+        self.context = [
+            max(TITLE * title, PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0)
+            for term, whole, title in zip(terms, wholes, titles, strict=True)
+        ]
+        named = [c for c, term in zip(self.context, terms, strict=True) if term.name]
+        self.about = any(c >= TITLE * 0.9 for c in named)
+        entitled = {n for n, term in enumerate(terms) if not term.name and term.roots[0] in found.title.roots}
+        plain = {n for n, term in enumerate(terms) if not term.name}
+        self.asked = plain - entitled or plain  # words of the title tell its sentences not apart
+        self.matches = (
+            [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
+            if any(self.context)
+            else []
+        )
+
+    def link(self, elsewhere: list[float]) -> None:
+        """Counts what other pages say of this page's subject."""
+        for n, covered in enumerate(elsewhere):
+            if LINK * covered > self.context[n]:
+                self.context[n] = LINK * covered
+                if covered > 0.6:
+                    self.asked = self.asked - {n} or self.asked
+        if elsewhere and not self.matches:
+            self.matches = [[_match(s, term, False) for term in self.terms] for s in self.page.sentences]
+
+    def covered(self, index: int) -> list[float]:
+        """How well a sentence with its surroundings covers each term, 0 to 1."""
+        if not self.matches:
+            return [0.0] * len(self.terms)
+        found = []
+        for n, term in enumerate(self.terms):
+            here = self.matches[index][n][0] * (0.92 if term.name and self.context[n] < TITLE else 1.0)
+            before = [self.matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)]
+            found.append(max(here, self.context[n], *before))
+        return found
+
+    def hits(self, source: Source) -> Iterator[Hit]:
+        """The page's sentences that have a word asked for, or all where the page is about what is asked."""
+        terms = self.terms
+        total = sum(term.weight for term in terms) or 1.0
+        plain = sum(terms[n].weight for n in self.asked) or 1.0
+        weak = all(term.weight <= 0.35 for term in terms if not term.name)
+        for index, found in enumerate(self.matches):
+            if not self.about and not any(worth for worth, _ in found):
+                continue
+            own = sum(terms[n].weight * found[n][0] for n in self.asked) / plain
+            places = [(p, terms[n].weight * worth) for n, (worth, at) in enumerate(found) if not terms[n].name for p in at]
+            score = sum(c * term.weight for c, term in zip(self.covered(index), terms, strict=True)) / total
+            score *= _adjacent(self.page.sentences[index], terms)
+            if not all(max(found[n][0], self.context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
+                score *= 0.4  # it speaks of something else
+            own = max(own, 0.5 if weak else 0.0)
+            yield Hit(self.page, source, index, score * (0.55 + 0.45 * min(1.0, own * 1.5)), own, tuple(sorted(places)))
+
+
+def _adjacent(sentence: Sentence, terms: list[Term]) -> float:
+    """Less than 1 where two words that stand together in the question both occur, but far from each other."""
+    factor = 1.0
+    for left, right in pairwise(terms):
+        if left.after != right.text:
+            continue
+        a, b = sentence.roots.get(left.roots[0], ()), sentence.roots.get(right.roots[0], ())
+        if a and b and not any(abs(x - y) <= 2 for x in a for y in b):
+            factor *= 0.85
+    return factor
 
 
 def _mentions(found: Page, term: Term) -> bool:

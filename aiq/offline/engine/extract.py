@@ -243,7 +243,7 @@ def _of_class(ask: Ask, hit: Hit) -> Iterator[_Piece]:
             group = 1 if match[1] else 2
             fit = 0.85 if kind_of(match[group].split()[-1]) in ("", "person") else 0.4
             yield _Piece(match.start(group), match.end(group), match[group], fit)
-        yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence)))
+        yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence)) if not any(c.isdigit() for c in p.value))
 
 
 def replace_fit(piece: _Piece, fit: float) -> _Piece:
@@ -311,7 +311,7 @@ def _groups_of(root: str) -> frozenset[int]:
 
 _HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|新一任|新任|一任|昨日|名叫|叫做|位")
 _SURNAMES = frozenset(
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤柳耿"
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤柳耿尹"
 )
 _HAN_SUFFIX = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
 
@@ -325,7 +325,7 @@ def _han_pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     for match in _HAN_CUT.finditer(text):
         cuts |= {match.start(), match.end()}
     asked = [hit.sentence.tokens[place] for place, _ in hit.places]
-    cuts |= {edge for t in asked if t.root in vocabulary().groups for edge in (t.start, t.end)}
+    cuts |= {edge for t in asked if t.root in vocabulary().groups or t.root in ask.words for edge in (t.start, t.end)}
     if ask.kind == "person":
         cuts |= {m.end() for m in vocabulary().chinese.finditer(text) if kind_of(m.group()) == "person" and m.end() - m.start() > 1}
     for start, end in pairwise(sorted(cuts)):
@@ -382,13 +382,20 @@ def _standing(ask: Ask, hit: Hit, piece: _Piece) -> float:
     factor = 1.0
     if (denial := DENIED.search(before)) and not re.search(r"\bbut\b|而是", before[denial.start() :]):
         factor *= 0.4
-    if not ask.past and (re.search(r"\b(?:succeed|replac|defeat|beat|follow)\w*\s+(?:[\w-]+\s+){0,2}$", before) or _is_over(sentence, hit)):
+    if not ask.past and (re.search(r"\b(?:succe|replac|defeat|beat|follow)\w*\s+(?:to\s+)?(?:[\w-]+\s+){0,2}$", before) or _is_over(sentence, hit)):
         factor *= 0.5
-    if (ask.kind == "person" or re.search(r"(?:er|or)s?$", ask.head)) and "by " in sentence.text:
-        factor *= 1.15 if re.search(r"\bby\s+(?:\w+\s+){0,3}$", before) else 0.9
+    if (ask.kind == "person" or re.search(r"(?:er|or)s?$", ask.head)) and " by " in sentence.text:
+        factor *= 1.15 if _is_agent(hit, piece) else 0.85
     if re.match(r"\s*(?:is|was|has been|became|founded|\()", after) and ask.kind in NAMED:
         factor *= 1.03
     return factor
+
+
+def _is_agent(hit: Hit, piece: _Piece) -> bool:
+    """Whether "by" joins a value to a word asked for that stands before it, no other name between."""
+    starts = [hit.sentence.tokens[place].end for place, _ in hit.places if hit.sentence.tokens[place].end <= piece.start]
+    between = hit.sentence.text[max(starts) : piece.start] if starts else ""
+    return bool(re.search(r"\bby\b", between)) and not any(max(starts) <= n.start < piece.start for n in hit.sentence.names)
 
 
 def _is_over(sentence: Sentence, hit: Hit) -> bool:

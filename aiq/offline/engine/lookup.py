@@ -21,6 +21,11 @@ _STALE_DAYS = 400
 _SAME_DAYS = 60
 """Evidence that is newer by less is as old."""
 
+_LEFT = (
+    r"(?:left office|leav(?:es|ing)|left the post|step(?:s|ped|ping) down|resign(?:s|ed|ing)?|g(?:ave|iv(?:es|ing)) up|retir(?:es|ed|ing)|sack(?:s|ed)"
+    r"|dismiss(?:es|ed)|fir(?:es|ed)|replac(?:es|ed)|succeed(?:s|ed|ing)|hand(?:s|ed|ing) over|his job|her job|is retiring|quit(?:s)?\b)"
+)
+
 _LASTING = frozenset(
     stem(w) for w in "founder author inventor designer architect composer discoverer builder writer painter creator born birthplace bear "
     "found write invent design compose discover build paint mother father set locate river tall height high long length deep wide".split()
@@ -60,11 +65,23 @@ class Lookup:
         settled = ask.kind in ("place", "thing", "work") and not ask.current and not _moves(ask)
         if not found or ask.past or settled:
             return found
+        if ask.kind == "person":
+            found = sorted((self._in_office(c) for c in found), key=lambda c: -c.score)
         rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.5 * found[0].hit.own]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score), default=found[0])
         if (newest.hit.day - found[0].hit.day).days > _SAME_DAYS:
             found = [replace(newest, score=max(newest.score, found[0].score * 0.95)), *(c for c in found if c is not newest)]
         return found
+
+    def _in_office(self, candidate: Candidate) -> Candidate:
+        """The candidate, down where later evidence reports that this person left."""
+        last = candidate.value.split()[-1]
+        for found in self.material.pages:
+            if found.day and found.day >= candidate.hit.day and last in found.text:
+                for sentence in (found.title, *found.sentences):
+                    if re.search(rf"\b{re.escape(last)}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{re.escape(last)}\b", sentence.text):
+                        return replace(candidate, score=candidate.score * 0.4)
+        return candidate
 
     def _typed(self, found: list[Candidate], ask: Ask) -> list[Candidate]:
         """The candidates, those down that the pages define as something else than what is asked for."""

@@ -49,7 +49,9 @@ def _denied(ask: Ask, look: Lookup) -> Hit | None:
             if match.group().lower() in ("ruled out", "disproved", "unfounded", "untrue"):
                 first, last = max(0, first - 6), first
             near = [hit.sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
-            if hit.score >= 0.4 and any(root in asked for root in near):
+            shown = analyse(f"{hit.page.title.text} {text}").roots.keys()
+            named = all(t.root in shown for name in ask.names for t in analyse(name).tokens)
+            if hit.score >= 0.4 and named and any(root in asked for root in near):
                 return hit
     return None
 

@@ -65,6 +65,7 @@ class Ask:
     words: tuple[str, ...] = ()
     current: bool = False
     past: bool = False
+    linked: bool = False  # whether other pages may say what a page's subject is
 
 
 @dataclass(frozen=True)
