@@ -34,9 +34,12 @@ _COUNT = re.compile(
     r"^(?:num|number|count|total|n)\b|\b(?:count|total|processed|scanned|read|used|checked|found)$|数量|总数"
 )
 _RANK = re.compile(r"import|priorit|sever|relevan|urgen|rank|order|重要|优先|严重")
+_ANY = ("What", "Where")
+_ASKS = {"person": ("Who",), "place": ("Where",)}
+"""The question words for what a noun stands for, tried in order."""
 _CALLED = re.compile(r"(?:(?:entity|name|canonical|main|full|subject)\s*)+")
-_STAGE = re.compile(r"agent|tool|action|stage|phase|next|mode|strateg|method", re.I)
-_LIMIT = re.compile(r"limit|max|concurren|parallel|workers")
+_STAGE = re.compile(r"status|state|agent|tool|action|stage|phase|next|mode|strateg|method", re.I)
+_LIMIT = re.compile(r"\b(?:limit|max|maximum|concurren\w*|workers)\b")
 _PROMPT = 40_000
 """Characters of a prompt in which a format is looked for."""
 _LEAST = 0.2
@@ -158,6 +161,8 @@ class _Filler:
         out: dict[str, Any] = {}
         for key_ in sorted(properties, key=lambda k: bool(_COUNT.search(spoken(k)))):
             part = properties[key_]
+            if key_ not in form.get("required", ()) and _LIMIT.search(spoken(key_)):
+                continue
             try:
                 if self._is_aside(key_, part, out):
                     out[key_] = None
@@ -231,7 +236,7 @@ class _Filler:
         for each in listed:
             try:
                 number = each.number if kind == "dependency" else len(out) + 1
-                one = self.value(items, name or kind, replace(each, number=number))
+                one = self.value(items, name if kind_of(name) else "", replace(each, number=number))
             except Unsupported:
                 continue
             if one not in out and len(out) < most:
@@ -353,8 +358,8 @@ class _Filler:
             return scaled(value, form, about)
         if _LIMIT.search(told):
             return self.orders.most_at_once or len(self.things.of("step", "", None, 0, 8))
-        found = None if _COUNT.search(told) else self._read(name, about, thing)
-        return as_number(found, str(form["type"])) if found else None
+        found = [] if _COUNT.search(told) else self._readings(name, about, thing)
+        return next((n for value in found if (n := as_number(value, str(form["type"]))) is not None), None)
 
     def _string(self, form: Schema, name: str, about: str, thing: Thing | None) -> str | None:
         if len(options := schema.stated_options(about)) > 1:
@@ -462,19 +467,27 @@ class _Filler:
         return self.w.framed("talk") if w.is_talk else self.w.framed("parts", w.parts, w.topic.subject)
 
     def _read(self, name: str, about: str, thing: Thing | None) -> str | None:
-        """The reader's value for "<name> of <thing>"; the answer to the task where that asks for the name itself."""
+        """The first of the reader's values that is no clause about the subject, else the first."""
+        found = self._readings(name, about, thing)
+        subject = thing.text if thing else self.w.subject
+        return next((value for value in found if not subject or not contains_name(value, subject)), (*found, None)[0])
+
+    def _readings(self, name: str, about: str, thing: Thing | None) -> list[str]:
+        """The reader's values for "<name> of <thing>", for the description, and, where the task asks for the name or
+        the schema wants nothing else, the answer to the task."""
         w = self.w
         told = spoken(name)
+        own = [w.found.value] if thing is None and w.found.kind == "value" and w.found.confidence >= _LEAST else []
         if thing is None and stems(told) and stems(told) <= stems(w.task):
-            return w.found.value if w.found.kind == "value" and w.found.confidence >= _LEAST else None
+            return own
         subject = thing.text if thing else w.subject
-        for words in [about] if about.endswith(("?", "？")) else filter(None, [told, about]):
-            asked = f"{subject}的{words}是什么？" if w.chinese else f"{_asks(words)} is the {words} of {subject}?"
-            asked = words if not subject or words.endswith(("?", "？")) else asked
-            if found := self._read_as(asked, subject if thing else ""):
-                return found
-        only = thing is None and self.facts == 1 and w.is_question and w.found.confidence >= _LEAST
-        return w.found.value if only and w.found.kind == "value" else None
+        asked = [about] if about.endswith(("?", "？")) else []
+        for words in () if asked else filter(None, (told, about)):
+            ways = ("",) if w.chinese else _ASKS.get(lexicon.kind_of(words.split()[-1]), _ANY)
+            asked += [_question(way, words, subject) for way in ways] if subject else [words]
+        found = [self._read_as(question, subject if thing else "") for question in asked]
+        only = own if self.facts == 1 and w.is_question else []
+        return [*filter(None, found), *only]
 
     def _read_as(self, question: str, subject: str = "") -> str | None:
         """The reader's value for a question, shown by a sentence (or a page) that names the subject."""
@@ -483,6 +496,5 @@ class _Filler:
         return found.value if found.kind == "value" and shown and found.confidence >= _LEAST else None
 
 
-def _asks(words: str) -> str:
-    """The question word for what a noun stands for."""
-    return "Who" if lexicon.kind_of(words.split()[-1]) == "person" else "What"
+def _question(way: str, words: str, subject: str) -> str:
+    return f"{way} is the {words} of {subject}?" if way else f"{subject}的{words}是什么？"

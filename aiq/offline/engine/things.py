@@ -57,6 +57,8 @@ def kind_of(name: str, description: str = "") -> str:
     told, more = meanings(spoken(name), "kinds"), meanings(description[:200], "kinds")
     if not told:
         return next(iter(more), "")
+    if told[-1] == "keyword" and "query" in told:
+        return "query"
     told = ["clarify", *told] if "clarify" in more and "question" in told else told
     return next((kind for kind in _FIRST if kind in told), told[-1])
 
@@ -250,11 +252,12 @@ class Things:
         return [Thing("figure", q.text, n, s) for n, (q, s) in enumerate(told, 1)]
 
     def _members(self, name: str) -> list[Thing]:
-        """Members of a class that the sources name in a sentence with its word ("risks", "companies")."""
+        """Members of a class that the sources name behind its word ("the companies are ..."), else such sentences."""
         w = self.w
         wanted = stems(spoken(name))
         hits = [e for e in rank(f"{spoken(name)} {w.topic.subject}", w.sources, w.now) if wanted & stems(e.sentence)]
-        named = {thing: e for e in hits for thing in research.things(e.sentence) if thing not in w.task}
+        behind = {e: re.split(rf"(?i)\b(?:{'|'.join(wanted)})\w*|{re.escape(name)}", e.sentence)[1:] for e in hits}
+        named = {t: e for e, rest in behind.items() for t in research.things(" ".join(rest)) if t not in w.task}
         kind, found = ("entity", named) if named else ("claim", {e.sentence: e for e in hits})
         return [Thing(kind, text, n, text, e.source) for n, (text, e) in enumerate(found.items(), 1)]
 

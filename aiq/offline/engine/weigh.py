@@ -324,7 +324,7 @@ class Weighing:
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.5 + self.parts / 2 / _PARTS),
             "compared": lambda: self.topic.compare,
             "chained": lambda: any(depends(self.topic, n) for n in range(len(self.topic.facets))),
-            "positive": self._sentiment,
+            "positive": lambda: self.enough() if self.draft else self._sentiment(),
             "neutral": lambda: 1 - abs(self._sentiment() * 2 - 1),
             "supported": lambda: self.supported(self.statement or self.draft) if self.draft else self.enough(),
             "relevant": lambda: self._relevant() if self.sources else None,
