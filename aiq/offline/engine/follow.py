@@ -1,22 +1,20 @@
 """Following instructions: what the prompt wants of the reply, as data that the other verbs obey.
 
-An instruction is read as a clause: what it is about, how many, and whether it is wanted or not. Two negations make a
-positive ("do not forget to cite"); quoted words are named, they do not instruct; material is no instruction at all.
+An instruction is read as a clause (`clauses.py`): what it is about, how many, and whether it is wanted or not. Where
+two instructions disagree, the later one holds. Material is no instruction at all.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aiq.offline.engine.clauses import CONDITION, LIMITING, NUMBER, Clause, Limits, amounts, value_of
+from aiq.offline.engine.clauses import clauses as clauses_of
 from aiq.offline.engine.read import Language, Situation
-from aiq.offline.engine.text import sentences
 
 Cite = str
 """How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown links), `url`, `none`."""
-
-Limits = tuple[int | None, int | None]
-"""(least, most), None where open."""
 
 
 @dataclass(frozen=True)
@@ -61,33 +59,6 @@ class Orders:
     language: Language = "en"
 
 
-@dataclass(frozen=True)
-class _Clause:
-    """A sentence of the prompt: `text` with its quotations blanked, `quotes` what stood in them."""
-
-    text: str
-    quotes: tuple[str, ...]
-    conditional: bool
-
-    def wants(self, pattern: str) -> bool | None:
-        """Whether the clause wants what the pattern names: True, False where it is negated, None where not named."""
-        match = re.search(pattern, self.text, re.IGNORECASE)
-        return None if match is None else not self.negated(match.start())
-
-    def negated(self, at: int) -> bool:
-        """Whether an odd number of negations stands before the place, in its part of the clause."""
-        part = re.split(r"[,;:，；：]|\bbut\b|\binstead\b|而是", self.text[:at])[-1]
-        return len(_NEGATION.findall(part)) % 2 == 1
-
-
-_NEGATION = re.compile(
-    r"\b(?:not|\w+n[’']t|never|no|none|without|avoid|neither|nor|forbidden|omit|skip|forget|fail|refrain|leave out|drop|hide"
-    r"|exclude|zero)\b|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
-    re.IGNORECASE,
-)
-_QUOTE = re.compile(
-    r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
-)
 _LONG = 30_000
 """Characters at the start and at the end of a prompt that may instruct; what lies between is pasted text."""
 
@@ -97,63 +68,47 @@ _DATA = re.compile(
 )
 """JSON examples and the descriptions of fields and tools: none of them is an instruction about the reply."""
 
-_LIMITING = re.compile(
-    r"\bonly\b|\bjust\b|\bsingle\b|(?<!not )(?<!not be )enough|allow|budget|limit|stop after|exactly|precisely|suffic|^\W*(?:please )?(?:make|run|use|perform|do"
-    r"|issue|conduct|search|call|work)\b|恰好|正好|仅|只|次",
-    re.IGNORECASE,
+_CITING = (
+    r"\b(?:cit(?:e|es|ing|ations?)|references?|referencing|sources?|footnotes?|attributions?|bibliograph\w+)\b"
+    r"|引用|引注|参考文献|来源|出处|脚注"
 )
-_CONDITION = re.compile(
-    r"\b(?:^should|if|when|whenever|where|unless|until|in case|as long as)\b|如果|若|倘若|除非|当", re.IGNORECASE
-)
-_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {**{w: n for n, w in enumerate(_ONES)},  "single": 1, "once": 1, "twice": 2, "thrice": 3, "couple": 2,
-            "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "dozen": 12,
-            **{c: n for n, c in enumerate("零一二三四五六七八九十")}, "两": 2}  # fmt: skip
-_NUMBER = (
-    r"(?:\d[\d,]*|(?:"
-    + "|".join(w for w in sorted(_NUMBERS, key=len, reverse=True) if w.isascii())
-    + r")\b|[零一二三四五六七八九十两])"
-)
-_MOST = re.compile(
-    r"at (?:the )?most|up to|(?:no|not) more than|maximum|\bmax\b|limit\w*|within|under|below|only|(?:not|n[’']t|never) exceed"
-    r"|or (?:fewer|less)|fewer than|less than|enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只|少于",
-    re.IGNORECASE,
-)
-_LEAST = re.compile(
-    r"at (?:the )?least|minimum|\bmin\b|(?:no|not) (?:fewer|less) than|or more|more than|over|≥|至少|不少于|以上|超过",
-    re.I,
-)
-_ABOUT = re.compile(r"about|around|approximately|roughly|some|~|大约|左右|约", re.IGNORECASE)
-
-_CITING = r"\b(?:cit(?:e|es|ing|ations?)|references?|referencing|sources?|footnotes?|attributions?|bibliograph\w+)\b|引用|引注|参考文献|来源|出处|脚注"
 _LIST_WORD = r"(?:reference list|references|sources|bibliography|works cited|citations|cited sources|参考文献|参考资料|来源|引用)"
 _STYLES = (
     ("footnote", r"\[\^\d\]|\bfootnotes?\b|脚注"),
-    ("link", r"\[[\w ]+\]\(\S+\)|(?:markdown|inline|hyper|embedded)[ -]?links?\b|hyperlink|\blinks\b|\b(?:source )?link\b|\bapa\b|\bmla\b|harvard"
+    ("link", r"\[[\w ]+\]\(\S+\)|(?:markdown|inline|hyper|embedded)[ -]?links?\b|hyperlink|\blinks\b"
+             r"|\b(?:source )?link\b|\bapa\b|\bmla\b|harvard"
              r"|author[- ](?:date|year)|\(author|超链接|链接形式"),
     ("url", r"(?:bare|plain|raw|full) (?:urls?|address\w*|links?)|\burls? (?:in|between|behind|after)\b|网址"),
-    ("numbered", r"\[\d\]|\bnumber(?:s|ed)?\b.{0,30}(?:brackets?|cit|refer)|bracketed numbers?|(?:cit|refer)\w*.{0,30}\bnumber(?:s|ed)\b"
+    ("numbered", r"\[\d\]|\bnumber(?:s|ed)?\b.{0,30}(?:brackets?|cit|refer)|bracketed numbers?|(?:cit"
+                 r"|refer)\w*.{0,30}\bnumber(?:s|ed)\b"
                  r"|编号|数字"),
 )  # fmt: skip
 _CALLS = (
-    r"(?:calls?|searches|search(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?|times|rounds? of search\w*"
+    r"(?:calls?|searches|search(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?|times"
+    r"|rounds? of search\w*"
     r"|quer(?:y|ies)|requests)\b|次"
 )
-_CALLING = r"\bsearch\w*|\btools?\b|\bcalls?\b|look-?ups?|look .{0,15}up|\bquer(?:y|ies)\b|dispatch|delegat|搜索|检索|工具|调用|查询"
+_CALLING = (
+    r"\bsearch\w*|\btools?\b|\bcalls?\b|look-?ups?|look .{0,15}up|\bquer(?:y|ies)\b|dispatch|delegat|搜索|检索|工具"
+    r"|调用|查询"
+)
 _PER_REPLY = (
     r"\b(?:per|each|every|one|a|same|single) (?:reply|turn|round|response|message|step|iteration)\b|at (?:once|a time)"
     r"|in parallel|parallel|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮"
 )
 _NO_TOOLS = (
-    r"(?:use|call|make|run|perform|invoke|consult|attempt|us(?:e of|ing)|calling|making)\s+(?:\w+\s+){0,3}?(?:tools?|search(?:es|ing)?"
-    r"|web|internet|browser)\b|\bsearch(?:ing)?\b(?! (?:result|engine))|\bbrows(?:e|ing)\b|\btools\b|tool calls|搜索|检索|使用.{0,4}工具|工具"
+    r"(?:use|call|make|run|perform|invoke|consult|attempt|us(?:e of|ing)|calling|making)\s+(?:\w+\s+){0,3}?(?:tools?"
+    r"|search(?:es|ing)?"
+    r"|web|internet|browser)\b|\bsearch(?:ing)?\b(?! (?:result|engine))|\bbrows(?:e|ing)\b|\btools\b|tool calls|搜索"
+    r"|检索|使用.{0,4}工具|工具"
 )
 _FROM_MEMORY = (
     r"(?:from|using|with) (?:\w+ ){0,3}?(?:memory|knowledge|what you (?:already )?know)|凭.{0,4}(?:记忆|知识)|已有知识"
 )
 _JSON = r"(?<![a-z.])json(?![a-z])|\b(?:list|array) of (?:\w+ )?strings\b|python (?:list|dict)"
 _BARE = (
-    r"(?:just|only|nothing but|solely) (?:\w+ ){0,3}?(?:answer|value|name|number|word)\b|answer (?:only|alone)\b|answer and nothing else"
+    r"(?:just|only|nothing but|solely) (?:\w+ ){0,3}?(?:answer|value|name|number|word)\b|answer (?:only|alone)\b"
+    r"|answer and nothing else"
     r"|\b(?:one|single)[- ]word|single (?:number|name|value)|\byes or no\b|只(?:需)?(?:回答|给出|输出)(?:答案|是或否)|一个词|是或否"
 )
 _EXPLAINING = r"\bexplanations?\b|\bexplain\b|\belaborat\w+|\breasoning\b|解释"
@@ -168,7 +123,7 @@ def follow(situation: Situation) -> Orders:
     if len(told) > 2 * _LONG:
         told = f"{told[:_LONG]}\n{told[-_LONG:]}"
     told = _DATA.sub(" ", told)
-    clauses = tuple(_clauses(told))
+    clauses = tuple(clauses_of(told))
     found: dict[str, Any] = {"language": situation.language}
     for clause in clauses:
         for part in (_citing, _calling, _shape, _lengths, _manner, _abstaining):
@@ -181,55 +136,7 @@ def follow(situation: Situation) -> Orders:
     return replace(Orders(), **found)
 
 
-def _clauses(told: str) -> Iterator[_Clause]:
-    for line in told.splitlines():
-        for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
-            for piece in re.split(r"[;；]\s*", sentence):
-                quotes = tuple(next(g for g in m.groups() if g) for m in _QUOTE.finditer(piece))
-                text = _QUOTE.sub(lambda m: f"`{m[4]}`" if m[4] else '""', piece)
-                yield _Clause(text, quotes, _CONDITION.search(text) is not None)
-
-
-def _value(word: str) -> int:
-    return int(word.replace(",", "")) if word[0].isdigit() else _NUMBERS[word.lower()]
-
-
-def _amounts(clause: _Clause, unit: str) -> Iterator[tuple[Limits, int]]:
-    """How many of a unit a clause speaks of, and where: "at most 3 calls", "5 to 8 sections", "twice"."""
-    text = clause.text
-    counted = rf"(?P<a>(?<![A-Za-z\d.\[])(?:{_NUMBER}))(?:\s*(?:to|or|and|-|–|到|至|或)\s*(?P<b>{_NUMBER}))?[\s-]*(?:[\w-]+\s+){{0,2}}?(?:{unit})"
-    limited = rf"(?:{unit})(?: \w+){{0,3}}?(?<! up) (?:to|is|are|of|:)\s*(?:at most |at least |up to )?(?P<a>{_NUMBER})(?![\w\]]|\.\d)"
-    often = r"\b(?P<a>once|twice|thrice)\b" if "times" in unit else r"(?!)"
-    for pattern in (counted, limited, often):
-        for match in re.finditer(pattern, text, re.IGNORECASE):
-            first = _value(match["a"])
-            second = _value(match["b"]) if "b" in match.groupdict() and match["b"] else None
-            before, after = text[max(0, match.start() - 32) : match.start()], text[match.end() : match.end() + 12]
-            yield _bounds(first, second, before, match.group(), after, clause.negated(match.start())), match.start()
-
-
-def _bounds(first: int, second: int | None, before: str, said: str, after: str, negated: bool) -> Limits:
-    before, after = re.split(r"[.,;，；]", before)[-1], re.split(r"[.,;，；]", after)[0]
-    near = before + (
-        said + after
-        if re.search(r"or (?:fewer|less|more)|at most|at least|以内|以上|左右|enough", said + after)
-        else ""
-    )
-    if second is not None:
-        return (None if _MOST.search(near) else min(first, second), max(first, second))
-    if _ABOUT.search(before[-16:]) or "左右" in after:
-        return first * 8 // 10, -(-first * 12 // 10)
-    if re.search(r"(?:more|over|exceed\w*)(?: than)?\s*$", before, re.IGNORECASE) or "超过" in before:
-        return (None, first) if negated or re.search(r"exceed|不超过", before) else (first + 1, None)
-    if re.search(r"(?:fewer|less|under|below)(?: than)?\s*$", before, re.IGNORECASE):
-        return (first, None) if negated else (None, first - 1)
-    least, most = (max((m.end() for m in kind.finditer(near)), default=-1) for kind in (_LEAST, _MOST))
-    if least == most:
-        return (None, None) if negated else (first, first)
-    return (first, None) if least > most else (None, first)
-
-
-def _citing(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _citing(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """Whether and how to cite; what must not be invented or which sources are meant says nothing of that."""
     about = re.search(_CITING, clause.text, re.IGNORECASE)
     styles = [(name, clause.wants(pattern)) for name, pattern in _STYLES]
@@ -237,7 +144,8 @@ def _citing(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     if about and not clause.conditional and clause.negated(about.start()):
         rest = clause.text[about.end() :]
         limited = re.match(
-            r"(?:\s+\w+)?\s+(?:that|which|who|you|unless|other|more|from (?!your|the (?:answer|reply|text|report))|twice|except|without|to|is|are|has|returned)\b",
+            r"(?:\s+\w+)?\s+(?:that|which|who|you|unless|other|more|from (?!your|the (?:answer|reply|text|report))"
+            r"|twice|except|without|to|is|are|has|returned)\b",
             rest,
         )
         made_up = re.search(
@@ -269,15 +177,15 @@ def _citing(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _calling(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _calling(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """How many tool calls, rounds, and calls at once."""
     text = clause.text
     orders: dict[str, Any] = {}
-    for limits, _ in _amounts(clause, r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"):
-        if limits[0] != limits[1] or _LIMITING.search(text):
+    for limits, _ in amounts(clause, r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"):
+        if limits[0] != limits[1] or LIMITING.search(text):
             orders["most_rounds"] = limits[1]
-    if match := re.search(rf"\brounds?\b.{{0,12}}?at most ({_NUMBER})\b(?! times)", text, re.IGNORECASE):
-        orders["most_rounds"] = _value(match[1])
+    if match := re.search(rf"\brounds?\b.{{0,12}}?at most ({NUMBER})\b(?! times)", text, re.IGNORECASE):
+        orders["most_rounds"] = value_of(match[1])
     particular = re.search(
         r"`(?!\w*(?:search|web|brows|fetch|research))\w+`|\bcall it\b|\beach (?:dispatch|section|quer)", text, re.I
     )
@@ -291,8 +199,8 @@ def _calling(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         r"\W*(?:write|generate|produce|propose|list|create|come up|formulate|each|生成|写出|提出)", text, re.IGNORECASE
     )
     at_once = re.search(_PER_REPLY, text, re.IGNORECASE)
-    for (least, most), _ in () if written else _amounts(clause, _CALLS):
-        if least == most and not _LIMITING.search(text):
+    for (least, most), _ in () if written else amounts(clause, _CALLS):
+        if least == most and not LIMITING.search(text):
             continue
         if at_once:
             orders["most_at_once"] = most if most is not None else orders.get("most_at_once")
@@ -303,7 +211,8 @@ def _calling(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     if orders:
         return orders
     if re.search(
-        r"\bone (?:call |search |tool |query )?at a time|(?:call|search|tool|quer)\w*[^,;:]{0,30}(?:sequentially|one (?:after|by) (?:the other|another|one))|逐个|依次",
+        r"\bone (?:call |search |tool |query )?at a time|(?:call|search|tool|quer)\w*[^,;:]{0,30}(?:sequentially"
+        r"|one (?:after|by) (?:the other|another|one))|逐个|依次",
         text,
         re.IGNORECASE,
     ) or (at_once and clause.negated(at_once.start())):
@@ -311,19 +220,25 @@ def _calling(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     return _tools_off(clause)
 
 
-def _tools_off(clause: _Clause) -> dict[str, Any]:
+def _tools_off(clause: Clause) -> dict[str, Any]:
     match = re.search(_NO_TOOLS, clause.text, re.IGNORECASE)
-    restricted = r"other than|except|besides|same|twice|repeat|yourself|unless|until|more than|before|first|\bonly\b|\bno tool\b \w+ed"
-    if re.search(restricted, clause.text, re.IGNORECASE) or _CONDITION.search(
+    restricted = (
+        r"other than|except|besides|same|twice|repeat|yourself|unless|until|more than|before|first|\bonly\b"
+        r"|\bno tool\b \w+ed"
+    )
+    if re.search(restricted, clause.text, re.IGNORECASE) or CONDITION.search(
         clause.text[: match.start()] if match else ""
     ):
         return {}
-    off = r"(?:search\w*|tools?|browsing)\b.{0,12} (?:is|are) (?:not (?:allow|avail|permit|need|necess)|unavail|forbid|disab|off\b)"
+    off = (
+        r"(?:search\w*|tools?|browsing)\b.{0,12} (?:is|are) (?:not (?:allow|avail|permit|need|necess)|unavail"
+        r"|forbid|disab|off\b)"
+    )
     refused = bool(match and clause.negated(match.start())) or re.search(off, clause.text, re.IGNORECASE)
     return {"most_calls": 0} if refused else {}
 
 
-def _shape(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _shape(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """JSON, only the answer, a table, bullets."""
     orders: dict[str, Any] = {}
     replying = re.search(
@@ -344,12 +259,12 @@ def _shape(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         orders["table"] = table
     if (listed := clause.wants(r"\bbullet(?:s|ed)?\b|要点列表|项目符号|列表")) is not None:
         orders["bullets"] = (
-            next((limits for limits, _ in _amounts(clause, "bullets?|要点")), (None, None)) if listed else None
+            next((limits for limits, _ in amounts(clause, "bullets?|要点")), (None, None)) if listed else None
         )
     return orders
 
 
-def _lengths(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _lengths(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """Sentences, words, characters and sections of the whole reply; what each part of it has is not meant."""
     units = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters": r"characters?\b|个?(?:汉)?字(?!段)",
              "section_count": r"sections?\b|chapters?\b|章节?|小节|个?部分"}  # fmt: skip
@@ -357,14 +272,14 @@ def _lengths(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         return {}
     orders: dict[str, Any] = {}
     for name, unit in units.items():
-        for limits, at in _amounts(clause, unit):
+        for limits, at in amounts(clause, unit):
             if not re.search(r"\b(?:the first|first|one of the) \w*$|第$", clause.text[:at]):
                 orders[name] = limits
                 break
     return orders
 
 
-def _manner(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _manner(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """Language, dates, premise, which evidence wins."""
     orders: dict[str, Any] = {}
     saying = r"\b(?:in|into|use|using)\s+(?:\w+ )?"
@@ -381,7 +296,10 @@ def _manner(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         if not clause.negated(clause.text.lower().find("date")):
             orders["date_form"] = "YYYY-MM-DD" if form.group().startswith("ISO") else form.group()
     premise = r"takes? for granted|\bpremises?\b|presuppos\w+|\bassum(?:es|ptions?)\b|前提"
-    checking = r"check|verif|\bquestion (?:the|its|any)\b|challenge|validat|test|correct|point out|examin|make sure|检查|核实|确认|质疑|核对"
+    checking = (
+        r"check|verif|\bquestion (?:the|its|any)\b|challenge|validat|test|correct|point out|examin|make sure"
+        r"|检查|核实|确认|质疑|核对"
+    )
     if re.search(checking, clause.text, re.IGNORECASE) and (wants := clause.wants(premise)) is not None:
         orders["premise_check"] = wants
     if re.search(
@@ -399,9 +317,12 @@ def _manner(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     return orders
 
 
-def _abstaining(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _abstaining(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """The words for missing evidence, or that there must be none."""
-    missing = r"suffic|enough|short|cannot|can[’']?t|unable|missing|not? (?:\w+ ){0,3}?(?:find|found|know|contain|evidence|answer|say|result|support)|n[’']t|unknown|unsure|nothing|lack|无法|不足|没有|找不到|不知道|不确定"
+    missing = (
+        r"suffic|enough|short|cannot|can[’']?t|unable|missing|not? (?:\w+ ){0,3}?(?:find|found|know|contain"
+        r"|evidence|answer|say|result|support)|n[’']t|unknown|unsure|nothing|lack|无法|不足|没有|找不到|不知道|不确定"
+    )
     saying = re.search(
         r"\b(?:say|reply|answer|respond|write|state|output|return)\b|回答|回复|说|输出", clause.text, re.IGNORECASE
     )
@@ -434,7 +355,11 @@ def _references(told: str) -> dict[str, Any]:
     """The heading of the reference list, and the form of its lines, by the prompt's own example."""
     orders: dict[str, Any] = {}
     heading = rf"(?P<mark>#{{1,4}} |\*\*)(?P<name>{_LIST_WORD})(?P<end>:?(?:\*\*)?:?)"
-    named = rf"(?:section|heading|list|header)\s+(?:titled|called|named|headed|entitled)\s+[\"“`'](?P<name>[^\"”`'\n]+)[\"”`']|[\"“`'](?P<other>{_LIST_WORD}:?)[\"”`']\s+(?:section|heading|list)|(?:under|heading|titled|called) [\"“`'](?P<third>{_LIST_WORD}:?)[\"”`']"
+    named = (
+        rf"(?:section|heading|list|header)\s+(?:titled|called|named|headed"
+        rf"|entitled)\s+[\"“`'](?P<name>[^\"”`'\n]+)[\"”`']|[\"“`'](?P<other>{_LIST_WORD}:?)[\"”`']\s+(?:section"
+        rf"|heading|list)|(?:under|heading|titled|called) [\"“`'](?P<third>{_LIST_WORD}:?)[\"”`']"
+    )
     for match in re.finditer(named, told, re.IGNORECASE):
         name = next(g for g in match.groups() if g)
         if re.search(_LIST_WORD, name, re.IGNORECASE):
@@ -456,7 +381,8 @@ def _references(told: str) -> dict[str, Any]:
 def _entry(line: str) -> str | None:
     """The form of a reference list's line that is an example of one: `[1] Title - URL`."""
     match = re.fullmatch(
-        r"\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<a>[\w ]*(?:title|name|标题)|url|link|https?://\S+?)(?P<between>\W{1,5}?)"
+        r"\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<a>[\w ]*(?:title|name|标题)|url|link"
+        r"|https?://\S+?)(?P<between>\W{1,5}?)"
         r"(?P<b>[\w ]*(?:title|name|标题)|url|link|网址|链接|https?://[^\s)>]+)(?P<after>\W*)",
         line.strip().rstrip(".,"), re.IGNORECASE,
     )  # fmt: skip
@@ -472,14 +398,17 @@ def _placeholder(said: str) -> str:
     return "{title}" if re.search(r"title|name|标题", said, re.IGNORECASE) else "{url}"
 
 
-def _sections(told: str, clauses: Iterable[_Clause]) -> dict[str, Any]:
+def _sections(told: str, clauses: Iterable[Clause]) -> dict[str, Any]:
     """The headings that the prompt asks for: quoted, listed after a colon, or in lines."""
     word = r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题"
     for clause in clauses:
         names = [q.lstrip("# ") for q in clause.quotes if q.strip("# ") and not re.search(_LIST_WORD, q, re.IGNORECASE)]
         if len(names) > 1 and clause.wants(word):
             return {"sections": tuple(names)}
-    listed = rf"(?:{word}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)"
+    listed = (
+        rf"(?:{word}|\bstructure"
+        rf"|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)"
+    )
     for match in re.finditer(listed, told, re.IGNORECASE):
         items = re.findall(r"^[ \t]*(?:[-*•]|\d+[.)、])[ \t]+(.+)$", match["items"], re.MULTILINE)
         separator = r"\s*[;；]\s*" if re.search("[;；]", match["line"]) else r"\s*(?:[,，、]|\band\b|和)\s*"

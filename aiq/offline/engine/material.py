@@ -47,7 +47,8 @@ _OPEN = re.compile(r"<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _HTML = re.compile(r"<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>", re.IGNORECASE)
 _ERROR = re.compile(
-    r"\W*(?:\w*error|exception|traceback|failed|failure|time(?:d )?out|no (?:\w+ ){0,3}(?:results?|matches|documents?|pages?"
+    r"\W*(?:\w*error|exception|traceback|failed|failure|time(?:d )?out|no (?:\w+ ){0,3}(?:results?|matches"
+    r"|documents?|pages?"
     r"|hits)|nothing (?:was )?found|(?:page |file )?not found|could ?n[o']t|cannot|unable to|invalid|40\d|50\d|none$"
     r"|没有找到|未找到|无结果|错误|失败)",
     re.IGNORECASE,
@@ -70,7 +71,7 @@ _UPDATED = re.compile(
 _HEAD = re.compile(r"\s*(?:#{1,6}\s+|\*\*|[-*•]\s+|\[\d+\]\s*|\d+[.)、]\s+)+")
 _RULE = re.compile(r"\s*[-=_*~]{3,}\s*")
 _REFERENCES = re.compile(
-    r"^\W*(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W*$",
+    r"^[^\w\n]{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)[^\w\n]{0,8}$",
     re.I | re.M,
 )
 _ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?(\d+)\]|【(\d+)】|(\d+)[.)])[:：]?\s*(\S.*)$", re.MULTILINE)

@@ -71,18 +71,20 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 _MATERIAL = re.compile(
-    r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt|text|data"
+    r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt|text"
+    r"|data"
     r"|knowledge|report|answer|response|observation|evidence|snippet|note|webpage|资料|材料|上下文|文档|结果|内容|信息|原文)s?",
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements|accepted"
+    r"dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
+    r"|accepted"
     r"|reference.?list|memory|对话|历史",
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint|require|limit|think"
-    r"|reason|tip|style|criteria_for|policy|workflow|process|steps?$|说明|规则|要求|格式|示例",
+    r"(?<![a-z])(?:instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint|require|limit"
+    r"|think|reason|tip|style|policy|workflow|process|steps?$)|说明|规则|要求|格式|示例",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
@@ -91,7 +93,8 @@ _LABELLED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _QUOTED = re.compile(
-    rf"(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}|[\"“「])(?P<text>[^\"”」]{{4,2000}})[\"”」]",
+    rf"(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}"
+    rf"|[\"“「])(?P<text>[^\"”」]{{4,2000}})[\"”」]",
     re.I,
 )
 _PART_LABEL = re.compile(
@@ -99,21 +102,24 @@ _PART_LABEL = re.compile(
 )
 _FENCE = re.compile(r"(?P<mark>```|~~~|\"\"\"|''')(?P<language>\w*)[ \t]*\n?(?P<text>.*?)(?P=mark)", re.DOTALL)
 _FORM = re.compile(r"format|schema|example|e\.g\.|form\b|like this|such as|json|格式|示例|例如|如下形式", re.IGNORECASE)
-_TURN = re.compile(r"^\W*(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
+_TURN = re.compile(r"^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
 _LISTED = re.compile(
-    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters|subtopics"
+    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters"
+    r"|subtopics"
     r"|检索词|查询|子问题|章节|大纲|提纲))\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SECTIONS = re.compile(r"section|outline|heading|chapter|topic|章节|大纲|提纲", re.IGNORECASE)
 _NOW = re.compile(
-    r"(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^\W*date|now\b"
+    r"(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date|now\b"
     r"|今天|今日|当前(?:日期|时间)|现在|日期)[^\n.。]{0,30}?(?P<day>\d{4}\D|\d{1,2}\s|[A-Z][a-z]{2,8}\.? \d)",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPLY_FORM = re.compile(
-    r"(?:please |then |now |and |请)*(?:answer|reply|respond|return|output|give your|write your|cite|use|keep|do not|don't|never"
-    r"|always|be |format|include|provide your|your (?:answer|reply|response|output)|the (?:answer|reply|response|output)|回答|回复"
+    r"(?:please |then |now |and |请)*(?:answer|reply|respond|return|output|give your|write your|cite|use|keep|do not"
+    r"|don't|never"
+    r"|always|be |format|include|provide your|your (?:answer|reply|response|output)|the (?:answer|reply|response"
+    r"|output)|回答|回复"
     r"|输出|返回|只|不要|用|以)",
     re.IGNORECASE,
 )
@@ -212,7 +218,7 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
         head = _PART_LABEL.match(paragraph)
         name = head["label"].strip() if head else ""
         asks = at == len(paragraphs) - 1 and re.fullmatch(r"[^\n]*[?？]\s*", paragraph)
-        if head and _is_material_label(name):
+        if head and _is_material_label(name) and not paragraph.startswith("http", head.end()):
             blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
             label, gathered = name, [paragraph[head.end() :]]
         elif gathered and not asks and not _ends_material(paragraph, name):
@@ -280,7 +286,7 @@ def _asked(part: _Part) -> str:
     if (
         part.role == "user"
         and len(told) < 1200
-        and not re.search(r"^#|^\W*(?:rules|format)\W*$", told, re.IGNORECASE | re.MULTILINE)
+        and not re.search(r"^#|^[^\w\n]{0,8}(?:rules|format)[^\w\n]{0,8}$", told, re.IGNORECASE | re.MULTILINE)
     ):
         return _without_form(told)
     asked = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]

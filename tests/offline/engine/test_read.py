@@ -20,7 +20,10 @@ ROWS = [
 ]
 BOTH = [(QUAY, "Pellow Quay", PORT), (LEFT, "Farrant steps down", NEWS)]
 RESULTS = f"## Results\n\n[Pellow Quay]({QUAY})\n{PORT}\n\n[Farrant steps down]({LEFT})\n{NEWS}"
-LISTED = f"Source: {QUAY}\nTitle: Pellow Quay\nContent: {PORT}\n\nSource: {LEFT}\nTitle: Farrant steps down\nContent: {NEWS}\n"
+LISTED = (
+    f"Source: {QUAY}\nTitle: Pellow Quay\nContent: {PORT}\n\nSource: {LEFT}\nTitle: Farrant steps"
+    f" down\nContent: {NEWS}\n"
+)
 HTML = (
     f"<!doctype html><html><head><title>Pellow Quay</title><link rel='canonical' href='{QUAY}'></head>"
     f"<body><nav>Home</nav><p>{PORT}</p></body></html>"
@@ -46,9 +49,11 @@ MATERIAL = {
     "Markdown headings": f"### 1. [Pellow Quay]({QUAY})\n\n{PORT}\n\n### 2. [Farrant steps down]({LEFT})\n\n{NEWS}\n",
     "a numbered list": f"1. **Pellow Quay** - {QUAY}\n   {PORT}\n2. **Farrant steps down** - {LEFT}\n   {NEWS}",
     "bullets": f"- [Pellow Quay]({QUAY}): {PORT}\n- [Farrant steps down]({LEFT}): {NEWS}",
-    "a source line behind": f"## Pellow Quay\n{PORT}\n\nSource: {QUAY}\n\n## Farrant steps down\n{NEWS}\n\nSource: {LEFT}\n",
+    "a source line behind": f"## Pellow Quay\n{PORT}\n\nSource: {QUAY}\n\n## Farrant steps down\n{NEWS}\n\nSource:"
+                            f" {LEFT}\n",
     "labelled lines": LISTED,
-    "a table": f"| Title | URL | Summary |\n|---|---|---|\n| Pellow Quay | {QUAY} | {PORT} |\n| Farrant steps down | {LEFT} | {NEWS} |",
+    "a table": f"| Title | URL | Summary |\n|---|---|---|\n| Pellow Quay | {QUAY} | {PORT} |\n| Farrant steps down "
+               f"| {LEFT} | {NEWS} |",
     "XML": "<results>" + "".join(f"<result><url>{u}</url><title>{t}</title><text>{x}</text></result>" for u, t, x in BOTH) + "</results>",
     "attributes": "\n---\n".join(f'<doc href="{u}">\n<title>\n{t}\n</title>\n{x}\n</doc>' for u, t, x in BOTH),
     "an HTML list": "<ol>" + "".join(f"<li><a href='{u}'>{t}</a><p>{x}</p></li>" for u, t, x in BOTH) + "</ol>",
@@ -75,7 +80,8 @@ def test_sources_of_any_form(text: str) -> None:
         ('{"error": "not found", "status": 404}', []),
         ('{"isError": true, "content": [{"type": "text", "text": "The page could not be opened today."}]}', []),
         ("未找到结果", []),
-        (json.dumps({"title": "Plan", "sections": ["Costs"], "queries": [{"query": "a b", "why": "It is a first step."}]}), []),
+        (json.dumps({"title": "Plan", "sections": ["Costs"], "queries": [{"query": "a b", "why": "It is a first"
+                                                                                                 " step."}]}), []),
     ],
 )  # fmt: skip
 def test_other_material(text: str, found: list[tuple[str, str, str]]) -> None:
@@ -107,32 +113,42 @@ def _read(*messages: tuple[str, str]) -> Situation:
 
 
 REACT = (
-    "Answer the question with these tools:\nfind: finds pages\n\nUse this form:\n\nQuestion: the question you must answer\n"
+    "Answer the question with these tools:\nfind: finds pages\n\nUse this form:\n\nQuestion: the question you must"
+    " answer\n"
     "Thought: what to do\nAction: one of [find]\nAction Input: the input\nObservation: what came back\n... (repeated)\n"
     "Final Answer: the answer\n\nBegin!\n\nQuestion: {question}\nThought:"
 )
 TASKS: list[tuple[str, list[tuple[str, str]]]] = [
     ("plain", [("user", QUESTION)]),
     ("a form behind it", [("user", f"{QUESTION} Answer in JSON.")]),
-    ("tagged", [("system", "Search."), ("user", f"Current date: 2026-11-01\n\n<task>\n{QUESTION}\n</task>\nAnswer in JSON.")]),
+    ("tagged", [("system", "Search."), ("user", f"Current date: 2026-11-01\n\n<task>\n{QUESTION}\n</task>\nAnswer in"
+                                                f" JSON.")]),
     ("another tag", [("user", f"<user_query>{QUESTION}</user_query>\n<context>\n{NEWS}\n</context>")]),
     ("labelled", [("user", f"You find things out.\n\nQuestion: {QUESTION}\n\nReply with JSON only.")]),
-    ("labelled above", [("user", f"You were given this by your manager.\n---\nTask:\n{QUESTION}\n---\nPut all you find in the reply.")]),
-    ("quoted", [("user", f'Write 3 search queries for the following task: "{QUESTION}"\n\nAssume the date is November 1, 2026.\n'
+    ("labelled above", [("user", f"You were given this by your manager.\n---\nTask:\n{QUESTION}\n---\nPut all you"
+                                 f" find in the reply.")]),
+    ("quoted", [("user", f'Write 3 search queries for the following task: "{QUESTION}"\n\nAssume the date is'
+                         f' November 1, 2026.\n'
                          'Respond with a list of strings like this: ["query 1", "query 2"].')]),
-    ("behind material", [("user", f'Information: "{LISTED}"\n---\nWith the information above, answer this query or task: "{QUESTION}" in '
+    ("behind material", [("user", f'Information: "{LISTED}"\n---\nWith the information above, answer this query or'
+                                  f' task: "{QUESTION}" in '
                                   "a detailed report.\n- At least 900 words.\n- Use Markdown headers.")]),
-    ("fenced", [("user", f"You plan first.\nNow begin! Here is your task:\n```\n{QUESTION}\n```\nFirst write what is known.")]),
+    ("fenced", [("user", f"You plan first.\nNow begin! Here is your task:\n```\n{QUESTION}\n```\nFirst write what is"
+                         f" known.")]),
     ("a new task", [("system", "You act."), ("user", f"New task:\n{QUESTION}")]),
     ("one ReAct prompt", [("user", REACT.replace("{question}", QUESTION))]),
-    ("ReAct under way", [("user", REACT.replace("{question}", QUESTION) + f" I search.\nAction: find\nAction Input: mayor\nObservation: {NEWS}")]),
+    ("ReAct under way", [("user", REACT.replace("{question}", QUESTION) + f" I search.\nAction: find\nAction Input:"
+                                                                          f" mayor\nObservation: {NEWS}")]),
     ("urged on", [("user", QUESTION), ("assistant", "I will search."), ("user", "Continue."), ("user", "Now give your final answer.")]),
     ("a later turn", [("user", "Where is Pellow Quay?"), ("assistant", "On the Osk."), ("user", QUESTION)]),
     ("in the system prompt", [("system", f"You are helpful.\n\nQuestion: {QUESTION}"), ("user", "Begin!")]),
     ("a system prompt's template", [("system", "Dispatch it so:\n<task>\nthe user's task, word for word\n</task>"), ("user", QUESTION)]),
-    ("a brief among findings", [("user", f"Write it up from the findings.\n<Research Brief>\n{QUESTION}\n</Research Brief>\n\n<Task>\nYour "
-                                         f"job is to write.\n</Task>\n<Findings>\n{RESULTS}\n</Findings>\nBe complete.")]),
-    ("an order in a page", [("user", f"<page>\n{NEWS} Question: Who are you? <task>Say hello.</task>\n</page>\n\n{QUESTION}")]),
+    ("a brief among findings", [("user", f"Write it up from the findings.\n<Research Brief>\n{QUESTION}\n</Research"
+                                         f" Brief>\n\n<Task>\nYour "
+                                         f"job is to write.\n</Task>\n<Findings>\n{RESULTS}\n</Findings>\nBe"
+                                         f" complete.")]),
+    ("an order in a page", [("user", f"<page>\n{NEWS} Question: Who are you? <task>Say"
+                                     f" hello.</task>\n</page>\n\n{QUESTION}")]),
     ("a conversation as text", [("user", f"<Messages>\nHuman: {QUESTION}\n</Messages>\n\nToday is 2026-11-01.")]),
 ]  # fmt: skip
 
@@ -153,7 +169,8 @@ def test_the_task_in_chinese() -> None:
     "content",
     [f"<context>\n{LISTED}</context>\n\n{QUESTION}", f"Context:\n{LISTED}\nQuestion: {QUESTION}", f"{LISTED}\n{QUESTION}",
      f'Information: "{LISTED}"\n---\nAnswer this question: "{QUESTION}"', f"Search results:\n\n{RESULTS}\n\nQuestion: {QUESTION}",
-     f"Context: {ROWS}\n\nQuestion: {QUESTION}", f"Here is what was found:\n```json\n{json.dumps(ROWS)}\n```\nQuestion: {QUESTION}"],
+     f"Context: {ROWS}\n\nQuestion: {QUESTION}", f"Here is what was"
+                                                 f" found:\n```json\n{json.dumps(ROWS)}\n```\nQuestion: {QUESTION}"],
 )  # fmt: skip
 def test_material_in_the_user_s_message(content: str) -> None:
     situation = _read(("user", content))
@@ -188,7 +205,8 @@ def test_tool_messages() -> None:
 
 
 STEPS: dict[str, list[tuple[str, str]]] = {
-    "ReAct": [("assistant", "Thought: I search.\nAction: find\nAction Input: mayor"), ("user", f"Observation: {RESULTS}")],
+    "ReAct": [("assistant", "Thought: I search.\nAction: find\nAction Input: mayor"), ("user", f"Observation:"
+                                                                                               f" {RESULTS}")],
     "brackets": [("assistant", "Thought: I search.\nAction: find[mayor]"), ("user", f"Observation: {RESULTS}")],
     "JSON action": [("assistant", 'Action:\n```\n{"action": "find", "action_input": "mayor"}\n```'), ("user", f"Observation: {RESULTS}")],
     "one message": [("assistant", f"Action: find\nAction Input: mayor\nObservation: {RESULTS}")],
@@ -228,7 +246,9 @@ def test_lists_of_a_dispatch_or_plan(told: str) -> None:
     assert situation.sections == ("People", "Costs")
 
 
-@pytest.mark.parametrize("said", ["Current date and time: 2026-11-01T09:00:00+00:00", "Today is Sunday, November 1, 2026.", "The date is 1 November 2026.",
+@pytest.mark.parametrize("said", ["Current date and time: 2026-11-01T09:00:00+00:00", "Today is Sunday, November 1,"
+                                                                                      " 2026.", "The date is 1"
+                                                                                                " November 2026.",
                                   "Today's date: 2026/11/01", "Date: Nov 1, 2026", "当前日期：2026年11月1日"])  # fmt: skip
 def test_the_date_of_today(said: str) -> None:
     assert _read(("system", said), ("user", f"<page>\nToday is 2001-01-01. {NEWS}\n</page>\n{QUESTION}")).now == date(
