@@ -23,7 +23,7 @@ BOILERPLATE = re.compile(
 """What a page says of itself and not of its subject."""
 
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
-_PARTICLES = "的是在了和与及为于由用被把对从以到等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
+_PARTICLES = "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
 PARTICLES = frozenset(_PARTICLES)
 """Chinese characters that join words and belong to no name."""
 
@@ -61,8 +61,9 @@ class Sentence:
 
     @cached_property
     def said_of(self) -> date | None:
-        """Of when the sentence speaks, if it says so."""
-        return dates.stated(self.text) or dates.changed(self.text)
+        """Of when the sentence's first statement speaks, if it says so."""
+        first = re.split(r"[;；]", self.text)[0]
+        return dates.stated(first) or dates.changed(first)
 
     def at(self, offset: int) -> int:
         """The number of the token at a place of the text."""
@@ -157,4 +158,6 @@ class Page:
 def page(text: str, title: str, day: date | None) -> Page:
     """A page, taken apart once."""
     found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
-    return Page(analyse(title), found, day or dates.of_page(text))
+    line = _DATELINE.match(text)
+    place = line.group().strip(" –—-").title() if line and line.group().isascii() is False and line.group()[:1].isascii() else ""
+    return Page(analyse(f"{title} – {place}" if place else title), found, day or dates.of_page(text))

@@ -20,6 +20,8 @@ __all__ = ["Answer", "Evidence", "answer", "rank"]
 _BEAM = 3
 """How many values of a hop are followed."""
 _MOST_HOPS = 4
+_DOUBTFUL, _LIKELY = 0.25, 0.5
+"""Between these scores a hop is followed before it is confirmed."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class _Path:
     sure: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     wanted: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
 
 def answer(
@@ -60,6 +63,7 @@ def answer(
     found = _follow(_Path(rewritten(question)), look)
     path, best = max(found, key=lambda f: _confidence(*f))
     wanted = [q for p, f in sorted(found, key=lambda f: -f[0].sure) for q in (*p.wanted, *f.wanted)]
+    wanted += [q for p, _ in found for q in p.later]
     wanted = [q for q in dict.fromkeys([*wanted, question]) if key(q) not in look.asked]
     confidence = _confidence(path, best)
     kind: Literal["value", "premise", "none"] = "premise" if best.premise else "value" if best.value else "none"
@@ -94,13 +98,15 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
             found[0] = (path, Finding())
         options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
         hop = look.trust(description.ask, options[0]) if options else 0.0
-        wanted = (*path.wanted, *look.queries(description.ask, hop))
+        queries = look.queries(description.ask, hop)
+        doubtful = _DOUBTFUL <= hop < _LIKELY  # go on with it first
+        wanted, later = (path.wanted, (*path.later, *queries)) if doubtful else ((*path.wanted, *queries), path.later)
         if not options:
             found.append((replace(path, wanted=wanted), Finding()))
         for option in options:
             text = path.question[: description.start] + option.value + path.question[description.end :]
             sure = path.sure * min(1.0, 0.3 + 0.9 * look.trust(description.ask, option))
-            found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted), look, depth + 1)
+            found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted, later), look, depth + 1)
     return found
 
 

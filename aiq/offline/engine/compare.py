@@ -157,12 +157,13 @@ def _measured(options: list[str], degree: _Degree, rest: tuple[str, ...], look: 
 
 
 def _of(option: str, ask: Ask, look: Lookup) -> Finding:
-    """The best value whose sentence or page title names the option."""
+    """The best value whose page title, or else whose sentence, names the option."""
     roots = {t.root for t in analyse(option).tokens if t.text.lower() not in FUNCTION_WORDS}
-    for candidate in look.values(ask):
-        if roots <= candidate.hit.sentence.roots.keys() | candidate.hit.page.title.roots.keys():
-            score = look.trust(ask, candidate)
-            return Finding(candidate.value, (candidate.hit.evidence,), score, look.queries(ask, score))
+    options = look.values(ask)
+    entitled = [c for c in options if roots <= c.hit.page.title.roots.keys() and c.score > 0.4]
+    for candidate in entitled or [c for c in options if roots <= c.hit.sentence.roots.keys()]:
+        score = look.trust(ask, candidate)
+        return Finding(candidate.value, (candidate.hit.evidence,), score, look.queries(ask, score))
     return Finding(wanted=look.queries(ask, 0.0))
 
 

@@ -90,6 +90,9 @@ def _names(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     for span in sentence.names:
         full = _full_name(span.text, hit)
         yield _Piece(span.start, span.end, full, _name_fit(ask, full, sentence, span.start, span.end))
+    if ask.head and not analyse(ask.head).groups.keys() & _TERRITORY.groups.keys() and ask.kind != "person":
+        for match in _PLAIN_NOUN.finditer(sentence.text):
+            yield _Piece(match.start(1), match.end(1), match[1], 0.5)
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in sentence.names):
         kind = _kind_of_name(subject)
@@ -100,6 +103,10 @@ def _names(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         if ask.head and not _is_a(subject, ask.head, hit):
             fit *= 0.85
         yield _Piece(-1, -1, subject, fit)
+
+
+_PLAIN_NOUN = re.compile(r"\b(?:in|at|from|inside|by|as)\s+(an?\s+(?:[a-z-]+\s){0,2}?[a-z-]+)(?=[,.;]|\s+(?:in|on|at|of|by|and|with|from|for|near)\b)")
+"""A thing without a name: "in a former bakery"."""
 
 
 def _full_name(name: str, hit: Hit) -> str:
@@ -148,9 +155,9 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
     kind = _kind_of_name(name)
     before, after = sentence.text[max(0, start - 24) : start], sentence.text[end : end + 40]
     if ask.kind == "person":
-        if kind or re.search(r"\b(?:in|at)\s+(?:the\s+)?$", before):
+        if kind or re.search(r"\b(?:in|at|from|near)\s+(?:the\s+)?$", before):
             return 0.35
-        return 0.95 if " " in name else 0.7
+        return 0.95 if " " in name else 0.6
     head = stem(ask.head) if ask.head else ""
     if head and head in analyse(name).roots:
         return 1.0
@@ -214,7 +221,7 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
         yield _Piece(quantity.start, quantity.end, text, fit)
 
 
-_RELATIVE = re.compile(r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|above|below|upstream|downstream|than)\b")
+_RELATIVE = re.compile(r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|than)\b")
 """What makes a number a difference."""
 
 
@@ -236,7 +243,7 @@ def _of_class(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         while start and ask.kind != "occupation" and sentence.tokens[start - 1].text.lower() in ("dark", "light", "pale", "bright", "deep"):
             start -= 1
         said = re.search(r"\b(?:an?|as|former|retired|by)\s+(?:[a-z-]+\s+)?$|[一是名位的]$", sentence.text[: token.start])
-        fit = 0.95 if said or ask.kind != "occupation" else 0.5
+        fit = 0.95 if (said or ask.kind != "occupation") and (len(token.text) > 1) else 0.5
         yield _Piece(sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], fit)
     if ask.kind == "occupation":
         for match in _AS_A.finditer(sentence.text):

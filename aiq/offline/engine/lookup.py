@@ -8,7 +8,7 @@ from datetime import date
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence, Material
 from aiq.offline.engine.extract import Candidate, candidates
-from aiq.offline.engine.lexicon import stem, synonyms
+from aiq.offline.engine.lexicon import kind_of, stem, synonyms
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.text import is_chinese, words
 
@@ -85,16 +85,20 @@ class Lookup:
 
     def _typed(self, found: list[Candidate], ask: Ask) -> list[Candidate]:
         """The candidates, those down that the pages define as something else than what is asked for."""
-        if ask.kind not in ("place", "organisation", "thing", "work") or not ask.head:
+        if ask.kind not in ("person", "place", "organisation", "thing", "work") or not (ask.head or ask.kind == "person"):
             return found
+        return [c if self._fits(c.value, ask) else replace(c, score=c.score * 0.5) for c in found]
+
+    def _fits(self, name: str, ask: Ask) -> bool:
+        """Whether the pages do not define a name as something else."""
+        defined = self.material.defined.get(name)
+        if not defined:
+            return True
+        if ask.kind == "person":
+            kinds = [kind_of(token.text) for token in defined.tokens]
+            return "person" in kinds or not {"place", "organisation", "thing", "work"} & set(kinds)
         head = analyse(ask.head)
-        kept = []
-        for candidate in found:
-            defined = self.material.defined.get(candidate.value)
-            if defined and not (defined.roots.keys() & head.roots.keys() or defined.groups.keys() & head.groups.keys()):
-                candidate = replace(candidate, score=candidate.score * 0.6)
-            kept.append(candidate)
-        return kept
+        return bool(defined.roots.keys() & head.roots.keys() or defined.groups.keys() & head.groups.keys())
 
     def best(self, ask: Ask) -> Finding:
         """The best value for an ask, its confidence lowered where it may be out of date."""

@@ -50,7 +50,7 @@ def _denied(ask: Ask, look: Lookup) -> Hit | None:
                 first, last = max(0, first - 6), first
             near = [hit.sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
             shown = analyse(f"{hit.page.title.text} {text}").roots.keys()
-            named = all(t.root in shown for name in ask.names for t in analyse(name).tokens)
+            named = all(any(t.root in shown for t in analyse(name).tokens) for name in ask.names)
             if hit.score >= 0.4 and named and any(root in asked for root in near):
                 return hit
     return None
