@@ -23,7 +23,9 @@ BOILERPLATE = re.compile(
 """What a page says of itself and not of its subject."""
 
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
-_PARTICLES = "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
+_PARTICLES = (
+    "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
+)
 PARTICLES = frozenset(_PARTICLES)
 """Chinese characters that join words and belong to no name."""
 
@@ -130,8 +132,15 @@ class Page:
     @cached_property
     def proper(self) -> frozenset[str]:
         """The words that the page writes with a capital elsewhere than at a sentence's start, lower-cased."""
-        inside = (name for s in self.sentences for name in s.names if name.start > 2 and s.text[name.start - 2] not in ".?!:“\"")
-        titled = (name for name in self.title.names if name.start > 2 or name.end == len(self.title.text) or " " in name.text)
+        inside = (
+            name
+            for s in self.sentences
+            for name in s.names
+            if name.start > 2 and s.text[name.start - 2] not in '.?!:“"'
+        )
+        titled = (
+            name for name in self.title.names if name.start > 2 or name.end == len(self.title.text) or " " in name.text
+        )
         return frozenset(w.lower() for n in (*titled, *inside) for w in n.text.split())
 
     @cached_property
@@ -159,5 +168,9 @@ def page(text: str, title: str, day: date | None) -> Page:
     """A page, taken apart once."""
     found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
     line = _DATELINE.match(text)
-    place = line.group().strip(" –—-").title() if line and line.group().isascii() is False and line.group()[:1].isascii() else ""
+    place = (
+        line.group().strip(" –—-").title()
+        if line and line.group().isascii() is False and line.group()[:1].isascii()
+        else ""
+    )
     return Page(analyse(f"{title} – {place}" if place else title), found, day or dates.of_page(text))

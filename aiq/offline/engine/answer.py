@@ -84,11 +84,13 @@ def _confidence(path: _Path, found: Finding) -> float:
 def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Finding]]:
     """The ways from here to an answer: looking up the innermost description first, or answering at once."""
     inner = descriptions(path.question) if depth < _MOST_HOPS else []
-    direct = _settle(path.question, look, linked=bool(inner))
+    direct = _settle(path.question, look)
     if not inner:
         return [(path, direct)]
     first = 0.0
-    found = [(path, replace(direct, wanted=(), confidence=direct.confidence * (0.4 if len(direct.evidence) > 1 else 0.85)))]
+    found = [
+        (path, replace(direct, wanted=(), confidence=direct.confidence * (0.4 if len(direct.evidence) > 1 else 0.85)))
+    ]
     for number, description in enumerate(inner):
         options = look.values(description.ask)
         if number and first >= 0.4:
@@ -110,11 +112,11 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
     return found
 
 
-def _settle(question: str, look: Lookup, *, linked: bool) -> Finding:
-    """The answer to a question as it reads; `linked`: it still describes something that other pages tell."""
+def _settle(question: str, look: Lookup) -> Finding:
+    """The answer to a question as it reads."""
     if corrected := premise.check(question, look):
         return corrected
-    return reckon(question, look) or look.best(replace(parse(question), linked=linked))
+    return reckon(question, look) or look.best(parse(question))
 
 
 def _titles_quoted(question: str, sources: Sequence[Source]) -> str:
@@ -128,7 +130,10 @@ def _titles_quoted(question: str, sources: Sequence[Source]) -> str:
     return question
 
 
-_REFERRING = re.compile(r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b", re.IGNORECASE)
+_REFERRING = re.compile(
+    r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b",
+    re.IGNORECASE,
+)
 
 
 def _in_context(question: str, context: str) -> str:

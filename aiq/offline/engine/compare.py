@@ -61,7 +61,9 @@ def reckon(text: str, look: Lookup) -> Finding | None:
 def _degree(text: str) -> _Degree | None:
     """The comparative or superlative of a question."""
     if is_chinese(text):
-        match = re.search(r"[最更](古老|[高长大小早晚多少])|(?<=哪)(?:个|座|条|所).{0,4}?([高长大小早晚多少])|较?([早晚])", text)
+        match = re.search(
+            r"[最更](古老|[高长大小早晚多少])|(?<=哪)(?:个|座|条|所).{0,4}?([高长大小早晚多少])|较?([早晚])", text
+        )
         word = next((g for g in match.groups() if g), "") if match else ""
         return _Degree(word, tuple(_DEGREES[word][0].split()), *_DEGREES[word][1:]) if word else None
     for match in re.finditer(r"[a-z]+", text.lower()):
@@ -74,7 +76,13 @@ def _degree(text: str) -> _Degree | None:
                 words, kind, units, _ = _DEGREES[after]
                 return _Degree(word, tuple(words.split()), kind, units, base == "many")
             if after and after not in FUNCTION_WORDS | {"recent", "recently", "of"}:
-                return _Degree(word, (after,), "number", stem(after), base == "many")
+                return _Degree(
+                    word,
+                    (after,),
+                    "number",
+                    "people|person" if kind_of(after) == "person" else stem(after),
+                    base == "many",
+                )
             continue
         if base == word and word != "first":
             continue
@@ -90,7 +98,9 @@ def _degree(text: str) -> _Degree | None:
 def _options(text: str) -> list[str]:
     """The things that a question offers to choose from, as it writes them."""
     if is_chinese(text):
-        match = re.search(r"([^，,。？?]{2,30}?)(?:和|与|、|还是)([^，,。？?、]{2,30}?)(?:，|,|哪|谁|相比|之间|中)", text)
+        match = re.search(
+            r"([^，,。？?]{2,30}?)(?:和|与|、|还是)([^，,。？?、]{2,30}?)(?:，|,|哪|谁|相比|之间|中)", text
+        )
         return [match[1], match[2]] if match and re.search(r"哪|谁|还是", text) else []
     listed = re.search(r"(?:[:,]|\bbetween|\bof)\s+([^:?]+?,?\s+or\s+[^?,]+)\??$|([^,:?]+\s+or\s+[^?,]+)\??$", text)
     if not listed:
@@ -127,8 +137,10 @@ def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
     words = rest if rest and degree.word in ("first", "earlier", "later", "more", "fewer") else (*degree.words, *rest)
     if degree.words[:1] == ("length",) and any(stem(w) in _LASTS for w in rest):
         return Ask(f"{' '.join(rest)} {option}", "number", "", "year|month|week|day|hour|minute|年|天", (option,), rest)
-    words = tuple(dict.fromkeys((*words, *(degree.words if degree.kind == "number" else ())))) or ("date",)
-    return Ask(f"{' '.join(words)} {option}", degree.kind, "", degree.units, (option,), words)
+    words = tuple(dict.fromkeys((*words, *(degree.words if degree.kind == "number" else ()))))
+    words = words or tuple(("建于 始建 创立 创办 成立 出生" if is_chinese(option) else _ORIGIN).split())
+    head = degree.words[0] if degree.kind == "number" and degree.words else ""
+    return Ask(f"{' '.join(words)} {option}", degree.kind, head, degree.units, (option,), words)
 
 
 def _measure(value: str, kind: str) -> float | None:
@@ -140,7 +152,9 @@ def _measure(value: str, kind: str) -> float | None:
     return quantities[0].value * _TO_BASE.get(quantities[0].unit, 1.0) if quantities else None
 
 
-def _measured(options: list[str], degree: _Degree, rest: tuple[str, ...], look: Lookup) -> tuple[list[tuple[float, str, Finding]], tuple[str, ...]]:
+def _measured(
+    options: list[str], degree: _Degree, rest: tuple[str, ...], look: Lookup
+) -> tuple[list[tuple[float, str, Finding]], tuple[str, ...]]:
     """Each option with its number where the material gives one, and the queries for the others."""
     found, wanted = [], []
     for option in options:
@@ -221,7 +235,9 @@ def _among(text: str, members: str, degree: _Degree, look: Lookup) -> Finding | 
     ask = parse(text)
     ask = replace(ask, kind="name" if ask.kind in ("phrase", "date") else ask.kind)
     outright = look.best(ask)
-    if outright.confidence >= 0.4 and any(re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in outright.evidence):
+    if outright.confidence >= 0.4 and any(
+        re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in outright.evidence
+    ):
         return outright
     rest = tuple(w for w in ask.words if w.lower() not in {degree.word, *degree.words} and stem(w) != stem(degree.word))
     names_of_set = replace(ask, words=rest, kind=ask.kind)
@@ -265,7 +281,9 @@ def _span(text: str, ask: Ask, look: Lookup) -> Finding | None:
     asks: list[Ask] = []
     if ask.kind == "age" and ask.names:
         event = re.search(r"\b(?:when|at the time of|in)\s+(.+?)\??$", text)
-        asks = [Ask(f"born founded {ask.names[0]}", "date", "", "", ask.names[:1], ("born", "founded", "built", "opened"))]
+        asks = [
+            Ask(f"born founded {ask.names[0]}", "date", "", "", ask.names[:1], ("born", "founded", "built", "opened"))
+        ]
         asks += [replace(parse(f"When did {event[1]}?"), kind="date")] if event else []
     elif between and re.search(r"\bhow (?:many years|long)\b", text, re.IGNORECASE):
         asks = [replace(parse(f"When was {part}?"), kind="date") for part in between.groups() if part]
@@ -294,5 +312,7 @@ def _years_in(ask: Ask, look: Lookup) -> Finding | None:
     for hit in look.material.find(ask, 4):
         years = [d.year for d in hit.sentence.dates]
         if len(years) == 2 and years[1] > years[0] and hit.own >= 0.4 and len(analyse(hit.sentence.text).tokens) < 60:
-            return Finding(str(years[1] - years[0]), (hit.evidence,), max(said.confidence, hit.score * 0.75), said.wanted)
+            return Finding(
+                str(years[1] - years[0]), (hit.evidence,), max(said.confidence, hit.score * 0.75), said.wanted
+            )
     return None

@@ -13,13 +13,15 @@ from aiq.offline.engine.lexicon import groups, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
-SYNONYM, TITLE, BEFORE, PAGE, LINK = 0.8, 0.92, 0.65, 0.4, 0.75
-"""What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere
-on the page, on a page that speaks of this page's subject."""
+SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
+"""What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
 
 _PLACED = groups(stem("located"))
 _SMALL = frozenset("the of and a in".split())
-_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead come term office post position time period".split())
+_VAGUE = frozenset(
+    stem(w)
+    for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead come term office post position time period".split()
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,17 @@ class Material:
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
                 vague = token.root in _VAGUE or (ask.kind == "place" and groups(token.root) & _PLACED)
                 weight = 0.25 if typed else 0.35 if vague else 0.7 + 0.6 * self._rarity(token.root)
-                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root) | of_phrase, weight, False, following.get(token.text, "")))
+                found.setdefault(
+                    (token.root,),
+                    Term(
+                        token.text,
+                        (token.root,),
+                        groups(token.root) | of_phrase,
+                        weight,
+                        False,
+                        following.get(token.text, ""),
+                    ),
+                )
         return [term for term in found.values() if term.roots]
 
     def _rarity(self, root: str) -> float:
@@ -118,40 +130,9 @@ class Material:
         if ask not in self._found:
             terms = self.terms(ask)
             views = [_View(found, terms) for found in self.pages]
-            if ask.linked:
-                for number, view in enumerate(views):
-                    view.link(self._best_mention(number, views))
             hits = [hit for view, source in zip(views, self.sources, strict=True) for hit in view.hits(source)]
             self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
         return self._found[ask][:most]
-
-    def _best_mention(self, number: int, views: list["_View"]) -> list[float]:
-        """How well each term is covered where another page speaks of what this page is about."""
-        best: list[float] = []
-        for other, index in self._mentioned[number]:
-            covered = views[other].covered(index)
-            if sum(c * t.weight for c, t in zip(covered, views[other].terms, strict=True)) > sum(
-                c * t.weight for c, t in zip(best, views[other].terms, strict=False)
-            ):
-                best = covered
-        return best
-
-    @cached_property
-    def _mentioned(self) -> list[list[tuple[int, int]]]:
-        """For each page, the (page, sentence) numbers of the other pages that mention its subject."""
-        found = []
-        for number, about in enumerate(self.pages):
-            subject = about.subject
-            found.append(
-                [
-                    (other, index)
-                    for other, elsewhere in enumerate(self.pages)
-                    if subject and other != number and elsewhere.subject != subject
-                    for index, sentence in enumerate(elsewhere.sentences)
-                    if subject in sentence.text
-                ]
-            )
-        return found
 
 
 class _View:
@@ -177,20 +158,8 @@ class _View:
             else []
         )
 
-    def link(self, elsewhere: list[float]) -> None:
-        """Counts what other pages say of this page's subject."""
-        for n, covered in enumerate(elsewhere):
-            if LINK * covered > self.context[n]:
-                self.context[n] = LINK * covered
-                if covered > 0.6:
-                    self.asked = self.asked - {n} or self.asked
-        if elsewhere and not self.matches:
-            self.matches = [[_match(s, term, False) for term in self.terms] for s in self.page.sentences]
-
     def covered(self, index: int) -> list[float]:
         """How well a sentence with its surroundings covers each term, 0 to 1."""
-        if not self.matches:
-            return [0.0] * len(self.terms)
         found = []
         for n, term in enumerate(self.terms):
             here = self.matches[index][n][0] * (0.92 if term.name and self.context[n] < TITLE else 1.0)
@@ -208,7 +177,9 @@ class _View:
             if not self.about and not any(worth for worth, _ in found):
                 continue
             own = sum(terms[n].weight * found[n][0] for n in self.asked) / plain
-            places = [(p, terms[n].weight * worth) for n, (worth, at) in enumerate(found) if not terms[n].name for p in at]
+            places = [
+                (p, terms[n].weight * worth) for n, (worth, at) in enumerate(found) if not terms[n].name for p in at
+            ]
             score = sum(c * term.weight for c, term in zip(self.covered(index), terms, strict=True)) / total
             score *= _adjacent(self.page.sentences[index], terms)
             if not all(max(found[n][0], self.context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
@@ -246,13 +217,17 @@ def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[in
         return (0.9 if short else 0.15), present[0]
     if term.groups:
         found = (place for group in term.groups for place in sentence.groups.get(group, ()))
-        places = tuple(p for p in found if p == 0 or not sentence.tokens[p].text[0].isupper())  # a name's words mean no synonym
+        places = tuple(
+            p for p in found if p == 0 or not sentence.tokens[p].text[0].isupper()
+        )  # a name's words mean no synonym
         if places:
             return SYNONYM, places
     return 0.0, ()
 
 
 _DEFINES = re.compile(r"\s*(?:\([^)]*\)\s*)?,?\s*(?:is|was|are|were)\s+(?:an?|the|one of the|one of)\s+([^.,;]{3,60})")
+
+
 @lru_cache(maxsize=16384)
 def is_statement(text: str) -> bool:
     """Whether a sentence states something: neither boilerplate nor navigation, nor a question or a bare heading."""
@@ -261,7 +236,12 @@ def is_statement(text: str) -> bool:
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None
     found = text.split()
-    return len(found) >= 5 and (text[-1] in ".!”\")]'’" or len(found) >= 9) and text.count("|") < 2 and text.count("http") < 2
+    return (
+        len(found) >= 5
+        and (text[-1] in ".!”\")]'’" or len(found) >= 9)
+        and text.count("|") < 2
+        and text.count("http") < 2
+    )
 
 
 def distinct(hits: list[Hit], most: int, *, alike: float = 0.6) -> list[Hit]:
@@ -269,7 +249,10 @@ def distinct(hits: list[Hit], most: int, *, alike: float = 0.6) -> list[Hit]:
     kept: list[Hit] = []
     for hit in hits:
         roots = hit.sentence.roots.keys()
-        if all(len(roots & other.sentence.roots.keys()) <= alike * min(len(roots), len(other.sentence.roots)) for other in kept):
+        if all(
+            len(roots & other.sentence.roots.keys()) <= alike * min(len(roots), len(other.sentence.roots))
+            for other in kept
+        ):
             kept.append(hit)
             if len(kept) == most:
                 break

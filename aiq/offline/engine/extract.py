@@ -82,7 +82,11 @@ def _known(value: str, ask: Ask, known: str) -> bool:
     """Whether a value only repeats what the question says."""
     asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
-    return bool(roots) and all(root in asked for root in roots) and not (ask.kind in ("number", "date") and value not in ask.text)
+    return (
+        bool(roots)
+        and all(root in asked for root in roots)
+        and not (ask.kind in ("number", "date") and value not in ask.text)
+    )
 
 
 def _names(ask: Ask, hit: Hit) -> Iterator[_Piece]:
@@ -96,7 +100,9 @@ def _names(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in sentence.names):
         kind = _kind_of_name(subject)
-        early = re.match(r"(?:the|it|he|she|they|its|his|her|their|since|in|after|this)\b", sentence.text, re.IGNORECASE)
+        early = re.match(
+            r"(?:the|it|he|she|they|its|his|her|their|since|in|after|this)\b", sentence.text, re.IGNORECASE
+        )
         fit = 0.75 if early else 0.6
         if ask.kind == "person" or (kind and kind != ask.kind and ask.kind != "name"):
             fit *= 0.5
@@ -105,7 +111,9 @@ def _names(ask: Ask, hit: Hit) -> Iterator[_Piece]:
         yield _Piece(-1, -1, subject, fit)
 
 
-_PLAIN_NOUN = re.compile(r"\b(?:in|at|from|inside|by|as)\s+(an?\s+(?:[a-z-]+\s){0,2}?[a-z-]+)(?=[,.;]|\s+(?:in|on|at|of|by|and|with|from|for|near)\b)")
+_PLAIN_NOUN = re.compile(
+    r"\b(?:in|at|from|inside|by|as)\s+(an?\s+(?:[a-z-]+\s){0,2}?[a-z-]+)(?=[,.;]|\s+(?:in|on|at|of|by|and|with|from|for|near)\b)"
+)
 """A thing without a name: "in a former bakery"."""
 
 
@@ -115,7 +123,12 @@ def _full_name(name: str, hit: Hit) -> str:
         return name
     for sentence in (hit.page.title, *hit.page.sentences):
         for span in sentence.names:
-            if span.text != name and span.text.endswith(" " + name) and len(span.text.split()) <= 4 and not _kind_of_name(span.text):
+            if (
+                span.text != name
+                and span.text.endswith(" " + name)
+                and len(span.text.split()) <= 4
+                and not _kind_of_name(span.text)
+            ):
                 return span.text
     return name
 
@@ -123,7 +136,7 @@ def _full_name(name: str, hit: Hit) -> str:
 def _kind_of_name(name: str) -> str:
     """What a name says of itself: "Harrow Polytechnic" is an organisation."""
     parts = re.findall(r"[^\W\d_]+", name)
-    for word in ([parts[-1], parts[0]] if parts else []):
+    for word in [parts[-1], parts[0]] if parts else []:
         if (kind := kind_of(word)) in ("organisation", "place", "thing"):
             return kind
     return ""
@@ -143,7 +156,11 @@ _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:
 def _head_before(head: str, sentence: Sentence, start: int) -> str | None:
     """The text between the last word for the head noun before a name and the name."""
     wanted = analyse(head)
-    ends = [t.end for t in sentence.tokens if t.end <= start and (t.root in wanted.roots or wanted.groups.keys() & _groups_of(t.root))]
+    ends = [
+        t.end
+        for t in sentence.tokens
+        if t.end <= start and (t.root in wanted.roots or wanted.groups.keys() & _groups_of(t.root))
+    ]
     return sentence.text[ends[-1] : start] if ends else None
 
 
@@ -166,7 +183,10 @@ def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
     if head and head in analyse(re.split(r"[.;]", after)[0]).roots and re.match(r"\s*(?:,|is|was|\()", after):
         return 1.0
     said = _kind_of_name(name.split()[-1]) if head else ""
-    if said in ("place", "thing", "organisation") and not analyse(name.split()[-1]).groups.keys() & analyse(ask.head).groups.keys():
+    if (
+        said in ("place", "thing", "organisation")
+        and not analyse(name.split()[-1]).groups.keys() & analyse(ask.head).groups.keys()
+    ):
         return 0.4
     if head and not analyse(ask.head).groups.keys() & _TERRITORY.groups.keys():
         return 0.55
@@ -195,7 +215,9 @@ def _dates(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
             text = MONTHS[stated.month - 1]
         yield _Piece(stated.start, stated.end, text, fit)
     if ask.head.startswith("month") or not ask.head:
-        for match in re.finditer(rf"\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}}", sentence.text):
+        for match in re.finditer(
+            rf"\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}}", sentence.text
+        ):
             if not any(d.start <= match.start() < d.end for d in sentence.dates):
                 yield _Piece(*match.span(), match.group(), 0.85 if ask.head else 0.6)
     for match in re.finditer(r"\b(?:1\d|20)\d0s\b", sentence.text):
@@ -221,7 +243,9 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
         yield _Piece(quantity.start, quantity.end, text, fit)
 
 
-_RELATIVE = re.compile(r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|than)\b")
+_RELATIVE = re.compile(
+    r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|than)\b"
+)
 """What makes a number a difference."""
 
 
@@ -236,21 +260,37 @@ def _of_class(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     """Colours, materials and occupations, with the words before that make them exact ("dark brown")."""
     sentence = hit.sentence
     for n, token in enumerate(sentence.tokens):
-        classed = is_occupation(token.text) if ask.kind == "occupation" else vocabulary().classes.get(token.text.lower()) == ask.kind
+        classed = (
+            is_occupation(token.text)
+            if ask.kind == "occupation"
+            else vocabulary().classes.get(token.text.lower()) == ask.kind
+        )
         if not classed:
             continue
         start = n
-        while start and ask.kind != "occupation" and sentence.tokens[start - 1].text.lower() in ("dark", "light", "pale", "bright", "deep"):
+        while (
+            start
+            and ask.kind != "occupation"
+            and sentence.tokens[start - 1].text.lower() in ("dark", "light", "pale", "bright", "deep")
+        ):
             start -= 1
-        said = re.search(r"\b(?:an?|as|former|retired|by)\s+(?:[a-z-]+\s+)?$|[一是名位的]$", sentence.text[: token.start])
+        said = re.search(
+            r"\b(?:an?|as|former|retired|by)\s+(?:[a-z-]+\s+)?$|[一是名位的]$", sentence.text[: token.start]
+        )
         fit = 0.95 if (said or ask.kind != "occupation") and (len(token.text) > 1) else 0.5
-        yield _Piece(sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], fit)
+        yield _Piece(
+            sentence.tokens[start].start, token.end, sentence.text[sentence.tokens[start].start : token.end], fit
+        )
     if ask.kind == "occupation":
         for match in _AS_A.finditer(sentence.text):
             group = 1 if match[1] else 2
             fit = 0.85 if kind_of(match[group].split()[-1]) in ("", "person") else 0.4
             yield _Piece(match.start(group), match.end(group), match[group], fit)
-        yield from (replace_fit(p, 0.6) for p in (_han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence)) if not any(c.isdigit() for c in p.value))
+        yield from (
+            replace_fit(p, 0.6)
+            for p in (_han_pieces(ask, hit) if is_chinese(sentence.text) else _phrases(ask, sentence))
+            if not any(c.isdigit() for c in p.value)
+        )
 
 
 def replace_fit(piece: _Piece, fit: float) -> _Piece:
@@ -261,7 +301,10 @@ _AS_A = re.compile(
     r"\b(?:as|be|is|was|became|become|by|former(?:ly)?|then|,)\s+(?:an?|the)\s+((?:former |retired )?[a-z][a-z-]+(?:\s(?:and\s)?[a-z][a-z-]+)?)(?=[,.;]|\s+(?:who|by|from|in|at|and|under|then)\b|\s[A-Z])"
     r"|\b(?:trained|works?|worked) (?:.{0,20} )?(?:as|to be) an? ([a-z-]+)"
 )
-_REASON = re.compile(r"\b(?:because(?: of)?|since|as a result of|due to|owing to|so that|after|in order to|, as|to)\s+(?P<why>[^.;]{6,140})|(?:因为?|由于|为了)(?P<wei>[^,，。；]{2,40})", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:because(?: of)?|since|as a result of|due to|owing to|so that|after|in order to|, as|to)\s+(?P<why>[^.;]{6,140})|(?:因为?|由于|为了)(?P<wei>[^,，。；]{2,40})",
+    re.IGNORECASE,
+)
 
 
 def _reasons(sentence: Sentence) -> Iterator[_Piece]:
@@ -285,8 +328,14 @@ def _clauses(sentence: Sentence, hit: Hit) -> Iterator[_Piece]:
             yield _Piece(start, end, clause, 0.8 * worth / total)
 
 
-_CUT = re.compile(r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s", re.IGNORECASE)
-_MARK = re.compile(r"\b(?:is|was|are|were|be|been|as|for|of|on|by|with|from|in|into|at|to|than|but|a|an|the|had|has|have)\s+", re.IGNORECASE)
+_CUT = re.compile(
+    r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s",
+    re.IGNORECASE,
+)
+_MARK = re.compile(
+    r"\b(?:is|was|are|were|be|been|as|for|of|on|by|with|from|in|into|at|to|than|but|a|an|the|had|has|have)\s+",
+    re.IGNORECASE,
+)
 
 
 def _phrases(ask: Ask, sentence: Sentence) -> Iterator[_Piece]:
@@ -316,7 +365,9 @@ def _groups_of(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
-_HAN_CUT = re.compile(r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|新一任|新任|一任|昨日|名叫|叫做|位")
+_HAN_CUT = re.compile(
+    r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已]|当选|当过|选举|出生|毕业|任命|获得|担任|位于|现任|新一任|新任|一任|昨日|名叫|叫做|位"
+)
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤柳耿尹"
 )
@@ -334,7 +385,11 @@ def _han_pieces(ask: Ask, hit: Hit) -> Iterator[_Piece]:
     asked = [hit.sentence.tokens[place] for place, _ in hit.places]
     cuts |= {edge for t in asked if t.root in vocabulary().groups or t.root in ask.words for edge in (t.start, t.end)}
     if ask.kind == "person":
-        cuts |= {m.end() for m in vocabulary().chinese.finditer(text) if kind_of(m.group()) == "person" and m.end() - m.start() > 1}
+        cuts |= {
+            m.end()
+            for m in vocabulary().chinese.finditer(text)
+            if kind_of(m.group()) == "person" and m.end() - m.start() > 1
+        }
     for start, end in pairwise(sorted(cuts)):
         yield from _han_piece(ask, text[start:end], start)
 
@@ -344,7 +399,13 @@ def _han_piece(ask: Ask, piece: str, start: int) -> Iterator[_Piece]:
         return
     fit = 0.8
     if ask.kind == "person":
-        fit = 0.95 if (2 <= len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece else 0.6 if len(piece) <= 6 else 0.3
+        fit = (
+            0.95
+            if (2 <= len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
+            else 0.6
+            if len(piece) <= 6
+            else 0.3
+        )
         fit *= 0.5 if piece[-1] in "".join(_HAN_SUFFIX.values()) else 1
     elif ask.kind in _HAN_SUFFIX:
         fit = 1.0 if piece[-1] in _HAN_SUFFIX[ask.kind] else 0.6
@@ -375,8 +436,14 @@ def _nearness(ask: Ask, hit: Hit, piece: _Piece) -> float:
     return 0.4 + 0.6 * total / weight
 
 
-ENDED = re.compile(r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替", re.IGNORECASE)
-DENIED = re.compile(r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|n't|no(?! longer than)|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike|ruled out|disproved|unfounded|untrue)\b|n't\b|不是|并非|没有|未|误", re.IGNORECASE)
+ENDED = re.compile(
+    r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|in succession to|succeed(?:s|ed|ing)|retir|replac(?:es|ed|ing)|defeated|before)\b|原|前任|卸任|曾任|此前|接替",
+    re.IGNORECASE,
+)
+DENIED = re.compile(
+    r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|n't|no(?! longer than)|false|denied|rumou?r|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike|ruled out|disproved|unfounded|untrue)\b|n't\b|不是|并非|没有|未|误",
+    re.IGNORECASE,
+)
 
 
 def _standing(ask: Ask, hit: Hit, piece: _Piece) -> float:
@@ -389,7 +456,10 @@ def _standing(ask: Ask, hit: Hit, piece: _Piece) -> float:
     factor = 1.0
     if (denial := DENIED.search(before)) and not re.search(r"\bbut\b|而是", before[denial.start() :]):
         factor *= 0.4
-    if not ask.past and (re.search(r"\b(?:succe|replac|defeat|beat|follow)\w*\s+(?:to\s+)?(?:[\w-]+\s+){0,2}$", before) or _is_over(sentence, hit)):
+    if not ask.past and (
+        re.search(r"\b(?:succe|replac|defeat|beat|follow)\w*\s+(?:to\s+)?(?:[\w-]+\s+){0,2}$", before)
+        or _is_over(sentence, hit)
+    ):
         factor *= 0.5
     if (ask.kind == "person" or re.search(r"(?:er|or)s?$", ask.head)) and " by " in sentence.text:
         factor *= 1.15 if _is_agent(hit, piece) else 0.85
@@ -400,15 +470,21 @@ def _standing(ask: Ask, hit: Hit, piece: _Piece) -> float:
 
 def _is_agent(hit: Hit, piece: _Piece) -> bool:
     """Whether "by" joins a value to a word asked for that stands before it, no other name between."""
-    starts = [hit.sentence.tokens[place].end for place, _ in hit.places if hit.sentence.tokens[place].end <= piece.start]
+    starts = [
+        hit.sentence.tokens[place].end for place, _ in hit.places if hit.sentence.tokens[place].end <= piece.start
+    ]
     between = hit.sentence.text[max(starts) : piece.start] if starts else ""
-    return bool(re.search(r"\bby\b", between)) and not any(max(starts) <= n.start < piece.start for n in hit.sentence.names)
+    return bool(re.search(r"\bby\b", between)) and not any(
+        max(starts) <= n.start < piece.start for n in hit.sentence.names
+    )
 
 
 def _is_over(sentence: Sentence, hit: Hit) -> bool:
     """Whether a word asked for is said to be past: "the former mayor", "until 2020 the mayor"."""
     starts = [sentence.tokens[place].start for place, _ in hit.places]
-    return any(ENDED.search(re.split(r"[,;.，；]", sentence.text[max(0, start - 24) : start])[-1][-16:]) for start in starts)
+    return any(
+        ENDED.search(re.split(r"[,;.，；]", sentence.text[max(0, start - 24) : start])[-1][-16:]) for start in starts
+    )
 
 
 def denies(hit: Hit) -> bool:

@@ -62,7 +62,7 @@ class Lookup:
                 if name not in best or best[name].score < candidate.score:
                     best[name] = candidate
         found = sorted(best.values(), key=lambda c: -c.score)[:8]
-        settled = ask.kind in ("place", "thing", "work") and not ask.current and not _moves(ask)
+        settled = ask.kind in ("place", "thing", "work", "date") and not ask.current and not _moves(ask)
         if not found or ask.past or settled:
             return found
         if ask.kind == "person":
@@ -70,7 +70,10 @@ class Lookup:
         rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.5 * found[0].hit.own]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score), default=found[0])
         if (newest.hit.day - found[0].hit.day).days > _SAME_DAYS:
-            found = [replace(newest, score=max(newest.score, found[0].score * 0.95)), *(c for c in found if c is not newest)]
+            found = [
+                replace(newest, score=max(newest.score, found[0].score * 0.95)),
+                *(c for c in found if c is not newest),
+            ]
         return found
 
     def _in_office(self, candidate: Candidate) -> Candidate:
@@ -79,13 +82,18 @@ class Lookup:
         for found in self.material.pages:
             if found.day and found.day >= candidate.hit.day and last in found.text:
                 for sentence in (found.title, *found.sentences):
-                    if re.search(rf"\b{re.escape(last)}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{re.escape(last)}\b", sentence.text):
+                    if re.search(
+                        rf"\b{re.escape(last)}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{re.escape(last)}\b",
+                        sentence.text,
+                    ):
                         return replace(candidate, score=candidate.score * 0.4)
         return candidate
 
     def _typed(self, found: list[Candidate], ask: Ask) -> list[Candidate]:
         """The candidates, those down that the pages define as something else than what is asked for."""
-        if ask.kind not in ("person", "place", "organisation", "thing", "work") or not (ask.head or ask.kind == "person"):
+        if ask.kind not in ("person", "place", "organisation", "thing", "work") or not (
+            ask.head or ask.kind == "person"
+        ):
             return found
         return [c if self._fits(c.value, ask) else replace(c, score=c.score * 0.5) for c in found]
 
@@ -126,7 +134,6 @@ class Lookup:
         forms = self._forms(ask) if score > 0.3 else _forms(ask)
         return tuple(form for form in forms if key(form) not in self.asked)[: 2 if score <= 0.3 else 1]
 
-
     def _forms(self, ask: Ask) -> list[str]:
         """Wordings of a query, best first; for a state that may change the second asks for the change."""
         forms = _forms(ask)
@@ -143,7 +150,11 @@ def _moves(ask: Ask) -> bool:
 
 def _may_change(ask: Ask) -> bool:
     """Whether what is asked may have changed since a page was written."""
-    lasting = ask.past or (re.search(r"\b(?:was|were|did)\b", ask.text) and not re.search(r"\b(?:last|latest|recent)", ask.text)) or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
+    lasting = (
+        ask.past
+        or (re.search(r"\b(?:was|were|did)\b", ask.text) and not re.search(r"\b(?:last|latest|recent)", ask.text))
+        or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
+    )
     return not lasting and ask.kind not in ("date", "reason") and bool(ask.names)
 
 

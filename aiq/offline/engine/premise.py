@@ -72,10 +72,21 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
         for kind in ("person", "place", "organisation"):
             staying = set(parse(_ENDS.sub(" ", ask.text)).words)
             words = tuple(w for w in ask.words if w in staying) or ask.words
-            turned = replace(ask, text=" ".join((*others, *words)), words=words, kind=kind, names=others, head="", units="", past=False)
+            turned = replace(
+                ask,
+                text=" ".join((*others, *words)),
+                words=words,
+                kind=kind,
+                names=others,
+                head="",
+                units="",
+                past=False,
+            )
             options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
-            if not options or options[0].score < 0.55 or any(
-                (name in c.value or c.value in name) and c.score > 0.6 * options[0].score for c in options
+            if (
+                not options
+                or options[0].score < 0.55
+                or any((name in c.value or c.value in name) and c.score > 0.6 * options[0].score for c in options)
             ):
                 continue
             best = options[0]
@@ -93,7 +104,11 @@ def _still(ask: Ask, look: Lookup) -> Finding | None:
         return None
     lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not denies(h)]
     lasting = [h for h in lasting if all(n in f"{h.page.title.text} {h.sentence.text}" for n in ask.names)]
-    reports = [h for h in look.material.find(replace(ask, words=ended), 6) if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)]
+    reports = [
+        h
+        for h in look.material.find(replace(ask, words=ended), 6)
+        if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)
+    ]
     if lasting and not reports:
         best = max(lasting, key=lambda h: h.day)
         return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True)

@@ -17,12 +17,20 @@ _FUNCTION_WORDS = """
     find me
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-_BE = frozenset("is are was were be been being am has have had do does did can could will would should may might must".split())
+_BE = frozenset(
+    "is are was were be been being am has have had do does did can could will would should may might must".split()
+)
 _LINKS = frozenset("that which who whom whose where when".split())
-_PREPOSITIONS = frozenset("in on at by for from to with under near behind about into after before during of among between".split())
+_PREPOSITIONS = frozenset(
+    "in on at by for from to with under near behind about into after before during of among between".split()
+)
 _IRREGULAR = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
-_PAST = re.compile(r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first)\b|以前|曾|之前|原|前任|当初|最初")
-_NOW = re.compile(r"\b(?:current(?:ly)?|now|today|these days|at present|latest|newest|most recent(?:ly)?|still|reigning|nowadays)\b|现任|现在|目前|如今|最新|最近")
+_PAST = re.compile(
+    r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first)\b|以前|曾|之前|原|前任|当初|最初"
+)
+_NOW = re.compile(
+    r"\b(?:current(?:ly)?|now|today|these days|at present|latest|newest|most recent(?:ly)?|still|reigning|nowadays)\b|现任|现在|目前|如今|最新|最近"
+)
 _CHATTER = re.compile(
     r"^(?:(?:please|hi|hello|hey|so|and|well|ok|okay|then|also)[,!]?\s+|(?:can|could|would|do) you (?:please )?(?:tell me|say|know|find out|explain)\s+(?:if\s+)?"
     r"|(?:i(?:'d| would) (?:like|love) to know|i(?:'m| am) (?:wondering|curious)|i wonder|tell me|let me know|find out|do you know|any idea)[,:]?\s+(?:about\s+)?"
@@ -45,7 +53,9 @@ _UNITS = {
 _WORD = re.compile(r"⟦\d+⟧|[^\W_]+(?:['’-][^\W_]+)*|['’]s\b|[,;:?]")
 
 
-_BESIDES = re.compile(r"\b(?:besides|apart from|other than|except(?: for)?|in addition to|instead of|rather than)\b(?: (?:\w+ing|the|a|an))* \w+")
+_BESIDES = re.compile(
+    r"\b(?:besides|apart from|other than|except(?: for)?|in addition to|instead of|rather than)\b(?: (?:\w+ing|the|a|an))* \w+"
+)
 """What is not wanted."""
 
 
@@ -65,7 +75,6 @@ class Ask:
     words: tuple[str, ...] = ()
     current: bool = False
     past: bool = False
-    linked: bool = False  # whether other pages may say what a page's subject is
 
 
 @dataclass(frozen=True)
@@ -82,16 +91,27 @@ def tidy(question: str) -> str:
     """The question without politeness, on one line."""
     text = " ".join(question.split())
     text = re.sub(r"\bwhat(?: is|'s| was) the (?:number|total) of\b", "How many", text, flags=re.IGNORECASE)
-    text = re.sub(r"\b(?:what|which)(?: is|'s| was) the names? of (the|its|their)\b", r"Which is \1", text, flags=re.IGNORECASE)
+    text = re.sub(
+        r"\b(?:what|which)(?: is|'s| was) the names? of (the|its|their)\b", r"Which is \1", text, flags=re.IGNORECASE
+    )
     return _one_sentence(_CHATTER.sub("", text).strip() or text)
 
 
 def _one_sentence(text: str) -> str:
     """A question in two parts as one: "X's club - where is it?", "X has a mayor. Where was that mayor born?"."""
-    if match := re.match(r"(?P<what>(?:(?!who|what|when|where|which|how|is|are|did|does)\w)[^.?!:]*?)(?:\s[-–—]\s|:\s|[.;,]\s)(?P<rest>(?:and )?(?:who|what|where|when|which|how)\b.*)", text, re.IGNORECASE):
+    if match := re.match(
+        r"(?P<what>(?:(?!who|what|when|where|which|how|is|are|did|does)\w)[^.?!:]*?)(?:\s[-–—]\s|:\s|[.;,]\s)(?P<rest>(?:and )?(?:who|what|where|when|which|how)\b.*)",
+        text,
+        re.IGNORECASE,
+    ):
         what, rest = match["what"], match["rest"]
         if has := re.match(r"(?P<who>.+?) (?:has|have|had) (?:a|an) (?P<noun>[\w ]+)$", what):
-            return re.sub(rf"\b(?:that|this|its|the) {re.escape(has['noun'])}\b|\bit\b", f"the {has['noun']} of {has['who']}", rest, count=1)
+            return re.sub(
+                rf"\b(?:that|this|its|the) {re.escape(has['noun'])}\b|\bit\b",
+                f"the {has['noun']} of {has['who']}",
+                rest,
+                count=1,
+            )
         if not re.search(r"\b(?:of|among|between|in|at|on)\b", what[:8], re.IGNORECASE):
             what = what[0].lower() + what[1:] if re.match(r"(?:The|A|An)\b", what) else what
             rest = re.sub(r"\b(?:its|his|her|their)\s+(\w+)", rf"the \1 of {what}", rest, count=1)
@@ -108,9 +128,24 @@ def parse(question: str) -> Ask:
     found = _entities(text)
     words = tuple(w for w in _words(text, found) if w.lower() not in used)
     extra = tuple(w for w in (_MEASURES.get(u, ("",))[0] for u in used) if w)
-    if head and kind != "person" and head not in ("year", "years", "date") and head.lower() not in FUNCTION_WORDS and not any(head in n for n in found):
+    if (
+        head
+        and kind != "person"
+        and head not in ("year", "years", "date")
+        and head.lower() not in FUNCTION_WORDS
+        and not any(head in n for n in found)
+    ):
         words = (*words, head) if head not in words else words
-    return Ask(whole, kind, head, units, found, (*dict.fromkeys((*extra, *words)),), bool(_NOW.search(text)), bool(_PAST.search(text)))
+    return Ask(
+        whole,
+        kind,
+        head,
+        units,
+        found,
+        (*dict.fromkeys((*extra, *words)),),
+        bool(_NOW.search(text)),
+        bool(_PAST.search(text)),
+    )
 
 
 def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
@@ -118,22 +153,38 @@ def _kind(text: str) -> tuple[str, str, str, frozenset[str]]:
     low = text.lower()
     if match := re.search(r"\bhow (?!come\b)(\w+)(?: (\w+))?(?!.*\b(?:what|which) year\b)", low):
         return _how(match[1], match[2] or "", low)
-    if re.search(r"\b(?:what|which|whose) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b(?! was the last time)", low):
+    if re.search(
+        r"\b(?:what|which|whose) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b(?! was the last time)", low
+    ):
         head = re.search(r"\b(?:year|month|day|date|century|decade|time)s?\b", low)
         return "date", head.group() if head else "", "", frozenset({"year", "date", "years", "time"})
-    if re.search(r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", low):
+    if re.search(
+        r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", low
+    ):
         return "reason", "", "", frozenset({"reason", "come", "made", "caused", "led", "prompted", "drove"})
     if re.search(r"\bwho(?:m|se|'s)?\b", low) and not re.search(r"\b(?:what|which|where)\b.*\bwho", low):
         return "person", "", "", frozenset()
-    if re.search(r"^(?:from |in |to |at )?where\b|, where\b|\bwhere(?:'s)? (?:is|was|did|do|does|are|were|can|has|in)\b", low):
+    if re.search(
+        r"^(?:from |in |to |at )?where\b|, where\b|\bwhere(?:'s)? (?:is|was|did|do|does|are|were|can|has|in)\b", low
+    ):
         return "place", "", "", frozenset()
-    if re.search(r"\bfor a living\b|\bwhat (?:is|was|are|were) (?:he|she|they)\b|\bwhat (?:job|profession|occupation)\b", low):
+    if re.search(
+        r"\bfor a living\b|\bwhat (?:is|was|are|were) (?:he|she|they)\b|\bwhat (?:job|profession|occupation)\b", low
+    ):
         return "occupation", "", "", frozenset({"living"})
     if re.search(r"\bwhat (?:do|does|did|has|have|had)\b|^what\b.*\b(?:for|as|about|with|to be)\?*$", low):
         return "phrase", "", "", frozenset()
-    if match := re.search(r"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:of\s+)?(?:all\s+)?(?:the\s+|its\s+|a\s+|an\s+)?(?:two\s+|three\s+|four\s+)?((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,4})", text, re.IGNORECASE):
+    if match := re.search(
+        r"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:of\s+)?(?:all\s+)?(?:the\s+|its\s+|a\s+|an\s+)?(?:two\s+|three\s+|four\s+)?((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,4})",
+        text,
+        re.IGNORECASE,
+    ):
         kind = _by_noun(_head(match[1]))
-        return ("phrase", "", "", frozenset()) if kind[0] == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low) else kind
+        return (
+            ("phrase", "", "", frozenset())
+            if kind[0] == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low)
+            else kind
+        )
     if re.match(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", low):
         return "yes", "", "", frozenset()
     if match := re.search(r"\b(?:the|a)\s+((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,5})", text):
@@ -151,8 +202,15 @@ def _how(word: str, after: str, low: str) -> tuple[str, str, str, frozenset[str]
         if word == "much" and re.search(r"\bweigh", low):
             return "number", "", _UNITS["weight"], used
         return "number", head if word == "many" else "", stem(head) if word == "many" else "", used
-    if word == "long" and re.search(r"\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|before|until|did|has|have)\b", low):
-        return "number", "", r"year|month|week|day|hour|minute|second|decade|century|年|个月|天|小时|分钟", frozenset({"long"})
+    if word == "long" and re.search(
+        r"\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|before|until|did|has|have)\b", low
+    ):
+        return (
+            "number",
+            "",
+            r"year|month|week|day|hour|minute|second|decade|century|年|个月|天|小时|分钟",
+            frozenset({"long"}),
+        )
     return kind, "", _UNITS.get(measure, ""), used
 
 
@@ -181,7 +239,12 @@ def _head(run: str) -> str:
         low = re.sub(r"['’]s$", "", word.lower())
         if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
             continue
-        if (noun and (word[0].isupper() or low in vocabulary().bases)) or low in FUNCTION_WORDS or low in _PREPOSITIONS or (noun and re.search(r"(?:ed|s)$", low) and not kind_of(low) and kind_of(noun)):
+        if (
+            (noun and (word[0].isupper() or low in vocabulary().bases))
+            or low in FUNCTION_WORDS
+            or low in _PREPOSITIONS
+            or (noun and re.search(r"(?:ed|s)$", low) and not kind_of(low) and kind_of(noun))
+        ):
             break
         noun = re.sub(r"['’]s$", "", word)
     return noun
@@ -201,11 +264,17 @@ def _chinese_kind(text: str) -> tuple[str, str, str, frozenset[str]]:
         if match := re.search(pattern, text):
             units = ""
             if kind == "number":
-                near = re.search(r"多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)|(人)口", text)
+                near = re.search(
+                    r"多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)|(人)口", text
+                )
                 sign = next((g for g in near.groups() if g), "") if near else ""
                 units = _CHINESE_UNITS.get(sign, sign if sign not in PARTICLES else "")
                 units = "人" if re.search(r"人口|居民", text) else units
-            head = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text) if kind in ("place", "organisation", "name") else None
+            head = (
+                re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
+                if kind in ("place", "organisation", "name")
+                else None
+            )
             noun = next((head[1][:n] for n in (3, 2, 1) if kind_of(head[1][:n])), "") if head else ""
             return kind, noun, units, frozenset()
     return ("yes" if text.rstrip("？?").endswith("吗") else "phrase"), "", "", frozenset()
@@ -216,11 +285,19 @@ def _entities(text: str) -> tuple[str, ...]:
     found = [span.text for span in name_spans(text)]
     if is_chinese(text):
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
-        found += [part for part in _segments(rest) if (len(part) > 2 or (len(part) == 2 and kind_of(part))) and part not in vocabulary().groups and not kind_of(part) == "time"]
+        found += [
+            part
+            for part in _segments(rest)
+            if (len(part) > 2 or (len(part) == 2 and kind_of(part)))
+            and part not in vocabulary().groups
+            and not kind_of(part) == "time"
+        ]
     return tuple(dict.fromkeys(n for n in found if n.lower() not in FUNCTION_WORDS))
 
 
-_CHINESE_STOP = re.compile(r"什么时候|为什么|最近一次|最近|最新|上一次|一次|今年|去年|当时|后来|什么|多少|现在|目前|如今|如何|怎么|怎样|是否|哪(?:一)?[个条座家所位种项本部只]?|以前|曾经|之前|以后|现任|哪里|哪儿|哪个|哪位|哪家|哪所|哪年|哪一|位于|多[高长大远深宽重久]|有没有|一共|总共|[\W_]+|\d+年?")
+_CHINESE_STOP = re.compile(
+    r"什么时候|为什么|最近一次|最近|最新|上一次|一次|今年|去年|当时|后来|什么|多少|现在|目前|如今|如何|怎么|怎样|是否|哪(?:一)?[个条座家所位种项本部只]?|以前|曾经|之前|以后|现任|哪里|哪儿|哪个|哪位|哪家|哪所|哪年|哪一|位于|建?得?(?:更|最|较)[早晚大小高长多少]|多[高长大远深宽重久]|有没有|一共|总共|[\W_]+|\d+年?"
+)
 
 
 def _segments(text: str) -> list[str]:
@@ -229,7 +306,11 @@ def _segments(text: str) -> list[str]:
     words = [m.span() for m in vocabulary().chinese.finditer(text) if m.end() - m.start() > 1]
     for start, end in reversed(words):
         before = text[start - 1] if start else "|"
-        joined = kind_of(text[start:end]) in ("place", "organisation", "thing", "work") and before != "|" and before not in PARTICLES
+        joined = (
+            kind_of(text[start:end]) in ("place", "organisation", "thing", "work")
+            and before != "|"
+            and before not in PARTICLES
+        )
         text = text[:start] + (text[start:end] + "|" if joined else "|" * (end - start)) + text[end:]
     return [part for part in re.split(r"[|" + re.escape(_PARTS) + r"]+", text) if part]
 
@@ -268,7 +349,9 @@ def descriptions(question: str) -> list[Description]:
     for i in range(len(tokens) - 2, -1, -1):
         if len(marks) == 2:
             break
-        if tokens[i][0].lower() not in ("the", "a", "an", "its", "their", "his", "her") and not (i and tokens[i - 1][0].lower() in ("which", "what")):
+        if tokens[i][0].lower() not in ("the", "a", "an", "its", "their", "his", "her") and not (
+            i and tokens[i - 1][0].lower() in ("which", "what")
+        ):
             continue
         if found := _description(tokens, i, masked, [n.text for n in names]):
             marks.append(found)
@@ -286,7 +369,9 @@ def _plain_possessives(text: str) -> str:
     names = name_spans(text)
     for span in reversed(names):
         rest = text[span.end :]
-        match = re.match(r"(?:['’]s?)((?:\s+[a-z][\w-]*)+)((?:['’]s\s+[a-z][\w-]*)*)", rest) if rest[:1] in "'’" else None
+        match = (
+            re.match(r"(?:['’]s?)((?:\s+[a-z][\w-]*)+)((?:['’]s\s+[a-z][\w-]*)*)", rest) if rest[:1] in "'’" else None
+        )
         if not match:
             continue
         run: list[str] = []
@@ -304,7 +389,15 @@ def _plain_possessives(text: str) -> str:
             stop += more.end()
         article = "" if text[: span.start].rstrip().lower().endswith((" the", " a")) else "the "
         start = span.start if article else text.lower().rfind("the", 0, span.start)
-        text = text[:start] + "the " + " of the ".join(chain) + " of " + ("" if article else "the ") + span.text + rest[stop:]
+        text = (
+            text[:start]
+            + "the "
+            + " of the ".join(chain)
+            + " of "
+            + ("" if article else "the ")
+            + span.text
+            + rest[stop:]
+        )
     return text
 
 
@@ -330,7 +423,13 @@ def _description(tokens: list[tuple[str, int, int]], i: int, masked: str, names:
     if end <= j + 1 or not re.search(r"⟦|[a-z]{4}", masked[tokens[j][2] : tokens[end - 1][2]]):
         return None
     before = masked[: tokens[i][1]].strip().lower()
-    after = [t[0].lower() for t in tokens[end:] if t[0] not in "?,;:" and t[0].lower() not in ("now", "today", "currently", "called", "named", "these", "days", "right", "at", "present")]
+    after = [
+        t[0].lower()
+        for t in tokens[end:]
+        if t[0] not in "?,;:"
+        and t[0].lower()
+        not in ("now", "today", "currently", "called", "named", "these", "days", "right", "at", "present")
+    ]
     copular = r"(?:.*\bwhich of|(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name|which)"
     if before.endswith("which of") or (not after and (re.fullmatch(copular, before) or not before)):
         return None
@@ -348,13 +447,22 @@ def _unmask(text: str, names: list[str]) -> str:
 
 
 def _is_content(word: str) -> bool:
-    return word[0].isalnum() and word.lower() not in FUNCTION_WORDS - {"current", "latest", "newest", "recent"} and word.lower() not in _PREPOSITIONS
+    return (
+        word[0].isalnum()
+        and word.lower() not in FUNCTION_WORDS - {"current", "latest", "newest", "recent"}
+        and word.lower() not in _PREPOSITIONS
+    )
 
 
 def _participle(tokens: list[tuple[str, int, int]], j: int) -> bool:
     """Whether the word opens a shortened clause: "founded by ...", "headquartered in ...", "making ..."."""
     word = tokens[j][0].lower()
-    if not word.isalpha() or not _IRREGULAR.search(word) or j + 1 >= len(tokens) or (kind_of(word) and not word.endswith(("ed", "ing"))):
+    if (
+        not word.isalpha()
+        or not _IRREGULAR.search(word)
+        or j + 1 >= len(tokens)
+        or (kind_of(word) and not word.endswith(("ed", "ing")))
+    ):
         return False
     after = tokens[j + 1][0].lower()
     if after in _PREPOSITIONS - {"of"}:
@@ -375,9 +483,22 @@ def _end(tokens: list[tuple[str, int, int]], j: int, clause: bool) -> int:
                 break
             seen = True
             k += 1
-            if k < len(tokens) and tokens[k][0].lower() in _PREPOSITIONS and k + 1 < len(tokens) and tokens[k + 1][0][0] == "⟦":
+            if (
+                k < len(tokens)
+                and tokens[k][0].lower() in _PREPOSITIONS
+                and k + 1 < len(tokens)
+                and tokens[k + 1][0][0] == "⟦"
+            ):
                 continue
-            while k < len(tokens) and _is_content(tokens[k][0]) and (kind_of(tokens[k][0]) in ("place", "organisation", "thing", "person") or tokens[k][0].endswith(("'s", "’s")) or tokens[k - 1][0].endswith(("'s", "’s"))):
+            while (
+                k < len(tokens)
+                and _is_content(tokens[k][0])
+                and (
+                    kind_of(tokens[k][0]) in ("place", "organisation", "thing", "person")
+                    or tokens[k][0].endswith(("'s", "’s"))
+                    or tokens[k - 1][0].endswith(("'s", "’s"))
+                )
+            ):
                 k += 1
             if not (clause and _subject_clause(tokens, j, k)):
                 return _with_place(tokens, k)
@@ -392,7 +513,11 @@ def _subject_clause(tokens: list[tuple[str, int, int]], j: int, k: int) -> bool:
     """Whether the name before k is the subject of the clause opened at j, its verb still to come."""
     link = tokens[j][0].lower()
     opens = link in ("where", "whose", "when", "whom") or (j + 1 < len(tokens) and tokens[j + 1][0].lower() in _LINKS)
-    direct = link in ("that", "which") and tokens[j + 1][0].lower() in ("⟦", "the") or (link in ("that", "which", "who") and tokens[j + 1][0][0] == "⟦")
+    direct = (
+        link in ("that", "which")
+        and tokens[j + 1][0].lower() in ("⟦", "the")
+        or (link in ("that", "which", "who") and tokens[j + 1][0][0] == "⟦")
+    )
     return (opens or direct) and k < len(tokens) and (tokens[k][0].lower() in _BE or tokens[k][0].isalpha())
 
 
@@ -406,6 +531,10 @@ def _verb_group(tokens: list[tuple[str, int, int]], k: int) -> int:
             k += 1
     elif k < len(tokens) and tokens[k][0].isalpha():
         k += 1
+        if k + 1 < len(tokens) and tokens[k][0].lower() in ("its", "their", "his", "her"):
+            k += 2
+            while k < len(tokens) and _is_content(tokens[k][0]) and tokens[k][0][0] != "⟦":
+                k += 1
     return _with_place(tokens, k)
 
 
@@ -430,7 +559,9 @@ def _chinese_descriptions(text: str) -> list[Description]:
             continue
         end = match.start("head") + len(noun)
         rest = re.sub(r"[？?。\s]", "", text[end:])
-        if re.fullmatch(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0,4}|什么名字|何人|何处)(?:呢|啊)?", rest) or re.search(r"哪|谁|什么", match["of"]):
+        if re.fullmatch(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0,4}|什么名字|何人|何处)(?:呢|啊)?", rest) or re.search(
+            r"哪|谁|什么", match["of"]
+        ):
             continue
         ask = replace(parse(text[match.start() : end]), kind=kind_of(noun), head=noun, units="")
         return [Description(match.start(), end, replace(ask, current=ask.current or ask.kind == "person"))]

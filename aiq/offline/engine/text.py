@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from aiq.offline.engine.lexicon import stem
 from aiq.tools.tokens import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -18,7 +19,6 @@ _STOP_WORDS = """
 _STOP = frozenset(_STOP_WORDS.split())
 """English words that say nothing of a question's subject."""
 
-_ENDING = re.compile(r"(?:ations?|ings?|ed|ion|ions|ers?|ors?|ly|ment|al|es|e|s|t)$")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Mt|vs|No|Inc|Ltd|Co|Corp|Gen|Col|Sen|Rep|Gov|Jan|Feb|Mar|Apr|Jun|Jul"
     r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])$"
@@ -49,14 +49,6 @@ def words(text: str) -> tuple[str, ...]:
 def stems(text: str) -> frozenset[str]:
     """The content words of a text without their endings, for comparing: `invented` and `inventor` are alike."""
     return frozenset(stem(word) for word in words(text))
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """A word in search form without its commonest English endings; short words as they are."""
-    if len(word) < 5 or not word.isascii() or not word.isalpha():
-        return word
-    return _ENDING.sub("", word) if len(_ENDING.sub("", word)) > 2 else word
 
 
 @lru_cache(maxsize=512)
