@@ -34,8 +34,7 @@ class Clause:
 
 _NEGATION = re.compile(
     r"\b(?:not|\w+n[’']t|never|no|none|without|avoid|neither|nor|forbidden|omit|skip|forget|fail|refrain|leave out"
-    r"|drop|hide"
-    r"|exclude|zero)\b|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
+    r"|drop|hide|exclude|zero)\b|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
     re.IGNORECASE,
 )
 _QUOTE = re.compile(
@@ -43,15 +42,14 @@ _QUOTE = re.compile(
 )
 LIMITING = re.compile(
     r"\bonly\b|\bjust\b|\bsingle\b|(?<!not )(?<!not be )enough|allow|budget|limit|stop after|exactly|precisely"
-    r"|suffic|^\W*(?:please )?(?:make|run|use|perform|do"
-    r"|issue|conduct|search|call|work)\b|恰好|正好|仅|只|次",
+    r"|suffic|^\W*(?:please )?(?:make|run|use|perform|do|issue|conduct|search|call|work)\b|恰好|正好|仅|只|次",
     re.IGNORECASE,
 )
 CONDITION = re.compile(
     r"\b(?:^should|if|when|whenever|where|unless|until|in case|as long as)\b|如果|若|倘若|除非|当", re.IGNORECASE
 )
 _ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {**{w: n for n, w in enumerate(_ONES)},  "single": 1, "once": 1, "twice": 2, "thrice": 3, "couple": 2,
+_NUMBERS = {**{w: n for n, w in enumerate(_ONES)}, "single": 1, "once": 1, "twice": 2, "thrice": 3, "couple": 2,
             "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "dozen": 12,
             **{c: n for n, c in enumerate("零一二三四五六七八九十")}, "两": 2}  # fmt: skip
 NUMBER = (
@@ -61,8 +59,7 @@ NUMBER = (
 )
 _MOST = re.compile(
     r"at (?:the )?most|up to|(?:no|not) more than|maximum|\bmax\b|limit\w*|within|under|below|only|(?:not|n[’']t"
-    r"|never) exceed"
-    r"|or (?:fewer|less)|fewer than|less than|enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只|少于",
+    r"|never) exceed|or (?:fewer|less)|fewer than|less than|enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只|少于",
     re.IGNORECASE,
 )
 _LEAST = re.compile(

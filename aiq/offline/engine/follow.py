@@ -14,7 +14,7 @@ from aiq.offline.engine.clauses import clauses as clauses_of
 from aiq.offline.engine.read import Language, Situation
 
 Cite = str
-"""How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown links), `url`, `none`."""
+"""How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown), `url`, `none`."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,10 @@ _CITING = (
     r"\b(?:cit(?:e|es|ing|ations?)|references?|referencing|sources?|footnotes?|attributions?|bibliograph\w+)\b"
     r"|引用|引注|参考文献|来源|出处|脚注"
 )
-_LIST_WORD = r"(?:reference list|references|sources|bibliography|works cited|citations|cited sources|参考文献|参考资料|来源|引用)"
+_LIST_WORD = (
+    r"(?:reference list|references|sources|bibliography|works cited|citations|cited sources"
+    r"|参考文献|参考资料|来源|引用)"
+)
 _STYLES = (
     ("footnote", r"\[\^\d\]|\bfootnotes?\b|脚注"),
     ("link", r"\[[\w ]+\]\(\S+\)|(?:markdown|inline|hyper|embedded)[ -]?links?\b|hyperlink|\blinks\b"
@@ -96,6 +99,15 @@ _PER_REPLY = (
     r"\b(?:per|each|every|one|a|same|single) (?:reply|turn|round|response|message|step|iteration)\b|at (?:once|a time)"
     r"|in parallel|parallel|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮"
 )
+_OF_A_PART = (
+    r"`(?!\w*(?:search|web|brows|fetch|research))\w+`|\bcall it\b|\b(?:per|each|every) (?:dispatch|section|quer"
+    r"|question|topic|sub)"
+    r"|^\W*(?:write|generate|produce|propose|list|create|come up|formulate|each)\b|^\W*(?:生成|写出|提出)"
+)
+_IN_TURN = (
+    r"\bone (?:call |search |tool |query )?at a time|(?:call|search|tool|quer)\w*[^,;:]{0,30}(?:sequentially"
+    r"|one (?:after|by) (?:the other|another|one))|逐个|依次"
+)
 _NO_TOOLS = (
     r"(?:use|call|make|run|perform|invoke|consult|attempt|us(?:e of|ing)|calling|making)\s+(?:\w+\s+){0,3}?(?:tools?"
     r"|search(?:es|ing)?"
@@ -108,8 +120,8 @@ _FROM_MEMORY = (
 _JSON = r"(?<![a-z.])json(?![a-z])|\b(?:list|array) of (?:\w+ )?strings\b|python (?:list|dict)"
 _BARE = (
     r"(?:just|only|nothing but|solely) (?:\w+ ){0,3}?(?:answer|value|name|number|word)\b|answer (?:only|alone)\b"
-    r"|answer and nothing else"
-    r"|\b(?:one|single)[- ]word|single (?:number|name|value)|\byes or no\b|只(?:需)?(?:回答|给出|输出)(?:答案|是或否)|一个词|是或否"
+    r"|answer and nothing else|\b(?:one|single)[- ]word|single (?:number|name|value)|\byes or no\b"
+    r"|只(?:需)?(?:回答|给出|输出)(?:答案|是或否)|一个词|是或否"
 )
 _EXPLAINING = r"\bexplanations?\b|\bexplain\b|\belaborat\w+|\breasoning\b|解释"
 _DATE_FORM = re.compile(r"\b(?:YYYY|DD|MM|D|M)[-/. ](?:MM|DD|M|D|Month)[-/. ](?:YYYY|DD|D)\b|\bISO(?:[ -]?8601)?\b")
@@ -179,45 +191,43 @@ def _citing(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
 
 def _calling(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """How many tool calls, rounds, and calls at once."""
-    text = clause.text
-    orders: dict[str, Any] = {}
-    for limits, _ in amounts(clause, r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"):
-        if limits[0] != limits[1] or LIMITING.search(text):
-            orders["most_rounds"] = limits[1]
-    if match := re.search(rf"\brounds?\b.{{0,12}}?at most ({NUMBER})\b(?! times)", text, re.IGNORECASE):
-        orders["most_rounds"] = value_of(match[1])
-    particular = re.search(
-        r"`(?!\w*(?:search|web|brows|fetch|research))\w+`|\bcall it\b|\beach (?:dispatch|section|quer)", text, re.I
-    )
+    rounds = _rounds(clause)
     if clause.wants(_FROM_MEMORY) and not clause.conditional:
         return {"most_calls": 0}
-    if not re.search(_CALLING, text, re.IGNORECASE) or (particular and not re.search("dispatch", text)):
-        return orders
-    if re.search(r"\b(?:per|each|every|for every) (?:section|query|question|topic|sub)", text, re.IGNORECASE):
-        return orders
-    written = re.match(
-        r"\W*(?:write|generate|produce|propose|list|create|come up|formulate|each|生成|写出|提出)", text, re.IGNORECASE
-    )
-    at_once = re.search(_PER_REPLY, text, re.IGNORECASE)
-    for (least, most), _ in () if written else amounts(clause, _CALLS):
-        if least == most and not LIMITING.search(text):
-            continue
-        if at_once:
-            orders["most_at_once"] = most if most is not None else orders.get("most_at_once")
-        else:
-            exact = least == most and not re.search(r"exactly|precisely|恰好|正好", text, re.IGNORECASE)
-            orders |= {} if most is None else {"most_calls": most}
-            orders |= {} if least is None or exact else {"least_calls": least}
-    if orders:
-        return orders
-    if re.search(
-        r"\bone (?:call |search |tool |query )?at a time|(?:call|search|tool|quer)\w*[^,;:]{0,30}(?:sequentially"
-        r"|one (?:after|by) (?:the other|another|one))|逐个|依次",
-        text,
-        re.IGNORECASE,
-    ) or (at_once and clause.negated(at_once.start())):
+    if not re.search(_CALLING, clause.text, re.IGNORECASE) or re.search(_OF_A_PART, clause.text, re.IGNORECASE):
+        return rounds
+    counted = rounds | _counted(clause)
+    at_once = re.search(_PER_REPLY, clause.text, re.IGNORECASE)
+    if counted:
+        return counted
+    if re.search(_IN_TURN, clause.text, re.IGNORECASE) or (at_once and clause.negated(at_once.start())):
         return {"most_at_once": 1}
     return _tools_off(clause)
+
+
+def _rounds(clause: Clause) -> dict[str, Any]:
+    behind = re.search(rf"\brounds?\b.{{0,12}}?at most ({NUMBER})\b(?! times)", clause.text, re.IGNORECASE)
+    if behind:
+        return {"most_rounds": value_of(behind[1])}
+    for limits, _ in amounts(clause, r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"):
+        if limits[0] != limits[1] or LIMITING.search(clause.text):
+            return {"most_rounds": limits[1]}
+    return {}
+
+
+def _counted(clause: Clause) -> dict[str, Any]:
+    """The numbers of calls that a clause names; "one search" without a word of limiting is no number of calls."""
+    orders: dict[str, Any] = {}
+    at_once = re.search(_PER_REPLY, clause.text, re.IGNORECASE)
+    for (least, most), _ in amounts(clause, _CALLS):
+        if least == most and not LIMITING.search(clause.text):
+            continue
+        exact = least == most and not re.search(r"exactly|precisely|恰好|正好", clause.text, re.IGNORECASE)
+        if most is not None:
+            orders["most_at_once" if at_once else "most_calls"] = most
+        if least is not None and not exact and not at_once:
+            orders["least_calls"] = least
+    return orders
 
 
 def _tools_off(clause: Clause) -> dict[str, Any]:
@@ -290,11 +300,9 @@ def _manner(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
         wants = clause.wants(pattern)
         if wants is not None and not clause.conditional:
             orders["language"] = language if wants else ("zh" if language == "en" else "en")
-    if (form := _DATE_FORM.search(" ".join([clause.text, *clause.quotes]))) and re.search(
-        r"\bdates?\b|日期", clause.text, re.IGNORECASE
-    ):
-        if not clause.negated(clause.text.lower().find("date")):
-            orders["date_form"] = "YYYY-MM-DD" if form.group().startswith("ISO") else form.group()
+    form = _DATE_FORM.search(" ".join([clause.text, *clause.quotes]))
+    if form and clause.wants(r"\bdates?\b|日期"):
+        orders["date_form"] = "YYYY-MM-DD" if form.group().startswith("ISO") else form.group()
     premise = r"takes? for granted|\bpremises?\b|presuppos\w+|\bassum(?:es|ptions?)\b|前提"
     checking = (
         r"check|verif|\bquestion (?:the|its|any)\b|challenge|validat|test|correct|point out|examin|make sure"
@@ -326,7 +334,7 @@ def _abstaining(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     saying = re.search(
         r"\b(?:say|reply|answer|respond|write|state|output|return)\b|回答|回复|说|输出", clause.text, re.IGNORECASE
     )
-    gives_up = any(re.search(missing, quote, re.IGNORECASE) for quote in clause.quotes)
+    gives_up = [quote for quote in clause.quotes if re.search(missing, quote, re.IGNORECASE)]
     if saying and clause.negated(saying.start()) and not clause.conditional:
         unknowing = r"(?:you |that you )?(?:do not|don[’']t|cannot) know|unknown|不知道"
         return (
@@ -341,13 +349,9 @@ def _abstaining(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     where = re.search(
         r"^should\b|\bif\b|\bwhen\b|\bwhere\b|\bin case\b|\botherwise\b|如果|若|否则", clause.text, re.IGNORECASE
     )
-    if saying and where and clause.quotes and not clause.negated(saying.start()):
-        if gives_up or re.search(missing, clause.text[where.start() :], re.IGNORECASE):
-            return {
-                "abstain": clause.quotes[-1]
-                if not gives_up
-                else next(q for q in clause.quotes if re.search(missing, q, re.I))
-            }
+    lacking = gives_up or (where and re.search(missing, clause.text[where.start() :], re.IGNORECASE))
+    if saying and where and lacking and clause.quotes and not clause.negated(saying.start()):
+        return {"abstain": (gives_up or clause.quotes)[-1]}
     return {}
 
 

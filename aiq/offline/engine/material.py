@@ -71,7 +71,8 @@ _UPDATED = re.compile(
 _HEAD = re.compile(r"\s*(?:#{1,6}\s+|\*\*|[-*•]\s+|\[\d+\]\s*|\d+[.)、]\s+)+")
 _RULE = re.compile(r"\s*[-=_*~]{3,}\s*")
 _REFERENCES = re.compile(
-    r"^[^\w\n]{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)[^\w\n]{0,8}$",
+    r"^[^\w\n]{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用"
+    r"|来源)[^\w\n]{0,8}$",
     re.I | re.M,
 )
 _ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?(\d+)\]|【(\d+)】|(\d+)[.)])[:：]?\s*(\S.*)$", re.MULTILINE)

@@ -105,8 +105,8 @@ _FORM = re.compile(r"format|schema|example|e\.g\.|form\b|like this|such as|json|
 _TURN = re.compile(r"^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
 _LISTED = re.compile(
     r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters"
-    r"|subtopics"
-    r"|检索词|查询|子问题|章节|大纲|提纲))\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)",
+    r"|subtopics|检索词|查询|子问题|章节|大纲|提纲))\**[ \t]*[:：]\**[ \t]*(?P<line>.*)"
+    r"(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SECTIONS = re.compile(r"section|outline|heading|chapter|topic|章节|大纲|提纲", re.IGNORECASE)
@@ -123,13 +123,15 @@ _REPLY_FORM = re.compile(
     r"|输出|返回|只|不要|用|以)",
     re.IGNORECASE,
 )
-_META = frozenset(
-    """answer final continue give write report json tool tools use using result results above step steps search searches
+_META_WORDS = """
+    answer final continue give write report json tool tools use using result results above step steps search searches
     ready ok okay thanks thank begin start proceed go ahead next carry task question query reply respond response return
     output format valid based information found previous provide complete finish done call called observation try again
-    make plan yes good great research findings enough user need want keep work follow following instruction instructions
-    error parse once more well help remember must should don't you've you'll let's without further conversation text""".split()
-)
+    make plan yes good great research findings enough user need want keep work follow following instruction once more
+    instructions error parse well help remember don't you've you'll let's without further conversation text
+"""
+_META = frozenset(_META_WORDS.split())
+"""Words of one who urges on; a message of nothing else asks for nothing new."""
 
 
 def read(request: ChatRequest) -> Situation:
@@ -145,8 +147,11 @@ def read(request: ChatRequest) -> Situation:
         task = next((text for role, text in reversed(history) if role == "user"), "")
     earlier = enumerate(request.messages[: max(at, 0)])
     told = {part.message: part for part in parts}
-    history += [(m.role, told[n].told if n in told else m.text) for n, m in earlier
-                if m.role in ("user", "assistant") and m.text.strip() and not transcript.is_working(m.text)]  # fmt: skip
+    history += [
+        (m.role, told[n].told if n in told else m.text)
+        for n, m in earlier
+        if m.role in ("user", "assistant") and m.text.strip() and not transcript.is_working(m.text)
+    ]
     notes, results = _notes(request, steps)
     listed = _listed(
         [*(p.told for p in parts if p.role == "user"), *(b.text for b in blocks), *(s.result or "" for s in steps)]
@@ -175,7 +180,7 @@ def _part(number: int, message: ChatMessage, text: str) -> _Part:
         label = element.label.replace("_", " ")
         known = _TASK.fullmatch(label) or _MATERIAL.search(label) or _TALK.search(label)
         data = bool(known or user) and not (_TOLD.search(label) or _speaks_to_model(element.text, label))
-        if data:
+        if data and element.text.strip() not in ("", "and", "or", "...", "…"):  # "between <a> and </a>" names tags
             blocks.append(Block(element.label, element.text, number))
             told.append(text[at : element.start])
             at = element.end
@@ -195,7 +200,7 @@ def _speaks_to_model(text: str, label: str) -> bool:
 
 
 def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
-    """A user's text without the material in it: fenced, under a label such as "Context:", or a result with its address."""
+    """A user's text without its material: fenced, under a label such as "Context:", or a result with its address."""
     blocks: list[Block] = []
 
     def fenced(match: re.Match[str]) -> str:
@@ -341,6 +346,7 @@ def _found(blocks: Iterable[Block]) -> list[Source]:
         for block in blocks
         if not _TALK.search(block.label) and not _TASK.fullmatch(block.label.replace("_", " "))
         for source in material.sources(block.text)
+        if source.key or material.is_prose(source.text)
     ]
 
 

@@ -44,7 +44,8 @@ MATERIAL = {
             {"page_content": NEWS, "metadata": {"source": LEFT, "title": "Farrant steps down"}},
         ]
     ),
-    "deep nesting": json.dumps({"data": {"web": {"results": [{"meta": {"favicon": "https://x.example/i.png"}, **r} for r in ROWS]}}}),
+    "deep nesting": json.dumps({"data": {"web": {"results": [{"meta": {"favicon": "https://x.example/i.png"},
+        **r} for r in ROWS]}}}),
     "Markdown links": RESULTS,
     "Markdown headings": f"### 1. [Pellow Quay]({QUAY})\n\n{PORT}\n\n### 2. [Farrant steps down]({LEFT})\n\n{NEWS}\n",
     "a numbered list": f"1. **Pellow Quay** - {QUAY}\n   {PORT}\n2. **Farrant steps down** - {LEFT}\n   {NEWS}",
@@ -54,7 +55,8 @@ MATERIAL = {
     "labelled lines": LISTED,
     "a table": f"| Title | URL | Summary |\n|---|---|---|\n| Pellow Quay | {QUAY} | {PORT} |\n| Farrant steps down "
                f"| {LEFT} | {NEWS} |",
-    "XML": "<results>" + "".join(f"<result><url>{u}</url><title>{t}</title><text>{x}</text></result>" for u, t, x in BOTH) + "</results>",
+    "XML": "<results>" + "".join(f"<result><url>{u}</url><title>{t}</title><text>{x}</text></result>" for u, t,
+        x in BOTH) + "</results>",
     "attributes": "\n---\n".join(f'<doc href="{u}">\n<title>\n{t}\n</title>\n{x}\n</doc>' for u, t, x in BOTH),
     "an HTML list": "<ol>" + "".join(f"<li><a href='{u}'>{t}</a><p>{x}</p></li>" for u, t, x in BOTH) + "</ol>",
     "rules between": "".join(f"--- {t} ---\nURL: {u}\n\nSUMMARY:\n<summary>\n{x}\n</summary>\n\n{'-' * 60}\n\n" for u, t, x in BOTH),
@@ -139,10 +141,12 @@ TASKS: list[tuple[str, list[tuple[str, str]]]] = [
     ("one ReAct prompt", [("user", REACT.replace("{question}", QUESTION))]),
     ("ReAct under way", [("user", REACT.replace("{question}", QUESTION) + f" I search.\nAction: find\nAction Input:"
                                                                           f" mayor\nObservation: {NEWS}")]),
-    ("urged on", [("user", QUESTION), ("assistant", "I will search."), ("user", "Continue."), ("user", "Now give your final answer.")]),
+    ("urged on", [("user", QUESTION), ("assistant", "I will search."), ("user", "Continue."), ("user",
+        "Now give your final answer.")]),
     ("a later turn", [("user", "Where is Pellow Quay?"), ("assistant", "On the Osk."), ("user", QUESTION)]),
     ("in the system prompt", [("system", f"You are helpful.\n\nQuestion: {QUESTION}"), ("user", "Begin!")]),
-    ("a system prompt's template", [("system", "Dispatch it so:\n<task>\nthe user's task, word for word\n</task>"), ("user", QUESTION)]),
+    ("a system prompt's template", [("system", "Dispatch it so:\n<task>\nthe user's task, word for word\n</task>"),
+        ("user", QUESTION)]),
     ("a brief among findings", [("user", f"Write it up from the findings.\n<Research Brief>\n{QUESTION}\n</Research"
                                          f" Brief>\n\n<Task>\nYour "
                                          f"job is to write.\n</Task>\n<Findings>\n{RESULTS}\n</Findings>\nBe"
@@ -167,8 +171,10 @@ def test_the_task_in_chinese() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [f"<context>\n{LISTED}</context>\n\n{QUESTION}", f"Context:\n{LISTED}\nQuestion: {QUESTION}", f"{LISTED}\n{QUESTION}",
-     f'Information: "{LISTED}"\n---\nAnswer this question: "{QUESTION}"', f"Search results:\n\n{RESULTS}\n\nQuestion: {QUESTION}",
+    [f"<context>\n{LISTED}</context>\n\n{QUESTION}", f"Context:\n{LISTED}\nQuestion: {QUESTION}",
+        f"{LISTED}\n{QUESTION}",
+     f'Information: "{LISTED}"\n---\nAnswer this question: "{QUESTION}"',
+         f"Search results:\n\n{RESULTS}\n\nQuestion: {QUESTION}",
      f"Context: {ROWS}\n\nQuestion: {QUESTION}", f"Here is what was"
                                                  f" found:\n```json\n{json.dumps(ROWS)}\n```\nQuestion: {QUESTION}"],
 )  # fmt: skip
@@ -186,7 +192,8 @@ def _call(name: str, arguments: dict[str, Any], call: str) -> dict[str, Any]:
 def test_tool_messages() -> None:
     messages = [
         {"role": "user", "content": QUESTION},
-        {"role": "assistant", "content": "", "tool_calls": [_call("google", {"q": "mayor"}, "a"), _call("think", {"thought": "The mayor may have changed."}, "b")]},
+        {"role": "assistant", "content": "", "tool_calls": [_call("google", {"q": "mayor"}, "a"), _call("think",
+            {"thought": "The mayor may have changed."}, "b")]},
         {"role": "tool", "tool_call_id": "b", "content": "Noted: the mayor may have changed since then."},
         {"role": "tool", "tool_call_id": "a", "content": json.dumps(ROWS[:1])},
         {"role": "assistant", "content": "", "tool_calls": [_call("open", {"address": LEFT}, "c")]},
@@ -208,15 +215,18 @@ STEPS: dict[str, list[tuple[str, str]]] = {
     "ReAct": [("assistant", "Thought: I search.\nAction: find\nAction Input: mayor"), ("user", f"Observation:"
                                                                                                f" {RESULTS}")],
     "brackets": [("assistant", "Thought: I search.\nAction: find[mayor]"), ("user", f"Observation: {RESULTS}")],
-    "JSON action": [("assistant", 'Action:\n```\n{"action": "find", "action_input": "mayor"}\n```'), ("user", f"Observation: {RESULTS}")],
+    "JSON action": [("assistant", 'Action:\n```\n{"action": "find", "action_input": "mayor"}\n```'), ("user",
+        f"Observation: {RESULTS}")],
     "one message": [("assistant", f"Action: find\nAction Input: mayor\nObservation: {RESULTS}")],
     "tags": [("assistant", '<tool_call>{"name": "find", "arguments": {"input": "mayor"}}</tool_call>'),
              ("user", f"<tool_response>\n{RESULTS}\n</tool_response>")],
-    "a list of calls": [("assistant", "Calling tools:\n[{'id': 'c1', 'type': 'function', 'function': {'name': 'find', 'arguments': {'input': 'mayor'}}}]"),
+    "a list of calls": [("assistant",
+        "Calling tools:\n[{'id': 'c1', 'type': 'function', 'function': {'name': 'find', 'arguments': {'input': 'mayor'}}}]"),
                         ("user", f"Observation:\n{RESULTS}")],
     "code": [("assistant", "Thought: I search.\n<code>\nfound = find(\"mayor\")\nprint(found)\n</code>"),
              ("user", f"Observation:\nExecution logs:\n{RESULTS}\nLast output from code snippet:\nNone")],
-    "fenced code": [("assistant", "```python\nfound = find(input='mayor')\nprint(found)\n```"), ("user", f"Observation:\n{RESULTS}")],
+    "fenced code": [("assistant", "```python\nfound = find(input='mayor')\nprint(found)\n```"), ("user",
+        f"Observation:\n{RESULTS}")],
 }  # fmt: skip
 
 
@@ -238,7 +248,8 @@ def test_what_the_assistant_thinks_is_no_evidence_and_what_it_cited_is() -> None
 @pytest.mark.parametrize(
     "told",
     ["Queries:\n- mayor of Pellow Quay\n- council of Pellow Quay\nSections: People; Costs",
-     json.dumps({"sections": [{"title": "People"}, {"title": "Costs"}], "queries": [{"query": "mayor of Pellow Quay"}, {"query": "council of Pellow Quay"}]})],
+     json.dumps({"sections": [{"title": "People"}, {"title": "Costs"}],
+         "queries": [{"query": "mayor of Pellow Quay"}, {"query": "council of Pellow Quay"}]})],
 )  # fmt: skip
 def test_lists_of_a_dispatch_or_plan(told: str) -> None:
     situation = _read(("user", f"Research for a report.\n<task>\n{QUESTION}\n</task>\n{told}"))
@@ -249,7 +260,8 @@ def test_lists_of_a_dispatch_or_plan(told: str) -> None:
 @pytest.mark.parametrize("said", ["Current date and time: 2026-11-01T09:00:00+00:00", "Today is Sunday, November 1,"
                                                                                       " 2026.", "The date is 1"
                                                                                                 " November 2026.",
-                                  "Today's date: 2026/11/01", "Date: Nov 1, 2026", "当前日期：2026年11月1日"])  # fmt: skip
+                                  "Today's date: 2026/11/01", "Date: Nov 1, 2026",
+                                      "当前日期：2026年11月1日"])  # fmt: skip
 def test_the_date_of_today(said: str) -> None:
     assert _read(("system", said), ("user", f"<page>\nToday is 2001-01-01. {NEWS}\n</page>\n{QUESTION}")).now == date(
         2026, 11, 1
