@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from aiq.offline.engine.answer import rank
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
@@ -61,6 +60,13 @@ _CHINESE_SUBJECT = (
     re.compile(r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨)(?:一下)?(?P<subject>[^，。；：]{2,40})"),
 )
 _CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
+
+
+_CHINESE_NAME = re.compile(
+    r"[\u4e00-\u9fff]{1,6}?(?:·[\u4e00-\u9fff]{1,6}?)+(?=[^\u4e00-\u9fff·]|[于是在的任和与由出创为从担现以曾即将就接])"
+    r"|(?<=[是在于的、，为由])[\u4e00-\u9fff]{2,10}?(?:公司|集团|大学|学院|学校|研究所|协会|俱乐部)"
+)
+_CHINESE_LIST = re.compile(r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)")
 
 
 @dataclass(frozen=True)
@@ -271,20 +277,14 @@ def _proper(told: Sequence[str]) -> frozenset[str]:
     found = {name for sentence in told for name in things(sentence)}
     inside = {name for sentence in told for name in found if sentence.find(name) > 0 and " " not in name}
     longer = {part for name in found if " " in name for part in name.split()}
-    return frozenset(name for name in found if " " in name or (name in inside and name not in longer))
+    return frozenset(n for n in found if " " in n or "·" in n or (n in inside and n not in longer))
 
 
 def things(sentence: str) -> tuple[str, ...]:
-    """The names of a sentence; in Chinese, where names have no capitals, the members of its lists as well."""
+    """The names of a sentence; in Chinese, where names have no capitals, by their form and the lists they stand in."""
     found = list(names(sentence))
     if is_chinese(sentence):
-        for listed in re.findall(
-            r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)", sentence
-        ):
+        found += _CHINESE_NAME.findall(sentence)
+        for listed in _CHINESE_LIST.findall(sentence):
             found += [part for part in re.split(r"[、和及]", listed) if 2 <= len(part) <= 14]
     return tuple(dict.fromkeys(found))
-
-
-def findings(query: str, sources: Sequence[Source], now: date | None, most: int = 10) -> list[tuple[str, Source]]:
-    """The sentences that speak to a query, best first, with their sources."""
-    return [(evidence.sentence, evidence.source) for evidence in rank(query, sources, now, most=most)]
