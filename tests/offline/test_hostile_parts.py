@@ -10,7 +10,7 @@ from aiq.core.errors import DatasetError
 from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, FunctionSpec, ToolSpec
 from aiq.offline.faults import Faults
 from aiq.offline.gullible import obey
-from aiq.offline.site import Served, Site
+from aiq.offline.protocol.site import Served, Site
 
 FETCH = ToolSpec(function=FunctionSpec(name="fetch_page"))
 

@@ -1,0 +1,126 @@
+"""What a worker process does with one request: read it, have the engine answer it, write the answer.
+
+Nothing here waits or shares anything: an answer follows from the request alone.
+"""
+
+import json
+import re
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiq.core.seeds import derive
+from aiq.offline import programs
+from aiq.offline.chat import ChatReply, ChatRequest
+from aiq.offline.faults import RETRY_AFTER_SECONDS, Faults
+from aiq.offline.protocol import chat_completions, responses
+from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, digest_of, read_chat
+from aiq.offline.protocol.embeddings import embeddings
+from aiq.offline.protocol.errors import ApiError, invalid, read_json
+from aiq.offline.protocol.responses_request import read_responses
+
+BROKEN_ENGINE = 422
+"""The status where our own engine fails. It would fail again, so this is a status that no client retries."""
+
+ENDPOINT_FAULTS = ("slow", "http_429", "http_500", "cut_connection")
+
+
+def respond(request: ChatRequest) -> ChatReply:
+    """The engine's reply: the one place where the protocol meets it."""
+    reply = programs.answer(request)
+    return ChatReply(refusal=reply.text) if programs.refuses(request, reply) else reply
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes back over HTTP. Counted are digest and attempt of a model request, and the faults that struck it."""
+
+    status: int
+    body: bytes
+    media: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
+    attempt: int = 0
+    faults: tuple[str, ...] = ()
+
+
+def json_answer(value: object, status: int = 200, **more: Any) -> Answer:
+    return Answer(status, json.dumps(value, ensure_ascii=False).encode(), **more)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Answers the endpoints that take work. `context_tokens` bounds a prompt."""
+
+    faults: Faults
+    context_tokens: int = CONTEXT_TOKENS
+
+    def answer(self, path: str, role: str, attempt: str, body: bytes) -> Answer:
+        """The answer to a POST of this body. `role` and `attempt` are our optional headers, empty where absent."""
+        try:
+            values = read_json(body)
+            if path == "/v1/embeddings":
+                return json_answer(embeddings(values))
+            if not re.fullmatch("[0-9]{0,9}", attempt):
+                raise invalid("x-aiq-attempt", f"x-aiq-attempt must be a number, not '{attempt}'.")
+            make = self._response if path == "/v1/responses" else self._completion
+            return make(values, role, int(attempt or 0))
+        except ApiError as error:
+            return json_answer(error.body, error.status)
+
+    def _completion(self, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
+        body = read_chat(values, role, attempt, self.context_tokens)
+        digest = digest_of(values, role)
+        struck = self._struck(attempt, digest)
+        if failed := _failed(digest, attempt, struck):
+            return failed
+        replies = [self._reply(_choice(body, i), chat_completions.choice_digest(digest, i)) for i in range(body.n)]
+        whole = chat_completions.completion(body, replies, digest)
+        counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
+        if not body.stream:
+            return json_answer(whole, **counted)
+        events = chat_completions.stream(whole, usage=bool((body.stream_options or {}).get("include_usage")))
+        return Answer(200, events.encode(), "text/event-stream", **counted)
+
+    def _response(self, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
+        body, request = read_responses(values, role, attempt, self.context_tokens)
+        digest = digest_of(values, role)
+        struck = self._struck(attempt, digest)
+        if failed := _failed(digest, attempt, struck):
+            return failed
+        whole = responses.response(body, request, self._reply(request, digest), digest)
+        counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
+        if not body.stream:
+            return json_answer(whole, **counted)
+        return Answer(200, responses.stream(whole).encode(), "text/event-stream", **counted)
+
+    def _struck(self, attempt: int, digest: str) -> tuple[str, ...]:
+        return tuple(name for name in ENDPOINT_FAULTS if self.faults.hits(name, attempt, digest))
+
+    def _reply(self, request: ChatRequest, digest: str) -> ChatReply:
+        try:
+            reply = respond(request)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
+            message = f"the offline model failed: {type(error).__name__}: {error} ({where})"
+            raise ApiError(BROKEN_ENGINE, message, kind="server_error") from error
+        return self.faults.spoil(request, reply, digest)
+
+
+def _choice(request: ChatRequest, index: int) -> ChatRequest:
+    """The request as the choice of this index is asked for: each has a seed of its own."""
+    return request.model_copy(update={"seed": derive(request.seed, "choice", index)}) if index else request
+
+
+def _failed(digest: str, attempt: int, struck: tuple[str, ...]) -> Answer | None:
+    """The answer in place of a reply, where a fault of the endpoint struck."""
+    counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
+    if "http_429" in struck:
+        error = ApiError(429, "Rate limit reached: a planted fault.", kind="requests", code="rate_limit_exceeded")
+        return json_answer(error.body, 429, headers={"retry-after": str(RETRY_AFTER_SECONDS)}, **counted)
+    if "http_500" in struck:
+        error = ApiError(500, "The server had an error: a planted fault.", kind="server_error")
+        return json_answer(error.body, 500, **counted)
+    return None
