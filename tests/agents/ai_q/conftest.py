@@ -47,7 +47,7 @@ class Endpoint(AsyncBaseTransport):
         headers = request.headers
         values = read_json(await request.aread())
         role = headers.get("x-aiq-role", "")
-        asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")))
+        asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
         reply = self.script(asked)
