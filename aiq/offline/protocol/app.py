@@ -18,7 +18,7 @@ from aiq.offline.faults import SLOW_SECONDS
 from aiq.offline.protocol.errors import ApiError
 from aiq.offline.protocol.search_api import SearchApi, SearchError
 from aiq.offline.protocol.site import Site, not_found
-from aiq.offline.protocol.work import Answer
+from aiq.offline.protocol.work import COMPLETIONS, EMBEDDINGS, RESPONSES, Answer
 from aiq.offline.protocol.workers import Workers
 
 MODELS = ("offline-1",)
@@ -29,9 +29,6 @@ BODY_BYTES = 64 * 2**20
 
 SEARCH_BYTES = 2**20
 """The longest body of a search: it is parsed here, where every request waits for it."""
-
-WORKED_ON = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings")
-"""Paths whose requests go to the workers as they are: nothing of them is parsed in this process."""
 
 
 class Stats:
@@ -80,7 +77,7 @@ def build_app(stack: Stack) -> ASGIApp:
     endpoints = Endpoints(stack)
     api = Starlette(
         routes=[
-            *(Route(path, endpoints.work, methods=["POST"]) for path in WORKED_ON),
+            *(Route(path, endpoints.work, methods=["POST"]) for path in (COMPLETIONS, RESPONSES, EMBEDDINGS)),
             Route("/v1/models", endpoints.models, methods=["GET"]),
             Route("/v1/models/{name:path}", endpoints.model, methods=["GET"]),
             Route("/search", endpoints.search, methods=["POST"]),
@@ -129,6 +126,7 @@ class Endpoints:
         self._searching = ThreadPoolExecutor(1, "search")  # one at a time: the loop has at most one rival for the GIL
 
     async def work(self, request: Request) -> Response:
+        """The body goes to a worker as it is: nothing of it is parsed in this process."""
         self._check_key(request)
         role, attempt = (request.headers.get(f"x-aiq-{name}", "") for name in ("role", "attempt"))
         answer = await self._stack.workers.ask(request.scope["path"], role, attempt, await _body(request, BODY_BYTES))

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aiq.offline.chat import ChatReply, ChatRequest, ToolCall
+from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
 from aiq.offline.protocol.chat_request import BYTES_PER_TOKEN, prompt_tokens, tokens
 
 CREATED = 1_793_491_200
@@ -74,19 +74,16 @@ def _call_tokens(call: ToolCall) -> int:
 
 
 def _cut(reply: ChatReply, limit: int) -> ChatReply:
-    """The reply's beginning: a call that does not fit breaks off in its arguments."""
+    """The reply's beginning: its text, and the calls that fit; the first that does not breaks off."""
     text = _beginning(reply.text, limit)
     refusal = None if reply.refusal is None else _beginning(reply.refusal, limit)
-    left = limit - tokens(text)
-    calls: list[ToolCall] = []
+    left, calls = limit - tokens(text), list[ToolCall]()
     for call in reply.tool_calls:
-        room = left - tokens(call.function.name)
-        if room <= 0:
-            break
-        arguments = _beginning(call.function.arguments, room)
-        function = call.function.model_copy(update={"arguments": arguments})
-        calls.append(call.model_copy(update={"function": function}))
-        left = room - tokens(arguments)
+        left -= tokens(call.function.name)
+        if left > 0:
+            arguments = _beginning(call.function.arguments, left)
+            calls.append(ToolCall(id=call.id, function=FunctionCall(name=call.function.name, arguments=arguments)))
+            left -= tokens(arguments)
     return ChatReply(text=text, tool_calls=tuple(calls), refusal=refusal)
 
 
@@ -116,7 +113,7 @@ def _message(reply: ChatReply, digest: str) -> dict[str, Any]:
     return message
 
 
-def stream(answer: Mapping[str, Any], *, usage: bool) -> str:
+def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
     """The completion as server-sent events: role, content and tool-call deltas, finish, usage when asked for."""
     head = {name: answer[name] for name in ("id", "created", "model", "system_fingerprint")}
     head["object"] = "chat.completion.chunk"

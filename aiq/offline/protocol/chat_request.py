@@ -11,17 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from aiq.offline.chat import ChatMessage, ChatRequest, FunctionSpec, ToolCall, ToolSpec
-from aiq.offline.protocol.errors import (
-    Anything,
-    Body,
-    either,
-    invalid,
-    missing,
-    not_among,
-    read_body,
-    unsupported,
-    wrong_type,
-)
+from aiq.offline.protocol.errors import Anything, Body, either, invalid, missing, not_among, read_body, wrong_type
 from aiq.offline.protocol.schemas import check_schema
 
 CONTEXT_TOKENS = 131_072
@@ -33,9 +23,6 @@ BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 """What each message adds for its role and its borders."""
 
-UNSUPPORTED = ("audio", "functions", "function_call", "logprobs", "moderation", "top_logprobs", "web_search_options")
-"""Fields of the public API that are refused, because to ignore them would mislead."""
-
 TOOL_CHOICES = ("none", "auto", "required")
 FORMATS = ("text", "json_object", "json_schema")
 NOT_TEXT = ("image_url", "input_audio", "file")
@@ -44,7 +31,6 @@ EFFORTS = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Name = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$", max_length=64)]
 Limit = Annotated[int | None, Field(ge=1)]
 Penalty = Annotated[float, Field(ge=-2.0, le=2.0)]
-StringOrArray = either("one of a string or an array of objects", str, list)
 StringOrObject = either("one of a string or an object", str, dict)
 
 
@@ -58,7 +44,9 @@ class MessageBody(ChatMessage, Body):
     """A message of the request; what the engine does not read is accepted and dropped."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Annotated[str | list[dict[str, Any]] | None, StringOrArray] = None
+    content: Annotated[
+        str | list[dict[str, Any]] | None, either("one of a string or an array of objects", str, list)
+    ] = None
     tool_calls: Annotated[tuple[ToolCallBody, ...], Field(strict=False, min_length=1)] = ()
     name: str | None = None
     refusal: str | None = None
@@ -75,16 +63,36 @@ class ToolBody(ToolSpec, Body):
     function: FunctionBody
 
 
-class ChatBody(ChatRequest, Body):
-    """The request's fields with their ranges; those below `stream_options` have no effect here."""
+class ModelBody(Body):
+    """What requests of both endpoints may have; what stands below `stream_options` has no effect here."""
 
+    tool_choice: Annotated[str | dict[str, Any] | None, StringOrObject] = None
+    parallel_tool_calls: bool = True
+    temperature: Annotated[float | None, Field(ge=0.0, le=2.0)] = None
+    top_p: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    metadata: dict[str, str] | None = None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None = None
+    store: bool | None = None
+    user: str | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: Anything = None
+    prompt_cache_retention: Anything = None
+
+
+class ChatBody(ModelBody, ChatRequest):
+    """The request's fields with their ranges; those below `verbosity` have no effect here."""
+
+    model_config = ModelBody.model_config  # not that of ChatRequest, which lets unknown fields pass
+    unsupported = (
+        *("audio", "functions", "function_call", "logprobs", "moderation", "top_logprobs", "web_search_options"),
+    )
     messages: Annotated[tuple[MessageBody, ...], Field(strict=False, min_length=1)]
     tools: Annotated[tuple[ToolBody, ...], Field(strict=False, min_length=1, max_length=128)] = ()
-    tool_choice: Annotated[str | dict[str, Any] | None, StringOrObject] = None
     seed: Annotated[int | None, Field(ge=-(2**63), le=2**63 - 1)] = None
     n: Annotated[int, Field(ge=1, le=128)] = 1
-    temperature: Annotated[float | None, Field(ge=0.0, le=2.0)] = None
-    top_p: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
     presence_penalty: Penalty = 0.0
     frequency_penalty: Penalty = 0.0
     stop: Annotated[
@@ -97,38 +105,21 @@ class ChatBody(ChatRequest, Body):
     max_completion_tokens: Limit = None
     reasoning_effort: EFFORTS | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
-    stream: bool = False
-    stream_options: dict[str, Any] | None = None
     modalities: list[Literal["text"]] = Field(default=["text"], min_length=1)
     logit_bias: dict[str, Annotated[float, Field(ge=-100.0, le=100.0)]] = Field(default_factory=dict)
-    metadata: dict[str, str] = Field(default_factory=dict)
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] = "auto"
-    store: bool = False
-    user: str = ""
-    safety_identifier: str = ""
     prediction: dict[str, Any] | None = None
-    prompt_cache_key: str = ""
-    prompt_cache_options: Anything = None
-    prompt_cache_retention: Anything = None
 
 
 def read_chat(values: Mapping[str, Any], role: str, attempt: int, context_tokens: int = CONTEXT_TOKENS) -> ChatBody:
     """The request of a body's object. Raises ApiError 400 when it is malformed or too long for the context."""
-    for name in UNSUPPORTED:
-        if values.get(name):
-            raise unsupported(name, " Use 'tools' instead." if "function" in name else "")
-    given = {name: value for name, value in values.items() if name not in UNSUPPORTED}
-    unknown = "Unrecognized request argument supplied: {}"
-    for name in ("role", "attempt"):  # of the request, but from headers
-        if name in given:
-            raise invalid(name, unknown.format(name), "unknown_parameter")
-    body = read_body(ChatBody, given, unknown)
+    for name in filter(values.__contains__, ("role", "attempt")):  # of the request, but from headers
+        raise invalid(name, ChatBody.unknown.format(name), "unknown_parameter")
+    body = read_body(ChatBody, values)
     for number, message in enumerate(body.messages):
         _check_message(message, f"messages[{number}]")
     _check_tool_messages(body.messages)
     for number, tool in enumerate(body.tools):
-        param = f"tools[{number}].function.parameters"
-        check_function(tool.function, param)
+        check_function(tool.function, f"tools[{number}].function.parameters")
     check_tool_choice(body.tool_choice, body.tool_names, ("function", "name"))
     _check_format(body)
     _check_options(values, body)

@@ -46,7 +46,7 @@ def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Token ids are hashed as they are: texts given as ids are near each other, but not near texts given as words.
     """
-    body = read_body(EmbeddingsBody, values, "Unrecognized request argument supplied: {}")
+    body = read_body(EmbeddingsBody, values)
     inputs = _inputs(body.input)
     counts = [len(one) if isinstance(one, list) else tokens(one) for one in inputs]
     if max(counts) > INPUT_TOKENS:

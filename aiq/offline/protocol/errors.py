@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError, from_json
@@ -58,12 +58,6 @@ def wrong_type(param: str, expected: str, value: object) -> ApiError:
     return invalid(param, message, "invalid_type")
 
 
-def unsupported(param: str, remedy: str = "") -> ApiError:
-    """A 400 for what the public API has and this model does not."""
-    message = f"Unsupported parameter: '{param}' is not supported with this model.{remedy and ' ' + remedy}"
-    return invalid(param, message, "unsupported_parameter")
-
-
 def not_among(param: str, value: object, supported: Sequence[str]) -> ApiError:
     """A 400 for a value that is none of those allowed."""
     return invalid(param, f"Invalid value: '{value}'. Supported values are: {listed(supported)}.")
@@ -78,9 +72,13 @@ def listed(names: Sequence[str]) -> str:
 
 
 class Body(BaseModel):
-    """A part of a request: strict types, no unknown fields, and null means left out, as clients write it."""
+    """A request or a part of one: strict types, no unknown fields, and null means left out, as clients write it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    unsupported: ClassVar[tuple[str, ...]] = ()
+    """Fields of the public API that are refused where they ask for something, because to ignore them would mislead."""
+    unknown: ClassVar[str] = "Unrecognized request argument supplied: {}"
+    """What the endpoint says of a field that there is not."""
 
     @model_validator(mode="before")
     @classmethod
@@ -120,17 +118,18 @@ def read_json(body: bytes) -> dict[str, Any]:
     return values
 
 
-def read_body(model: type[B], values: Mapping[str, Any], unknown: str) -> B:
-    """The request as `model` has it. Raises ApiError 400 for the first thing that is wrong.
-
-    `unknown`: what is said of a field that there is not, such as "Unknown parameter: '{}'."
-    """
-    if "model" not in values or not values["model"]:
+def read_body(model: type[B], values: Mapping[str, Any]) -> B:
+    """The request as `model` has it. Raises ApiError 400 for the first thing that is wrong."""
+    if not values.get("model"):
         raise invalid(None, "you must provide a model parameter", None)
+    for name in model.unsupported:
+        if values.get(name):
+            message = f"Unsupported parameter: '{name}' is not supported with this model."
+            raise invalid(name, message, "unsupported_parameter")
     try:
-        return model.model_validate(values)
+        return model.model_validate({name: values[name] for name in values if name not in model.unsupported})
     except ValidationError as error:
-        raise _explained(error.errors(include_url=False)[0], unknown) from None
+        raise _explained(error.errors(include_url=False)[0], model.unknown) from None
 
 
 def _explained(error: ErrorDetails, unknown: str) -> ApiError:
@@ -157,7 +156,7 @@ def _out_of_bounds(error: ErrorDetails, param: str, context: Mapping[str, Any]) 
         name, where, sign, code = _BOUNDS[kind]
         bound = context[name]
         number = "decimal" if isinstance(bound, float) else "integer"
-        wanted = f"Expected a value {sign} {bound:g}, but got {value} instead."
+        wanted = f"Expected a value {sign} {int(bound)}, but got {value} instead."
         return invalid(param, f"Invalid '{param}': {number} {where} value. {wanted}", f"{number}_{code}")
     if kind == "too_short" and not value:
         wanted = f"Expected an array with minimum length {context['min_length']}, but got an empty array instead."

@@ -60,7 +60,7 @@ def _output(reply: ChatReply, digest: str, status: str) -> list[dict[str, Any]]:
     return items
 
 
-def stream(answer: Mapping[str, Any]) -> str:
+def stream_response(answer: Mapping[str, Any]) -> str:
     """The response as server-sent events with the public names and sequence numbers."""
     written = []
     for number, (name, fields) in enumerate(_events(answer)):

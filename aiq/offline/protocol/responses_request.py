@@ -12,6 +12,7 @@ from aiq.offline.chat import ChatMessage, ChatRequest, FunctionCall, FunctionSpe
 from aiq.offline.protocol.chat_request import (
     EFFORTS,
     Limit,
+    ModelBody,
     Name,
     StringOrObject,
     check_context,
@@ -21,30 +22,7 @@ from aiq.offline.protocol.chat_request import (
     check_text_part,
     check_tool_choice,
 )
-from aiq.offline.protocol.errors import (
-    Anything,
-    Body,
-    either,
-    invalid,
-    missing,
-    not_among,
-    read_body,
-    unsupported,
-    wrong_type,
-)
-
-UNSUPPORTED = (
-    "access_programs",
-    "background",
-    "background_options",
-    "context_management",
-    "conversation",
-    "image",
-    "moderation",
-    "prompt",
-    "top_logprobs",
-)
-"""Fields of the public API that are refused, because to ignore them would mislead."""
+from aiq.offline.protocol.errors import Anything, Body, either, invalid, missing, not_among, read_body, wrong_type
 
 ROLES = ("assistant", "system", "developer", "user")
 ITEMS = ("message", "function_call", "function_call_output", "reasoning")
@@ -74,9 +52,14 @@ class ReasoningBody(Body):
     mode: Anything = None
 
 
-class ResponsesBody(Body):
-    """The request; the fields below `stream_options` have no effect here."""
+class ResponsesBody(ModelBody):
+    """The request; the fields below `previous_response_id` have no effect here."""
 
+    unknown = "Unknown parameter: '{}'."
+    unsupported = (
+        *("access_programs", "background", "background_options", "context_management", "conversation", "image"),
+        *("moderation", "prompt", "top_logprobs"),
+    )
     model: str
     input: Annotated[
         str | list[dict[str, Any]], either("one of a string or an array of input items", str, list), Field(min_length=1)
@@ -84,37 +67,20 @@ class ResponsesBody(Body):
     instructions: str | None = None
     tools: Annotated[tuple[ResponsesTool, ...], Field(strict=False, max_length=128)] = ()
     tool_choice: Annotated[str | dict[str, Any], StringOrObject] = "auto"
-    parallel_tool_calls: bool = True
     text: TextBody = TextBody()
     reasoning: ReasoningBody = ReasoningBody()
     max_output_tokens: Annotated[Limit, Field(ge=16)] = None
-    temperature: float = Field(default=1.0, ge=0.0, le=2.0)
-    top_p: float = Field(default=1.0, ge=0.0, le=1.0)
     previous_response_id: str | None = None
-    stream: bool = False
-    stream_options: dict[str, Any] | None = None
     truncation: Literal["auto", "disabled"] = "disabled"
-    metadata: dict[str, str] = Field(default_factory=dict)
-    store: bool = True
     max_tool_calls: Limit = None
     include: Anything = None
-    service_tier: Anything = None
-    user: str | None = None
-    safety_identifier: str | None = None
-    prompt_cache_key: str | None = None
-    prompt_cache_options: Anything = None
-    prompt_cache_retention: Anything = None
 
 
 def read_responses(
     values: Mapping[str, Any], role: str, attempt: int, context_tokens: int
 ) -> tuple[ResponsesBody, ChatRequest]:
     """The request as it was written, and for the engine. Raises ApiError 400 when it is malformed or too long."""
-    for name in UNSUPPORTED:
-        if values.get(name):
-            raise unsupported(name)
-    given = {name: value for name, value in values.items() if name not in UNSUPPORTED}
-    body = read_body(ResponsesBody, given, "Unknown parameter: '{}'.")
+    body = read_body(ResponsesBody, values)
     if body.previous_response_id is not None:
         remedy = "this server stores no responses; send the whole conversation as 'input'"
         message = f"Previous response with id '{body.previous_response_id}' not found: {remedy}."

@@ -13,17 +13,23 @@ from typing import Any
 from aiq.core.seeds import derive
 from aiq.offline import programs
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.faults import RETRY_AFTER_SECONDS, Faults
-from aiq.offline.protocol import chat_completions, responses
-from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, digest_of, read_chat
+from aiq.offline.faults import ENDPOINT, RETRY_AFTER_SECONDS, Faults
+from aiq.offline.protocol.chat_completions import choice_digest, completion, stream_completion
+from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, ChatBody, digest_of, read_chat
 from aiq.offline.protocol.embeddings import embeddings
 from aiq.offline.protocol.errors import ApiError, invalid, read_json
-from aiq.offline.protocol.responses_request import read_responses
+from aiq.offline.protocol.responses import response, stream_response
+from aiq.offline.protocol.responses_request import ResponsesBody, read_responses
 
 BROKEN_ENGINE = 422
 """The status where our own engine fails. It would fail again, so this is a status that no client retries."""
 
-ENDPOINT_FAULTS = ("slow", "http_429", "http_500", "cut_connection")
+COMPLETIONS, RESPONSES, EMBEDDINGS = "/v1/chat/completions", "/v1/responses", "/v1/embeddings"
+
+_FAILURES = {
+    "http_429": ApiError(429, "Rate limit reached: a planted fault.", kind="requests", code="rate_limit_exceeded"),
+    "http_500": ApiError(500, "The server had an error: a planted fault.", kind="server_error"),
+}
 
 
 def respond(request: ChatRequest) -> ChatReply:
@@ -46,7 +52,7 @@ class Answer:
 
 
 def json_answer(value: object, status: int = 200, **more: Any) -> Answer:
-    return Answer(status, json.dumps(value, ensure_ascii=False).encode(), **more)
+    return Answer(status, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), **more)
 
 
 @dataclass(frozen=True)
@@ -60,43 +66,40 @@ class Work:
         """The answer to a POST of this body. `role` and `attempt` are our optional headers, empty where absent."""
         try:
             values = read_json(body)
-            if path == "/v1/embeddings":
+            if path == EMBEDDINGS:
                 return json_answer(embeddings(values))
             if not re.fullmatch("[0-9]{0,9}", attempt):
                 raise invalid("x-aiq-attempt", f"x-aiq-attempt must be a number, not '{attempt}'.")
-            make = self._response if path == "/v1/responses" else self._completion
-            return make(values, role, int(attempt or 0))
+            return self._model_answer(path, values, role, int(attempt or 0))
         except ApiError as error:
             return json_answer(error.body, error.status)
 
-    def _completion(self, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
-        body = read_chat(values, role, attempt, self.context_tokens)
+    def _model_answer(self, path: str, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
+        """The answer of either endpoint of the model, with the endpoint's faults that strike it."""
+        body: ResponsesBody | ChatBody
+        request: ChatRequest
+        if path == RESPONSES:
+            body, request = read_responses(values, role, attempt, self.context_tokens)
+        else:
+            body = request = read_chat(values, role, attempt, self.context_tokens)
         digest = digest_of(values, role)
-        struck = self._struck(attempt, digest)
-        if failed := _failed(digest, attempt, struck):
-            return failed
-        replies = [self._reply(_choice(body, i), chat_completions.choice_digest(digest, i)) for i in range(body.n)]
-        whole = chat_completions.completion(body, replies, digest)
+        struck = tuple(name for name in ENDPOINT if self.faults.hits(name, attempt, digest))
         counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
-        if not body.stream:
-            return json_answer(whole, **counted)
-        events = chat_completions.stream(whole, usage=bool((body.stream_options or {}).get("include_usage")))
-        return Answer(200, events.encode(), "text/event-stream", **counted)
-
-    def _response(self, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
-        body, request = read_responses(values, role, attempt, self.context_tokens)
-        digest = digest_of(values, role)
-        struck = self._struck(attempt, digest)
-        if failed := _failed(digest, attempt, struck):
-            return failed
-        whole = responses.response(body, request, self._reply(request, digest), digest)
-        counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
-        if not body.stream:
-            return json_answer(whole, **counted)
-        return Answer(200, responses.stream(whole).encode(), "text/event-stream", **counted)
-
-    def _struck(self, attempt: int, digest: str) -> tuple[str, ...]:
-        return tuple(name for name in ENDPOINT_FAULTS if self.faults.hits(name, attempt, digest))
+        for name, error in _FAILURES.items():
+            if name in struck:
+                wait = {"retry-after": str(RETRY_AFTER_SECONDS)} if error.status == 429 else {}
+                return json_answer(error.body, error.status, headers=wait, **counted)
+        replies = [self._reply(_choice(request, i), choice_digest(digest, i)) for i in range(request.n)]
+        if isinstance(body, ResponsesBody):
+            whole = response(body, request, replies[0], digest)
+            events = stream_response(whole) if body.stream else ""
+        else:
+            whole = completion(request, replies, digest)
+            usage = bool((body.stream_options or {}).get("include_usage"))
+            events = stream_completion(whole, usage=usage) if body.stream else ""
+        if body.stream:
+            return Answer(200, events.encode("utf-8", "replace"), "text/event-stream", **counted)
+        return json_answer(whole, **counted)
 
     def _reply(self, request: ChatRequest, digest: str) -> ChatReply:
         try:
@@ -112,15 +115,3 @@ class Work:
 def _choice(request: ChatRequest, index: int) -> ChatRequest:
     """The request as the choice of this index is asked for: each has a seed of its own."""
     return request.model_copy(update={"seed": derive(request.seed, "choice", index)}) if index else request
-
-
-def _failed(digest: str, attempt: int, struck: tuple[str, ...]) -> Answer | None:
-    """The answer in place of a reply, where a fault of the endpoint struck."""
-    counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
-    if "http_429" in struck:
-        error = ApiError(429, "Rate limit reached: a planted fault.", kind="requests", code="rate_limit_exceeded")
-        return json_answer(error.body, 429, headers={"retry-after": str(RETRY_AFTER_SECONDS)}, **counted)
-    if "http_500" in struck:
-        error = ApiError(500, "The server had an error: a planted fault.", kind="server_error")
-        return json_answer(error.body, 500, **counted)
-    return None

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.offline.faults import Faults
-from aiq.offline.protocol.chat_completions import completion, stream
+from aiq.offline.protocol.chat_completions import completion, stream_completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat, tokens
 from aiq.offline.protocol.work import Work
 
@@ -212,7 +212,9 @@ def test_a_refusal_stands_in_the_place_of_content() -> None:
     answer = answered(ChatReply(refusal="I was not told the form."))
     message = answer["choices"][0]["message"]
     assert (message["content"], message["refusal"]) == (None, "I was not told the form.")
-    deltas = [json.loads(e[6:])["choices"][0]["delta"] for e in stream(answer, usage=False).split("\n\n")[:-2]]
+    deltas = [
+        json.loads(e[6:])["choices"][0]["delta"] for e in stream_completion(answer, usage=False).split("\n\n")[:-2]
+    ]
     assert "".join(delta.get("refusal") or "" for delta in deltas) == "I was not told the form."
 
 
@@ -245,7 +247,7 @@ def test_cut_text_has_at_most_the_asked_tokens(text: str, limit: int) -> None:
 
 @given(st.text())
 def test_stream_carries_the_whole_text(text: str) -> None:
-    events = stream(answered(ChatReply(text=text)), usage=False).split("\n\n")
+    events = stream_completion(answered(ChatReply(text=text)), usage=False).split("\n\n")
     assert events[-2:] == ["data: [DONE]", ""]
     deltas = [json.loads(event[6:])["choices"][0]["delta"] for event in events[:-2]]
     assert "".join(delta.get("content") or "" for delta in deltas) == text

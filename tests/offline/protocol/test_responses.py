@@ -10,7 +10,7 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
 from aiq.offline.chat import ChatReply
-from aiq.offline.protocol.responses import response, stream
+from aiq.offline.protocol.responses import response, stream_response
 from aiq.offline.protocol.responses_request import read_responses
 
 QUESTION = "Who is the mayor of Tessmark?"
@@ -141,6 +141,6 @@ def test_a_refusal_has_its_own_part_and_events() -> None:
     answer = response(body, request, ChatReply(refusal="There is nothing to go by."), "d")
     [item] = answer["output"]
     assert item["content"] == [{"type": "refusal", "refusal": "There is nothing to go by."}]
-    events = [json.loads(line[6:]) for line in stream(answer).splitlines() if line.startswith("data: ")]
+    events = [json.loads(line[6:]) for line in stream_response(answer).splitlines() if line.startswith("data: ")]
     deltas = [event["delta"] for event in events if event["type"] == "response.refusal.delta"]
     assert "".join(deltas) == "There is nothing to go by."
