@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -84,7 +84,12 @@ def build_app(stack: Stack) -> ASGIApp:
             Route("/extract", endpoints.search, methods=["POST"]),
             Route("/stats", endpoints.stats, methods=["GET"]),
         ],
-        exception_handlers={ApiError: _api_error, SearchError: _api_error, HTTPException: _http_error},
+        exception_handlers={
+            ApiError: _api_error,
+            SearchError: _api_error,
+            HTTPException: _http_error,
+            ClientDisconnect: _gone,
+        },
     )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -188,6 +193,11 @@ def _model(name: str) -> dict[str, object]:
 async def _api_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError | SearchError)
     return JSONResponse(error.body, error.status)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """To a client that went away while it sent its request: nobody reads it."""
+    return Response(status_code=400)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

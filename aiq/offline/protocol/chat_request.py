@@ -142,7 +142,7 @@ def tokens(text: str) -> int:
 def prompt_tokens(request: ChatRequest) -> int:
     """How many tokens messages and tools are taken to have."""
     count = sum(TOKENS_PER_MESSAGE + tokens("".join(_written(message))) for message in request.messages)
-    return count + sum(tokens(tool.model_dump_json()) for tool in request.tools)
+    return count + sum(tokens(tool.model_dump_json(exclude_none=True)) for tool in request.tools)
 
 
 def _written(message: ChatMessage) -> Iterator[str]:
