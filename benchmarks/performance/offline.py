@@ -37,7 +37,7 @@ class Sizes:
 
 
 FULL = Sizes(5_000_000, 20, 5, 200)
-QUICK = Sizes(200_000, 3, 1, 10)
+QUICK = Sizes(50_000, 3, 1, 10)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from aiq.llm.http import AsyncClient
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads the children of a process")
 
 CHAT = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}]}
-LONG = {"model": "offline-1", "messages": [{"role": "user", "content": "The council met in 2024. " * 40_000}]}
+LONG = {"model": "offline-1", "messages": [{"role": "user", "content": "The council met in 2024. " * 10_000}]}
 
 
 def workers(server: int) -> list[int]:
@@ -80,29 +80,31 @@ async def test_a_worker_that_dies_is_replaced_and_its_request_answered(pages_fil
     async with server(pages_file) as (child, client):
         before = workers(child.pid)
         assert len(before) >= 2
-        for process in before:
+        for process in before:  # with nothing to do
             os.kill(process, signal.SIGKILL)
-        assert await ask(client) == 200
-        long = [asyncio.create_task(ask(client, LONG)) for _ in before]
-        await asyncio.sleep(0.5)
-        for process in workers(child.pid):
+        assert [await ask(client) for _ in before] == [200] * len(before)
+        busy = workers(child.pid)
+        for process in busy:
+            os.kill(process, signal.SIGSTOP)
+        requests = [asyncio.create_task(ask(client)) for _ in busy]
+        await asyncio.wait(requests, timeout=1)  # as long as it takes until each has one
+        for process in busy:
             os.kill(process, signal.SIGKILL)
-        assert set(await asyncio.gather(*long)) <= {200, 500}
+        assert 500 in await asyncio.gather(*requests)
         assert [await ask(client) for _ in range(4)] == [200] * 4
-        assert not set(workers(child.pid)) & set(before)
+        assert not set(workers(child.pid)) & {*before, *busy}
 
 
 @pytest.mark.parametrize("busy", [False, True])
 async def test_workers_end_when_the_server_is_killed(pages_file: Path, busy: bool) -> None:
     async with server(pages_file) as (child, client):
         known = workers(child.pid)
-        long = asyncio.create_task(client.post("/v1/chat/completions", json=LONG)) if busy else None
-        await asyncio.sleep(0.5 if busy else 0)
+        long = [asyncio.create_task(client.post("/v1/chat/completions", json=LONG)) for _ in known if busy]
+        if long:
+            await asyncio.wait(long, timeout=0.3)
         child.kill()
         await child.wait()
-        if long is not None:
-            with pytest.raises(Exception, match=r"disconnected|closed|reset|read"):
-                await long
+        await asyncio.gather(*long, return_exceptions=True)
     for _ in range(400):
         if not any(is_alive(process) for process in known):
             return
@@ -114,4 +116,4 @@ def test_the_benchmark_runs() -> None:
     command = [sys.executable, "-m", "benchmarks.performance.offline", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert "models list delayed by a prompt of 0.2 MB" in done.stdout
+    assert "models list delayed by a prompt of 0.05 MB" in done.stdout
