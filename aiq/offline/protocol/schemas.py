@@ -10,6 +10,16 @@ Path = tuple[str, ...]
 _NOT_STRICT = ("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "patternProperties")
 """Keywords that a strict schema may not have."""
 
+_KIND = ("type", "anyOf", "enum", "const", "$ref")
+"""Keywords one of which a strict schema must have."""
+
+_TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+_OBJECT, _ARRAY = ("an object", dict), ("an array", list)
+_SHAPES: dict[str, tuple[str, type]] = {
+    **dict.fromkeys(("properties", "$defs", "definitions"), _OBJECT),
+    **dict.fromkeys(("required", "anyOf", "oneOf", "allOf", "enum"), _ARRAY),
+}
+
 
 def check_schema(schema: Mapping[str, Any], what: str, param: str, code: str | None, *, strict: bool) -> None:
     """Raises ApiError 400 unless it is an object's schema and, if strict, closed and without optional properties.
@@ -19,18 +29,30 @@ def check_schema(schema: Mapping[str, Any], what: str, param: str, code: str | N
     start = f"Invalid schema for {what}:"
     kind = schema.get("type")
     if kind != "object" and (schema or strict):
-        raise invalid(
-            param, f"{start} schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'.", code
-        )
-    if strict:
-        for where, part in _schemas(schema, ()):
-            _check_strict(part, f"{start} In context={where},", param, code)
+        wanted = "schema must be a JSON Schema of 'type: \"object\"', got 'type:"
+        raise invalid(param, f'{start} {wanted} "{kind}"\'.', code)
+    for where, part in _schemas(schema, ()):
+        within = f"{start} In context={where},"
+        if not isinstance(part, dict | bool):
+            raise invalid(param, f"{within} {part!r} is not of type 'object', 'boolean'.", code)
+        shape = part if isinstance(part, dict) else {}
+        for keyword, (noun, of) in _SHAPES.items():
+            if not isinstance(shape.get(keyword, of()), of):
+                raise invalid(param, f"{within} '{keyword}' is not {noun}.", code)
+        types = shape.get("type", "object")
+        names = types if isinstance(types, list) else [types]
+        if not names or not all(name in _TYPES for name in names):
+            raise invalid(param, f"{within} {types!r} is not valid under any of the given schemas.", code)
+        if strict:
+            _check_strict(shape, within, param, code)
 
 
 def _check_strict(schema: Mapping[str, Any], start: str, param: str, code: str | None) -> None:
     for keyword in _NOT_STRICT:
         if keyword in schema:
             raise invalid(param, f"{start} '{keyword}' is not permitted.", code)
+    if not any(keyword in schema for keyword in _KIND):
+        raise invalid(param, f"{start} schema must have a 'type' key.", code)
     properties = schema.get("properties", {})
     if schema.get("type") != "object" and not properties:
         return
@@ -42,16 +64,15 @@ def _check_strict(schema: Mapping[str, Any], start: str, param: str, code: str |
         raise invalid(param, f"{start} {wanted} Missing '{missing[0]}'.", code)
 
 
-def _schemas(schema: Any, where: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """The schema and all within it, each with its place."""
-    if not isinstance(schema, Mapping):
-        return
+def _schemas(schema: Any, where: Path) -> Iterator[tuple[Path, Any]]:
+    """The schema and all that stands in the place of one within it, each with its place."""
     yield where, schema
+    if not isinstance(schema, dict):
+        return
     for keyword in ("properties", "$defs", "definitions"):
-        parts = schema.get(keyword)
-        for name, part in parts.items() if isinstance(parts, Mapping) else ():
-            yield from _schemas(part, (*where, keyword, str(name)))
-    yield from _schemas(schema.get("items"), (*where, "items"))
-    options = schema.get("anyOf")
-    for number, part in enumerate(options if isinstance(options, list) else ()):
+        for name, part in schema.get(keyword, {}).items():
+            yield from _schemas(part, (*where, keyword, name))
+    if "items" in schema:
+        yield from _schemas(schema["items"], (*where, "items"))
+    for number, part in enumerate(schema.get("anyOf", ())):
         yield from _schemas(part, (*where, "anyOf", str(number)))
