@@ -63,6 +63,8 @@ class OfflineStack:
             str(self._seed),
             "--faults",
             json.dumps(dict(self._settings.faults)),
+            "--context-tokens",
+            str(self._settings.context_tokens),
         ]
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,

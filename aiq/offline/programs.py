@@ -3,21 +3,16 @@
 import importlib
 import json
 import re
-import traceback
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from aiq.offline import shapes
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, ToolSpec, call
-from aiq.offline.wire import ApiError, forced_tool, wants_json
 
 ROLES = "aiq.offline.roles"
 ASSISTANT = f"{ROLES}.assistant"
 """Answers every request whose role has no program of its own."""
-
-BROKEN_PROGRAM = 422
-"""The status of an answer that a program of ours failed to give."""
 
 _ROLE = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 
@@ -27,28 +22,17 @@ def answer(request: ChatRequest) -> ChatReply:
     if not request.role.startswith("judge."):  # until judging answers without roles
         from aiq.offline.engine import respond
 
-        return _run(respond, request)
+        return respond(request)
     program = _program(request.role)
     offered = _offered(request)
-    reply = _run(program, offered)
+    reply = program(offered)
     calls = tuple(c for c in reply.tool_calls if c.function.name in offered.tool_names)
     if _must_call(request) and not calls:
         return ChatReply(tool_calls=(_any_call(offered),))
     reply = ChatReply(text=reply.text, tool_calls=calls)
-    if wants_json(request) and not calls and program is _program(""):
+    if request.wants_json and not calls and program is _program(""):
         return ChatReply(text=_in_shape(request, reply.text))
     return reply
-
-
-def _run(program: Callable[[ChatRequest], ChatReply], request: ChatRequest) -> ChatReply:
-    """The program's reply. One that fails would fail again, so its error has a status that is not retried."""
-    try:
-        return program(request)
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
-        message = f"the program of role '{request.role}' failed: {type(error).__name__}: {error} ({where})"
-        raise ApiError(BROKEN_PROGRAM, message, kind="server_error") from error
 
 
 def _program(role: str) -> Callable[[ChatRequest], ChatReply]:
@@ -68,7 +52,7 @@ def _module(name: str) -> ModuleType | None:
 
 def _offered(request: ChatRequest) -> ChatRequest:
     """The request with the tools that `tool_choice` leaves."""
-    forced = forced_tool(request)
+    forced = request.forced_tool
     if request.tool_choice == "none":
         return _with_tools(request, ())
     if forced is not None:
@@ -83,7 +67,7 @@ def _with_tools(request: ChatRequest, tools: tuple[ToolSpec, ...]) -> ChatReques
 
 
 def _must_call(request: ChatRequest) -> bool:
-    return request.tool_choice == "required" or forced_tool(request) is not None
+    return request.tool_choice == "required" or request.forced_tool is not None
 
 
 def _any_call(request: ChatRequest) -> ToolCall:
@@ -95,7 +79,7 @@ def _any_call(request: ChatRequest) -> ToolCall:
 
 def refuses(request: ChatRequest, reply: ChatReply) -> bool:
     """Whether the reply is words where JSON was asked for: a program that found no such instruction in its prompt."""
-    return wants_json(request) and not reply.tool_calls and _parsed(reply.text) is None
+    return request.wants_json and not reply.tool_calls and _parsed(reply.text) is None
 
 
 def _in_shape(request: ChatRequest, text: str) -> str:
