@@ -83,7 +83,9 @@ def needs_evidence(wanted: Schema, situation: Situation) -> bool:
         return False
     parts = [schema.resolve(part, wanted) for part in (wanted.get("properties") or {}).values()]
     options = [o for part in parts for o in part.get("enum") or ()]
-    return _wants_facts(wanted, wanted, "answer", [str(o) for o in options])
+    if wanted.get("type") == "array" and not (wanted.get("items") or {}).get("properties"):
+        return False
+    return _wants_facts(wanted, wanted, "", [str(o) for o in options])
 
 
 def _wants_facts(part: Schema, root: Schema, name: str, options: Sequence[str]) -> bool:
@@ -94,7 +96,8 @@ def _wants_facts(part: Schema, root: Schema, name: str, options: Sequence[str]) 
     for form in schema.branches(schema.resolve(part, root), root):
         if form["type"] == "object":
             return any(_wants_facts(p, root, key_, options) for key_, p in (form.get("properties") or {}).items())
-        if form["type"] == "array" and (kind in _FACTS or _wants_facts(form.get("items") or {}, root, name, options)):
+        items = form.get("items") or {}
+        if form["type"] == "array" and (kind in _FACTS - {""} or _wants_facts(items, root, name, options)):
             return True
         if form["type"] == "string" and "enum" not in form and kind in _FACTS:
             return True
@@ -136,7 +139,7 @@ class _Filler:
         raise Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
 
     def _of(self, form: Schema, name: str, thing: Thing | None) -> Any:
-        kind, about = form["type"], str(form.get("description") or "")
+        kind, about = form["type"], str(form.get("description") or "") or self._told(name)
         if kind == "object":
             return self._object(form, name, thing)
         if kind == "array":
@@ -150,6 +153,14 @@ class _Filler:
         if kind == "boolean":
             return self._boolean(name, about, thing)
         return self._string(form, name, about, thing) if kind == "string" else self._number(form, name, about, thing)
+
+    def _told(self, name: str) -> str:
+        """What the prompt says of a field without a description: the sentence with its name and a scale."""
+        if not name or kind_of(name):
+            return ""
+        told = [s.split("{")[0] for s in sentences(self.situation.instructions)]
+        word = rf"\b{re.escape(spoken(name))}\b"
+        return next((s for s in told if re.search(word, s, re.I) and re.search(r"\d", s)), "")
 
     # objects and lists
 
@@ -365,6 +376,8 @@ class _Filler:
         if len(options := schema.stated_options(about)) > 1:
             return str(self._option(options, name, about, thing) or "") or None
         kind = kind_of(name, about) if name else "answer"
+        if thing is not None and thing.kind == "section" and kind == "answer" and form.get("examples") == [""]:
+            return ""
         if about.endswith(("?", "？")) and thing is None:
             found = self._read_as(about)
         else:
@@ -380,33 +393,30 @@ class _Filler:
         return max(range(count), key=lambda n: len(told[n] & stems(self.w.task)))
 
     def _by_kind(self, kind: str, form: Schema, name: str, about: str, thing: Thing | None) -> str | None:
-        w = self.w
-        if kind == "id":
-            return identifier(form, name, thing) if thing else None
-        if kind == "dependency" and thing is not None:
-            return self.ids.get(thing.number)
         if kind == "language":
-            return (
-                vocabulary("words")["languages"]
-                .split("|")[w.chinese]
-                .split()[1 if re.search(r"name|full", about) else 0]
-            )
+            known = vocabulary("words")["languages"].split("|")[self.w.chinese].split()
+            return known[bool(re.search(r"name|full", about))]
         if kind == "reason":
             return self._reason(thing)
-        if thing is not None:
-            return self._of_thing(kind, name, about, thing)
+        if thing is None:
+            return self._of_task(kind, form, name, about)
+        if kind in ("id", "dependency"):
+            return identifier(form, name, thing) if kind == "id" else self.ids.get(thing.number)
+        return self._of_thing(kind, name, about, thing)
+
+    def _of_task(self, kind: str, form: Schema, name: str, about: str) -> str | None:
+        """A field of the reply itself: the task, its title, its answer, what is read under the name."""
+        w = self.w
         if kind in ("answer", "summary"):
             return self._answer(kind, form)
+        if kind in ("title", "facet", "step", "question"):
+            return w.topic.title if kind in ("title", "facet") else w.task
         if kind == "clarify":
             return self._clarification()
-        if kind in ("title", "facet"):
-            return w.topic.title
-        if kind in ("step", "question"):
-            return w.task
         if kind == "entity" and _CALLED.fullmatch(spoken(name)):
             return (*names(w.topic.subject), w.topic.subject)[0]
         if kind in ("", "type", "entity", "date", "description"):
-            return self._read(name, about, thing)
+            return self._read(name, about, None)
         return next((t.text for t in self.things.of(kind, name, None, 1, 1)), None)
 
     def _of_thing(self, kind: str, name: str, about: str, thing: Thing) -> str | None:
@@ -425,7 +435,7 @@ class _Filler:
             return thing.query
         if kind == "description" and thing.kind == "entity":
             return next((t.text for t in self.things.claims(thing)), None)
-        if kind == thing.kind or kind in _ITSELF or not name or (kind == "quote" and thing.kind == "claim"):
+        if kind == thing.kind or kind in _ITSELF or not name or (kind == "quote" and thing.kind == "claim" and s):
             return thing.text
         if kind in ("", "type", "date"):
             return self._read(name, about, thing)
@@ -486,7 +496,7 @@ class _Filler:
             ways = ("",) if w.chinese else _ASKS.get(lexicon.kind_of(words.split()[-1]), _ANY)
             asked += [_question(way, words, subject) for way in ways] if subject else [words]
         found = [self._read_as(question, subject if thing else "") for question in asked]
-        only = own if self.facts == 1 and w.is_question else []
+        only = own if (self.facts == 1 or kind_of(name) == "entity") and w.is_question else []
         return [*filter(None, found), *only]
 
     def _read_as(self, question: str, subject: str = "") -> str | None:

@@ -32,7 +32,10 @@ _OPTION = re.compile(r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]")
 _KEY = re.compile(r"\s*(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})'|`([^`\n]{1,60})`|([A-Za-z_]\w{0,60}))\s*(\?)?\s*[:：=]")
 _BLANK = re.compile(r"(?:[\s,;…]|\.{3}|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*")
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|“([^”\n]*)”|'((?:[^'\\\n]|\\.)*)'(?=\s*(?:[,}\]|\n]|or\b|$))")
-_CUE = re.compile(r"json|\bobject\b|\bformat\b|\bschema\b|\bform\b|\blist\b|\barray\b|\bstructure|格式|对象|列表", re.I)
+_CUE = re.compile(
+    r"json|\boutput|\brespond|\breturn|\breply|\binterface\b|\bobject\b|\bformat\b|\bschema\b|\bform\b|\blist\b|\barray\b|\bstructure|格式|对象|列表",
+    re.I,
+)
 _NOT_REPLY = re.compile(r"Action Input\s*[:：]\s*$|<tool_call>\s*$|\barg(?:ument)?s?\"?\s*[:：]\s*$", re.IGNORECASE)
 _KEY_LINE = re.compile(
     r"^\s*(?:[-*•]|\d+[.)])\s*(?:\*\*)?[`\"']?(?P<key>[A-Za-z_][\w]*)[`\"']?(?:\*\*)?\s*(?:\((?P<type>[^)\n]*)\))?\s*(?:\*\*)?\s*[:：–—-]\s+(?P<text>.+)$",
@@ -147,16 +150,28 @@ def from_prose(text: str) -> Schema | None:
         if failed > _MOST_FAILED:
             break
     lines = {m["key"]: (m["type"] or "", m["text"]) for m in _KEY_LINE.finditer(text)}
-    if found is None and re.search(r"json", text, re.IGNORECASE):
-        named = [o for m in _KEYS_NAMED.finditer(text) for o in _OPTION.findall(m.group()) if re.fullmatch(r"\w+", o)]
-        keys = {key: Prose(" ".join(lines[key])) for key in lines if re.search(r"\w", lines[key][0]) or key in named}
-        keys = keys or {key: Prose("") for key in named}
-        found = _as_schema(keys) if keys else None
+    if found is None and re.search(r"json", text, re.I):
+        keys = {key: Prose(" ".join(line)) for key, line in lines.items() if re.search(r"\w", line[0])}
+        found = _as_schema(keys or _named_keys(text)) if keys or _named_keys(text) else None
+        if found and re.search(r"(?:list|array) of (?:json )?objects", text, re.I):
+            found = {"type": "array", "items": found}
     if found is None and re.search(
         r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", text, re.I
     ):
         found = {"type": "array", "items": {"type": "string"}}
     return _described(found, lines) if found else None
+
+
+def _named_keys(text: str) -> dict[str, Prose]:
+    """The keys that a sentence names ("with the keys `a` (one of ...) and `b`", "keys a and b"), with what it adds."""
+    found: dict[str, Prose] = {}
+    for match in _KEYS_NAMED.finditer(text):
+        plain = re.sub(r"\([^)]*\)", "", match.group())
+        bare = re.match(r"\w+:? ((?:\w+, )*\w+,? and \w+)\b", plain)
+        for key in _OPTION.findall(plain) or re.findall(r"\b(?!and\b)\w+", bare[1] if bare else ""):
+            added = re.search(rf"{re.escape(key)}\W?\s*\(([^)]*)\)", match.group())
+            found |= {key: Prose(added[1] if added else "")} if re.fullmatch(r"\w+", key) else {}
+    return found
 
 
 def _with_examples(schema: Schema, earlier: Schema | None) -> Schema:
@@ -199,7 +214,7 @@ def _as_schema(value: Any) -> Schema:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     if isinstance(value, list):
         return {"type": "array", "items": _as_schema(value[0]) if value else {"type": "string"}}
-    if isinstance(value, Prose):
+    if isinstance(value, Prose) and value:
         return _prose_schema(value)
     if isinstance(value, str):
         return {"type": "string", "description": value, "examples": [value]}

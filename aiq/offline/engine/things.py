@@ -17,10 +17,12 @@ from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.text import names, sentences, stems, words
-from aiq.offline.engine.weigh import Weighing, depends, key, meanings, spoken
+from aiq.offline.engine.weigh import Weighing, backs, depends, key, meanings, spoken
 
 MOST = 8
 """Members of a list where neither schema nor prompt says how many."""
+_JUDGED = 4
+"""Fields at most of an object that judges a record: its id, a score, a reason and one more."""
 _FIRST = ("clarify", "gap", "conflict", "dependency", "constraint")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -150,12 +152,21 @@ class Things:
         return [t for n, v in enumerate(listed, 1) if (t := _given_thing(kind_of(name) or "claim", v, n))]
 
     def named_by(self, items: Schema) -> list[Thing]:
-        """What the prompt lists and a number or id in each member points at: `sentence_index` at "Sentences: ..."."""
-        for name, part in (items.get("properties") or {}).items():
-            if part.get("type") in ("integer", "string") and (part["type"] == "integer" or kind_of(name) == "id"):
-                bare = " ".join(w for w in spoken(name).split() if w != "number" and kind_of(w) != "id")
-                if bare and (listed := self.listed(bare)):
-                    return listed
+        """What the prompt lists and each member is about: by a number or id (`sentence_index` with "Sentences: ...")
+        or, where members are judged, by its name (`claim` and `verdict` with "Claims: ...") or by its records' ids."""
+        parts: Mapping[str, Schema] = items.get("properties") or {}
+        scored = any(p.get("type") in ("boolean", "number", "integer") for p in parts.values())
+        judged = scored or any("enum" in p for p in parts.values())
+        for name, part in parts.items():
+            counted = part.get("type") == "integer" or kind_of(name) == "id"
+            bare = " ".join(w for w in spoken(name).split() if w != "number" and kind_of(w) != "id")
+            named = part.get("type") in ("integer", "string") and (counted or (judged and "enum" not in part))
+            listed = self.listed(bare) if named and bare else []
+            if not listed and scored and counted and not bare and len(parts) <= _JUDGED:
+                records = (v for _, v in self._given if all(isinstance(r, dict) and "id" in r for r in v))
+                listed = [t for n, r in enumerate(next(records, ()), 1) if (t := _given_thing("claim", r, n))]
+            if listed:
+                return listed
         return []
 
     # what is found
@@ -204,12 +215,17 @@ class Things:
         """Sentences of the sources that speak to the task or the thing, best first; the draft's where it is all there
         is to read."""
         if of is not None and of.kind == "claim":
-            return [of] if of.source else []
+            return [of] if of.source else self._backing(of)
         w = self.w
         ranked = w.ranked if of is None else rank(of.query or of.text, w.sources, w.now)
         shown = [e for e in ranked if of is None or stems(of.text) & stems(e.sentence)]
         found = [Thing("claim", e.sentence, n, e.sentence, e.source) for n, e in enumerate(shown, 1)]
         return found or (_listed("claim", sentences(w.draft)) if of is None else [])
+
+    def _backing(self, of: Thing) -> list[Thing]:
+        """The sentences of the sources that say what a statement says."""
+        told = [(s, source) for source in self.w.evidence for s in sentences(source.text) if backs(s, of.text)]
+        return [Thing("claim", s, n, s, source) for n, (s, source) in enumerate(told, 1)]
 
     def _sources(self) -> list[Thing]:
         cited = [e.source for e in self.w.ranked]
@@ -231,6 +247,8 @@ class Things:
 
     def _keywords(self) -> list[Thing]:
         subject = self.w.topic.subject
+        if self.w.sources and not names(subject):
+            return [replace(t, kind="keyword") for t in self._entities()]
         single = [w for w in re.findall(r"\w+", subject) if words(w) and not any(w in n for n in names(subject))]
         return _listed("keyword", [*names(subject), *single])
 

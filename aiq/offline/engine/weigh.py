@@ -73,6 +73,8 @@ _BROUGHT = re.compile(
     re.I | re.S,
 )
 """A task that brings its text: "Extract the names from this text: ..."."""
+_NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*\n*\s*)+")
+"""A numbered list: what is to be judged, no evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _YEAR_OLD = 365
 _PARTS = 6
@@ -134,9 +136,9 @@ class Weighing:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
-        found = [s for s in self.situation.sources if s.text.strip() != self.draft.strip()]
+        aside = (self.task.strip(), self.draft.strip())
+        found = [s for s in self.situation.sources if s.text.strip() != aside[1] and not _NUMBERED.fullmatch(s.text)]
         if not found:
-            aside = (self.task.strip(), self.draft.strip())
             blocks = [b for b in self.situation.blocks if b.text.strip() not in aside and not _TALK.search(b.label)]
             found = [Source(b.text, title=b.label, message=b.message) for b in blocks]
         if not found and (brought := _BROUGHT.match(self.task)):
@@ -287,7 +289,12 @@ class Weighing:
         if text.rstrip().endswith(("?", "？")):
             found = answer(text, self.sources, self.now)
             return found.confidence if found.kind == "value" else 0.0
-        return max((backs(s, text) for source in self.sources for s in sentences(source.text)), default=0.0)
+        return max((backs(s, text) for source in self.evidence for s in sentences(source.text)), default=0.0)
+
+    def refuted(self, text: str) -> float:
+        """1 if a source contradicts a statement; 0.6, a doubt, if none supports it; else 0."""
+        told = (s for source in self.evidence for s in sentences(source.text))
+        return 1.0 if any(contrary(s, text) for s in told) else 0.0 if self.supported(text) else 0.6
 
     def measure(self, name: str, text: str = "") -> float | None:
         """What the words of a field or an option mean, measured; None where they mean nothing measurable. `text`: the
@@ -310,10 +317,15 @@ class Weighing:
 
     def _measured(self, meaning: str, text: str) -> float | None:
         opposite = dict(pair.split(":") for pair in vocabulary("words")["opposites"].split())
+        if text and meaning in ("refuted", "enough"):
+            refuted = self.refuted(text)
+            return refuted if meaning == "refuted" else max(self.supported(text), refuted if refuted == 1 else 0.0)
+        if text and meaning == "relevant":
+            return len(stems(text) & stems(self.task)) / max(1, len(stems(self.task)))
         if meaning in opposite:
             value = self._measured(opposite[meaning], text)
             return None if value is None else 1 - value
-        if text and meaning in ("supported", "relevant", "sure", "covered"):
+        if text and meaning in ("supported", "sure", "covered"):
             return self.supported(text)
         rules: dict[str, Callable[[], float | bool | None]] = {
             "ambiguous": lambda: not self.said and (self.vague or bool(self.rivals)),

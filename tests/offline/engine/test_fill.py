@@ -68,8 +68,8 @@ def invented(value: Any, asked: ChatRequest) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for path, leaf in leaves(value):
         if not path or re.search(
-            r"quer|(?:^|[._])ids?$|depends|report$", path
-        ):  # a query may hold synonyms, ids are counted, a report has tests of its own
+            r"quer|(?:^|[._])ids?$|depends|report$|reason$", path
+        ):  # a query (and the reason for it) may hold synonyms, ids are counted, a report has tests of its own
             continue
         if isinstance(leaf, str):
             leaf = re.sub(r"\b(?:19|20)\d\d-\d\d(?:-\d\d)?\b|\b\d\b", "", leaf)  # a date in ISO form, a count
