@@ -216,9 +216,14 @@ class _Chooser:
         queries = self._queries()[:left] if tools else ()
         known = f"{self.situation.task} {' '.join(self.asked)}"
         hop = any(name not in known for query in queries for name in research.things(query))
-        if fetch and not hop and self.found.confidence < ENOUGH and (teasers := self._unopened()):
+        if fetch and not hop and not self._suffices() and (teasers := self._unopened()):
             return (self._call(fetch, url=teasers[0]),)
         return tuple(self._call(self._best(tools, query), query=query) for query in queries)
+
+    def _suffices(self) -> bool:
+        """Whether the answer is sure, and does not rest on a text that breaks off while it could be opened."""
+        cut = any(e.source.text.rstrip().endswith(("...", "…")) for e in self.found.evidence)
+        return self.found.confidence >= ENOUGH and not (cut and self._first("fetch") and self._unopened())
 
     def _given_addresses(self) -> list[str]:
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
@@ -232,7 +237,7 @@ class _Chooser:
             return handed
         least = self.orders.least_calls or 0
         if research.is_question(self.situation.task):
-            if self.found.confidence >= ENOUGH and len(self.asked) >= least:
+            if self._suffices() and len(self.asked) >= least:
                 return ()
             return self.found.missing[:1]
         if self.situation.queries and self.asked:

@@ -41,4 +41,4 @@ def _in_text(situation: Situation, orders: Orders, spoken: Dialect) -> ChatReply
     offered = ChatRequest.model_construct(**{**fields, "tools": spoken.tools})
     if calls := choose(replace(situation, request=offered), orders):
         return ChatReply(text=spoken.written(calls))
-    return ChatReply(text=spoken.final(_reply(situation, orders).text))
+    return ChatReply(text=spoken.final(write(situation, orders)))
