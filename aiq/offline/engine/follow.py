@@ -62,6 +62,8 @@ class Orders:
 _LONG = 30_000
 """Characters at the start and at the end of a prompt that may instruct; what lies between is pasted text."""
 
+_EXAMPLE = re.compile(r"^[ \t]*(?:task|question)[ \t]*\d*:", re.IGNORECASE | re.MULTILINE)
+_WORKED = re.compile(r"^[ \t]*(?:thought|observation|action)[ \t]*\d*:", re.IGNORECASE | re.MULTILINE)
 _DATA = re.compile(
     r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).{0,2000}[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
     re.MULTILINE,
@@ -110,31 +112,34 @@ _IN_TURN = (
 )
 _NO_TOOLS = (
     r"(?:use|call|make|run|perform|invoke|consult|attempt|us(?:e of|ing)|calling|making)\s+(?:\w+\s+){0,3}?(?:tools?"
-    r"|search(?:es|ing)?"
-    r"|web|internet|browser)\b|\bsearch(?:ing)?\b(?! (?:result|engine))|\bbrows(?:e|ing)\b|\btools\b|tool calls|搜索"
+    r"|search(?:es|ing)?|web|internet|browser)\b(?! (?:operator|quer|term|syntax|phrase|string|backend))"
+    r"|\bsearch(?:ing)?\b(?=\s*(?:[.,;!?)]|$|for\b|the (?:web|net|internet)|any|online|at all|now|or\b|and\b|again))"
+    r"|\bbrows(?:e|ing)\b|\btools\b|tool calls|搜索"
     r"|检索|使用.{0,4}工具|工具"
 )
 _FROM_MEMORY = (
     r"(?:from|using|with) (?:\w+ ){0,3}?(?:memory|knowledge|what you (?:already )?know)|凭.{0,4}(?:记忆|知识)|已有知识"
 )
-_JSON = r"(?<![a-z.])json(?![a-z])|\b(?:list|array) of (?:\w+ )?strings\b|python (?:list|dict)"
+_JSON = r"(?<![a-z.])json(?![a-z]| (?:output )?schema)|\b(?:list|array) of (?:\w+ )?strings\b"
 _BARE = (
     r"(?:just|only|nothing but|solely) (?:\w+ ){0,3}?(?:answer|value|name|number|word)\b|answer (?:only|alone)\b"
     r"|answer and nothing else|\b(?:one|single)[- ]word|single (?:number|name|value)|\byes or no\b"
     r"|只(?:需)?(?:回答|给出|输出)(?:答案|是或否)|一个词|是或否"
 )
 _EXPLAINING = r"\bexplanations?\b|\bexplain\b|\belaborat\w+|\breasoning\b|解释"
+_AGED = re.compile(
+    r"(?P<old>\bold(?:er|est)?\b|\bearliest\b|最早|最旧)|\b(?:new(?:er|est)?|latest|recent)\b|最新|较新",
+    re.IGNORECASE,
+)
 _DATE_FORM = re.compile(r"\b(?:YYYY|DD|MM|D|M)[-/. ](?:MM|DD|M|D|Month)[-/. ](?:YYYY|DD|D)\b|\bISO(?:[ -]?8601)?\b")
 
 
 def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
     told = situation.instructions
-    if situation.task not in told:
-        told = f"{situation.task}\n\n{told}"
     if len(told) > 2 * _LONG:
         told = f"{told[:_LONG]}\n{told[-_LONG:]}"
-    told = _DATA.sub(" ", told)
+    told = f"{situation.task}\n\n{_DATA.sub(' ', _without_examples(told))}"
     clauses = tuple(clauses_of(told))
     found: dict[str, Any] = {"language": situation.language}
     for clause in clauses:
@@ -146,6 +151,16 @@ def follow(situation: Situation) -> Orders:
     if found.get("most_calls") == 0:
         found["search_first"] = False
     return replace(Orders(), **found)
+
+
+def _without_examples(told: str) -> str:
+    """A prompt without its worked examples and transcripts, each up to a rule or the end."""
+    parts = []
+    for part in re.split(r"^-{3,}[ \t]*$", told, flags=re.MULTILINE):
+        example = _EXAMPLE.search(part)
+        worked = example and _WORKED.search(part, example.end())
+        parts.append(part[: example.start()] if example and worked else part)
+    return "\n".join(parts)
 
 
 def _citing(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
@@ -316,12 +331,11 @@ def _manner(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
         re.IGNORECASE,
     ):
         orders["newest"] = False
-    order = r"prefer|favou?r|priorit|rely|use|trust|优先|采用|以"
-    if re.search(order, clause.text, re.IGNORECASE):
-        if (newest := clause.wants(r"\b(?:newest|newer|latest|most recent|more recent)\b|最新|较新")) is not None:
-            orders["newest"] = newest
-        if (oldest := clause.wants(r"\b(?:oldest|older|earliest|original)\b|最早|最旧")) is not None:
-            orders["newest"] = not oldest
+    if re.search(r"prefer|favou?r|priorit|trust|优先|采用", clause.text, re.IGNORECASE):
+        wanted = re.split(r"\bover\b|\brather than\b|\binstead of\b|\bunless\b|而非", clause.text)[0]
+        aged = _AGED.search(wanted)
+        if aged:
+            orders["newest"] = bool(aged["old"]) == clause.negated(aged.start())
     return orders
 
 
@@ -343,7 +357,10 @@ def _abstaining(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
             else {}
         )
     if re.search(
-        r"always (?:give|provide|answer)|best guess|必须(?:给出|回答)", clause.text, re.I
+        r"always (?:give|provide) (?:an?|your|some) (?:best )?(?:answer|guess)|always answer|your best guess"
+        r"|必须(?:给出|回答)",
+        clause.text,
+        re.I,
     ) and not clause.negated(0):
         return {"must_answer": True}
     where = re.search(

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.engine import material, transcript
-from aiq.offline.engine.material import Source
+from aiq.offline.engine.source import Source, day_of, first_url, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
+from aiq.offline.engine.written import findings, is_field
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "read"]
 
@@ -83,13 +84,14 @@ _TALK = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"(?<![a-z])(?:instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint|require|limit"
+    r"(?<![a-z])(?:instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint"
+    r"|require|limit"
     r"|think|reason|tip|style|policy|workflow|process|steps?$)|说明|规则|要求|格式|示例",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
-    rf"(?:^|(?<=[.!?。]\s))[ \t]*(?:#+ *|\*\*)?(?P<label>(?:[A-Za-z' ]{{0,60}}\b)?{_TASK_WORD}|(?:研究|用户|的|当前)*"
-    r"(?:问题|任务|主题|课题|查询|请求|提问))\**(?: is| was|是)?[ \t]*(?:[:：]\**|\n)\s*(?P<text>\S.*)",
+    rf"(?:^|(?<=[.!?。]\s))[ \t]*(?:#+ *|\*\*)?(?P<label>(?:[A-Za-z', ]{{0,120}}\b)?{_TASK_WORD}|(?:研究|用户|的|当前)*"
+    r"(?:问题|任务|主题|课题|查询|请求|提问))\**(?: is| was|是)?[ \t]*(?:[:：]\**|--|\n)\s*(?P<text>\S.*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _QUOTED = re.compile(
@@ -104,7 +106,7 @@ _FENCE = re.compile(r"(?P<mark>```|~~~|\"\"\"|''')(?P<language>\w*)[ \t]*\n?(?P<
 _FORM = re.compile(r"format|schema|example|e\.g\.|form\b|like this|such as|json|格式|示例|例如|如下形式", re.IGNORECASE)
 _TURN = re.compile(r"^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
 _LISTED = re.compile(
-    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters"
+    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters"
     r"|subtopics|检索词|查询|子问题|章节|大纲|提纲))\**[ \t]*[:：]\**[ \t]*(?P<line>.*)"
     r"(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)",
     re.IGNORECASE | re.MULTILINE,
@@ -208,7 +210,7 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
         content = match["text"].strip()
         if _TASK.search(before[-40:]) and not _FORM.search(before) and len(before) < 120:
             blocks.append(Block("task", content, number))
-        elif not _FORM.search(before) and (material.is_prose(content) or any(s.key for s in material.sources(content))):
+        elif not _FORM.search(before) and (is_prose(content) or any(s.key for s in material.sources(content))):
             blocks.append(Block(before.strip(" :：#*")[-60:] or "fence", content, number))
         else:
             return match.group()
@@ -218,6 +220,7 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
     kept: list[str] = []
     label = ""
     gathered: list[str] = []
+    text = re.sub(r"\n(?=([^\n:：]{1,60})[:：].)", _apart, text)
     paragraphs = [p for p in re.split(r"\n\s*\n|\n(?=[-=]{3,}[ \t]*\n)", text) if p.strip()]
     for at, paragraph in enumerate(paragraphs):
         head = _PART_LABEL.match(paragraph)
@@ -239,24 +242,33 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
     return "\n\n".join(kept), blocks
 
 
+def _apart(match: re.Match[str]) -> str:
+    """A line break before a label of material, as a paragraph's."""
+    return "\n\n" if _is_material_label(match[1]) and not is_field(f"{match[1]}:") else "\n"
+
+
 def _unquoted(paragraphs: Sequence[str]) -> str:
     text = "\n\n".join(paragraphs).strip()
     return text.strip('"').strip() if text.startswith('"') and text.endswith('"') else text
 
 
 def _is_material_label(name: str) -> bool:
-    last = re.split(r"[ _]", name.casefold())[-1]
-    return bool(_MATERIAL.fullmatch(last)) and not _TOLD.search(name) and len(name.split()) < 9
+    if re.match(r"\s*[-*•]|\w+_\w", name):  # the description of a tool or a field
+        return False
+    last = name.casefold().split(" ")[-1]
+    said = last.rstrip("s") in ("answer", "response")  # as worked examples label theirs
+    return bool(_MATERIAL.fullmatch(last)) and not said and not _TOLD.search(name) and len(name.split()) < 9
 
 
 def _ends_material(paragraph: str, name: str) -> bool:
     """Whether a paragraph after pasted material is the prompt again: a label of its own, a rule, an instruction."""
     opening = (
-        r"\W*(?:using|based on|given|now|please|answer|write|according to|from the|with the|use the|根据|请|基于)\b"
+        r"\W*(?:using|based on|given|now|please|answer|write|construct|create|summari[sz]e|according to|from the"
+        r"|with the|use|根据|请|基于)\b"
     )
     return bool(
         (name and (_TASK.search(name) or _TOLD.search(name)))
-        or (re.match(r"\s*(?:---|===|#)", paragraph) and not material.first_url(paragraph))
+        or (re.match(r"\s*(?:---|===|#)", paragraph) and not first_url(paragraph))
         or re.match(opening, paragraph, re.IGNORECASE)
     )
 
@@ -283,9 +295,10 @@ def _asked(part: _Part) -> str:
     )
     if quoted := [m["text"] for m in _QUOTED.finditer(told)]:
         return quoted[-1]
-    labelled = [m["text"] for m in _LABELLED.finditer(told) if _is_real(m["text"]) and not _TOLD.search(m["label"])]
+    labelled = [m for m in _LABELLED.finditer(told) if _is_real(m["text"]) and not _TOLD.search(m["label"])]
     if labelled:
-        return labelled[-1].strip(' *"“”')
+        plain = [m for m in labelled if _TASK.fullmatch(m["label"].strip())]
+        return str((plain or labelled)[-1]["text"]).strip(' *"“”')
     if not re.search("[?？]", told) and not set(words(told)) - _META:
         return ""
     if (
@@ -346,23 +359,21 @@ def _found(blocks: Iterable[Block]) -> list[Source]:
         for block in blocks
         if not _TALK.search(block.label) and not _TASK.fullmatch(block.label.replace("_", " "))
         for source in material.sources(block.text)
-        if source.key or material.is_prose(source.text)
+        if source.key or is_prose(source.text)
     ]
 
 
 def _answered(messages: Sequence[ChatMessage]) -> list[Source]:
     """Findings in the assistant's earlier answers: sentences that cite an address, nothing else of them."""
     return [replace(source, message=number) for number, message in enumerate(messages)
-            if message.role == "assistant" for source in material.findings(message.text)]  # fmt: skip
+            if message.role == "assistant" for source in findings(message.text)]  # fmt: skip
 
 
 def _returned(steps: Iterable[Step]) -> list[Source]:
     """The evidence in the tools' results; of a page that was asked for by its address, the address is the key."""
     found = []
     for step in steps:
-        address = next(
-            (v for v in step.arguments.values() if isinstance(v, str) and material.first_url(v) == v and v), ""
-        )
+        address = next((v for v in step.arguments.values() if isinstance(v, str) and first_url(v) == v and v), "")
         found += [replace(source, message=step.message) for source in material.sources(step.result or "", key=address)]
     return found
 
@@ -413,6 +424,6 @@ def _now(parts: Sequence[_Part]) -> date | None:
     for part in sorted(parts, key=lambda part: part.role == "user"):
         for match in _NOW.finditer(part.told):
             line = part.told[match.start() :].split("\n", 1)[0]
-            if "?" not in line and (day := material.day_of(part.told[match.start("day") : match.start("day") + 40])):
+            if "?" not in line and (day := day_of(part.told[match.start("day") : match.start("day") + 40], exact=True)):
                 return day
     return None

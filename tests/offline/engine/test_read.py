@@ -59,7 +59,9 @@ MATERIAL = {
         x in BOTH) + "</results>",
     "attributes": "\n---\n".join(f'<doc href="{u}">\n<title>\n{t}\n</title>\n{x}\n</doc>' for u, t, x in BOTH),
     "an HTML list": "<ol>" + "".join(f"<li><a href='{u}'>{t}</a><p>{x}</p></li>" for u, t, x in BOTH) + "</ol>",
-    "rules between": "".join(f"--- {t} ---\nURL: {u}\n\nSUMMARY:\n<summary>\n{x}\n</summary>\n\n{'-' * 60}\n\n" for u, t, x in BOTH),
+    "rules between": "".join(
+        f"--- {t} ---\nURL: {u}\n\nSUMMARY:\n<summary>\n{x}\n</summary>\n\n{'-' * 60}\n\n" for u, t, x in BOTH
+    ),
 }  # fmt: skip
 
 
@@ -185,6 +187,12 @@ def test_material_in_the_user_s_message(content: str) -> None:
     assert "Odile" not in situation.instructions
 
 
+def test_worked_examples_and_lists_of_tools_are_no_material() -> None:
+    shown = "Worked examples.\n\nquestion: Who built it?\nresponse: It was built by a guild in 1901.\ncomment: fine.\n\nTools:\n"
+    situation = _read(("user", f"{shown}- fetch_page: Opens a page. Use it.\n\n<question>\n{QUESTION}\n</question>"))
+    assert (situation.task, situation.sources, len(situation.blocks)) == (QUESTION, (), 1)
+
+
 def _call(name: str, arguments: dict[str, Any], call: str) -> dict[str, Any]:
     return {"id": call, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
@@ -221,7 +229,8 @@ STEPS: dict[str, list[tuple[str, str]]] = {
     "tags": [("assistant", '<tool_call>{"name": "find", "arguments": {"input": "mayor"}}</tool_call>'),
              ("user", f"<tool_response>\n{RESULTS}\n</tool_response>")],
     "a list of calls": [("assistant",
-        "Calling tools:\n[{'id': 'c1', 'type': 'function', 'function': {'name': 'find', 'arguments': {'input': 'mayor'}}}]"),
+        "Calling tools:\n[{'id': 'c1', 'type': 'function', "
+        "'function': {'name': 'find', 'arguments': {'input': 'mayor'}}}]"),
                         ("user", f"Observation:\n{RESULTS}")],
     "code": [("assistant", "Thought: I search.\n<code>\nfound = find(\"mayor\")\nprint(found)\n</code>"),
              ("user", f"Observation:\nExecution logs:\n{RESULTS}\nLast output from code snippet:\nNone")],
