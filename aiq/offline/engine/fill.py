@@ -15,7 +15,7 @@ from aiq.offline.engine import lexicon, schema
 from aiq.offline.engine.answer import answer
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.schema import Schema
+from aiq.offline.engine.schema import Schema, asked_schema
 from aiq.offline.engine.shape import as_number, identifier, scaled, shaped
 from aiq.offline.engine.text import contains_name, names, sentences, stems
 from aiq.offline.engine.things import Thing, Things, kind_of
@@ -40,39 +40,19 @@ _ASKS = {"person": ("Who",), "place": ("Where",)}
 _CALLED = re.compile(r"(?:(?:entity|name|canonical|main|full|subject)\s*)+")
 _STAGE = re.compile(r"status|state|agent|tool|action|stage|phase|next|mode|strateg|method", re.I)
 _LIMIT = re.compile(r"\b(?:limit|max|maximum|concurren\w*|workers)\b")
-_PROMPT = 40_000
-"""Characters of a prompt in which a format is looked for."""
+_TEXT = 20_000
+"""Characters of a text in which lines "name: value" are looked for."""
 _LEAST = 0.2
 """The reader's confidence below which a value counts as not found."""
 _TRUTH = {"true": True, "yes": True, "是": True, "false": False, "no": False, "否": False}
 _MENTIONS = re.compile(r"^(?:has|have|contains?|mentions?|includes?|is about)\s+")
 
 
+__all__ = ["Unsupported", "asked_schema", "fill", "needs_evidence"]
+
+
 class Unsupported(Exception):
     """The request does not support a value that the schema demands; the message says which and why."""
-
-
-def asked_schema(situation: Situation) -> Schema | None:
-    """The JSON schema of the reply: of `response_format`, or read from a JSON example in the prose; else None.
-
-    A free string of `response_format` takes the options and the description that the prose gives for the same key.
-    """
-    told = "\n\n".join(m.text for m in situation.request.messages if m.role not in ("assistant", "tool"))
-    prose = schema.from_prose(situation.instructions[:_PROMPT]) or schema.from_prose(told[:_PROMPT])
-    given = situation.request.json_schema
-    if given is None:
-        is_json = (situation.request.response_format or {}).get("type") == "json_object"
-        return prose or ({"type": "object", "properties": {"answer": {"type": "string"}}} if is_json else None)
-    properties = {}
-    for name, wanted in (given.get("properties") or {}).items():
-        shown = ((prose or {}).get("properties") or {}).get(name, {})
-        whole = schema.resolve(wanted, given)
-        free = {form["type"] for form in schema.branches(whole, given)} <= {"string", "null"} and "enum" not in whole
-        took = {
-            k: shown[k] for k in ("enum", "description") if shown.get(k) and k not in whole and (free or k != "enum")
-        }
-        properties[name] = {**wanted, **took}
-    return {**given, "properties": properties} if properties else given
 
 
 def needs_evidence(wanted: Schema, situation: Situation) -> bool:
@@ -274,7 +254,7 @@ class _Filler:
         if not name or len(name) > 60:
             return None
         bodies = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)]
-        bodies = bodies if thing is None else [thing.source.text] if thing.source else []
+        bodies = [body[:_TEXT] for body in bodies] if thing is None else [thing.source.text] if thing.source else []
         label = r"[\s_-]?".join(map(re.escape, spoken(name).split()))
         line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*(?=$|[\n\"}},;])"
         line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"

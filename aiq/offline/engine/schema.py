@@ -9,10 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from aiq.offline.engine.read import Situation
+
 Schema = Mapping[str, Any]
 
 _DEEPEST = 12
 """References followed within each other, and brackets within brackets; what goes deeper is cut."""
+_PROMPT = 40_000
+"""Characters of a prompt in which a format is looked for."""
 _LONGEST, _MOST_FAILED = 20_000, 40
 """Characters of an example at most; brackets tried that open none."""
 _TYPES = {
@@ -46,6 +50,29 @@ _KEYS_NAMED = re.compile(r"\b(?:keys?|fields?|properties)\b[^.\n{]*|(?:字段|�
 
 class Prose(str):
     """A value that the example describes instead of giving."""
+
+
+def asked_schema(situation: Situation) -> Schema | None:
+    """The JSON schema of the reply: of `response_format`, or read from a JSON example in the prose; else None.
+
+    A free string of `response_format` takes the options and the description that the prose gives for the same key.
+    """
+    told = "\n\n".join(m.text for m in situation.request.messages if m.role not in ("assistant", "tool"))
+    prose = from_prose(situation.instructions[:_PROMPT]) or from_prose(told[:_PROMPT])
+    given = situation.request.json_schema
+    if given is None:
+        is_json = (situation.request.response_format or {}).get("type") == "json_object"
+        return prose or ({"type": "object", "properties": {"answer": {"type": "string"}}} if is_json else None)
+    properties = {}
+    for name, wanted in (given.get("properties") or {}).items():
+        shown = ((prose or {}).get("properties") or {}).get(name, {})
+        whole = resolve(wanted, given)
+        free = {form["type"] for form in branches(whole, given)} <= {"string", "null"} and "enum" not in whole
+        took = {
+            k: shown[k] for k in ("enum", "description") if shown.get(k) and k not in whole and (free or k != "enum")
+        }
+        properties[name] = {**wanted, **took}
+    return {**given, "properties": properties} if properties else given
 
 
 def resolve(schema: Schema, root: Schema) -> dict[str, Any]:

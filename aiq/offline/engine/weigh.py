@@ -34,7 +34,9 @@ FRAMES = {
 """The words that a reply may hold beside those of the request, English and Chinese."""
 _DRAFT = re.compile(r"answer|response|draft|report|article|candidate|output|reply|回答|答案|报告|草稿", re.I)
 _TALK = re.compile(r"dialog|feedback|remark|comment|revis|clarif|对话|反馈|意见", re.I)
-_STATEMENT = re.compile(r"^\W*(?:claim|statement|assertion|hypothesis|论断|陈述)\W*[:：]\s*(.+)", re.I | re.M)
+_STATEMENT = re.compile(
+    r"^[ *#>-]{0,9}(?:claim|statement|assertion|hypothesis|论断|陈述)[ *]{0,4}[:：]\s*(.+)", re.I | re.M
+)
 _ABSTAINS = re.compile(
     r"(?:could|can|did|was|were|am|is|are|do|does)(?: ?not|n't)(?: been)? (?:able to )?(?:find|found|determine|answer"
     r"|know|say|confirm|verify|identify|locate|available|enough)"
@@ -73,10 +75,12 @@ _BROUGHT = re.compile(
     re.I | re.S,
 )
 """A task that brings its text: "Extract the names from this text: ..."."""
-_NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*\n*\s*)+")
+_NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
 """A numbered list: what is to be judged, no evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _YEAR_OLD = 365
+_BRIEF = 4000
+"""Characters of a task, and of each source, that are looked through for single words."""
 _PARTS = 6
 """Parts of a task from which it counts as fully complex."""
 _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
@@ -141,7 +145,7 @@ class Weighing:
         if not found:
             blocks = [b for b in self.situation.blocks if b.text.strip() not in aside and not _TALK.search(b.label)]
             found = [Source(b.text, title=b.label, message=b.message) for b in blocks]
-        if not found and (brought := _BROUGHT.match(self.task)):
+        if not found and (brought := _BROUGHT.match(self.task[:_BRIEF])):
             found = [Source(brought[1])]
         return tuple(found)
 
@@ -153,7 +157,7 @@ class Weighing:
     @cached_property
     def material(self) -> str:
         """Task and short material as one text, for finding words in it."""
-        return "\n".join([self.task, self.draft, *(s.text[:4000] for s in self.sources[:5])])
+        return "\n".join([self.task, self.draft, *(s.text[:_BRIEF] for s in self.sources[:5])])
 
     @cached_property
     def topic(self) -> research.Topic:
