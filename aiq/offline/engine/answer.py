@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import pairwise
 from typing import Literal
 
 from aiq.offline.engine import premise
 from aiq.offline.engine.compare import reckon
+from aiq.offline.engine.describe import descriptions, rewritten
 from aiq.offline.engine.evidence import Evidence, Material, distinct, is_statement
 from aiq.offline.engine.lookup import SURE, Finding, Lookup, key
-from aiq.offline.engine.question import descriptions, parse, rewritten
+from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import name_spans
 
@@ -58,7 +58,6 @@ def answer(
     turns of the conversation, to which words such as "its" may refer. With no sources, `missing` holds first queries.
     """
     question = _in_context(question, context) if context else question
-    question = _titles_quoted(question, sources)
     look = Lookup(Material(sources), question, asked, now)
     found = _follow(_Path(rewritten(question)), look)
     path, best = max(found, key=lambda f: _confidence(*f))
@@ -117,17 +116,6 @@ def _settle(question: str, look: Lookup) -> Finding:
     if corrected := premise.check(question, look):
         return corrected
     return reckon(question, look) or look.best(parse(question))
-
-
-def _titles_quoted(question: str, sources: Sequence[Source]) -> str:
-    """The question with titles such as Songs for Children in quotation marks where the sources have them as a whole."""
-    spans = name_spans(question)
-    for left, right in reversed([*pairwise(spans)]):
-        whole = question[left.start : right.end]
-        joined = re.fullmatch(r"\s(?:for|to|with|on|under|and)(?: the| an?)?\s", question[left.end : right.start])
-        if joined and any(whole in source.title or f"{whole}," in source.text for source in sources):
-            question = f"{question[: left.start]}“{whole}”{question[right.end :]}"
-    return question
 
 
 _REFERRING = re.compile(

@@ -7,7 +7,7 @@ import re
 import tomllib
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _SUFFIXES = tuple(
@@ -34,9 +34,25 @@ class Vocabulary(NamedTuple):
 
 
 @cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("synonyms.toml").read_text(encoding="utf-8"))
+
+
+def table(name: str) -> dict[str, Any]:
+    """A table of the data file: `units`, `measures`, `degrees` or `irregular`."""
+    found: dict[str, Any] = _data()[name]
+    return found
+
+
+def listed(name: str) -> frozenset[str]:
+    """A list of words of the data file."""
+    return frozenset(_data()["words"][name].split())
+
+
+@cache
 def vocabulary() -> Vocabulary:
     """The vocabulary, read once."""
-    data = tomllib.loads(Path(__file__).with_name("synonyms.toml").read_text(encoding="utf-8"))
+    data = _data()
     bases: dict[str, str] = {}
     for entry in re.split(r"[;\n]", data["forms"]):
         base, *forms = entry.split() or [""]

@@ -53,6 +53,12 @@ _HAN_UNIT = re.compile(
 _NO_UNIT = frozenset(
     "of the in and or to a an by from for at on with as is was were are had have has per which that".split()
 )
+_BASES = {
+    "kilometre": 1e3, "mile": 1609.0, "centimetre": 1e-2, "millimetre": 1e-3, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254,
+    "tonne": 1e3, "gram": 1e-3, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365, "公里": 1e3, "千米": 1e3, "厘米": 1e-2, "吨": 1e3,
+}  # fmt: skip
+"""Units in metres, kilograms or years."""
+
 SYMBOLS = {
     "km": "kilometre",
     "m": "metre",
@@ -129,6 +135,11 @@ def _chinese(text: str, match: re.Match[str]) -> Quantity:
         value += _in_han(match["more"]) * (1e4 if match["large2"] else 1)
     unit = _HAN_UNIT.match(text, match.end())
     return Quantity(value, unit[1] if unit else "", match.start(), match.end(), match.group())
+
+
+def base_value(quantity: Quantity) -> float:
+    """The value in metres, kilograms or years where it has such a unit, else as it is."""
+    return quantity.value * _BASES.get(quantity.unit, 1.0)
 
 
 def with_unit(text: str, quantity: Quantity) -> str:
