@@ -4,7 +4,7 @@ import pytest
 
 from aiq.offline.chat import ChatReply, ToolSpec
 from aiq.offline.engine import respond
-from aiq.offline.engine.choose import understand
+from aiq.offline.engine.tools import understand
 from tests.offline.engine.conftest import Ask, called, tool
 
 SEARCH = tool("lookup", "Looks a phrase up on the web and gives the best pages.", "q")
