@@ -37,7 +37,10 @@ _CHANGE = re.compile(
     r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*(?P<what>[^.,;。，；]+)",
     re.I,
 )
-_LISTED = re.compile(r"(?:\"?([\w -]{2,40})\"?\s*[:：]\s*)?(?=\[\s*[{\"])")
+_LISTED = re.compile(r"\[\s*[{\"]")
+_LABEL = re.compile(r"([\w -]{2,40})\"?\s*[:：]\s*$")
+_LOOKED = 60_000
+"""Characters of a message in which JSON lists are looked for."""
 _HOST = re.compile(r"\b(?:[a-z0-9-]+\.)+[a-z]{2,}\b", re.I)
 
 
@@ -135,9 +138,10 @@ class Things:
         told = [(b.label, b.text) for b in self.situation.blocks]
         told += [("", m.text) for m in self.situation.request.messages if m.role == "user"]
         for label, text in told:
-            for match in _LISTED.finditer(text[:60_000]):
+            for match in _LISTED.finditer(text[:_LOOKED]):
+                named = _LABEL.search(text[max(0, match.start() - 60) : match.start()])
                 try:
-                    found.append((match[1] or label, json.JSONDecoder().raw_decode(text, match.end())[0]))
+                    found.append((named[1] if named else label, json.JSONDecoder().raw_decode(text, match.start())[0]))
                 except ValueError:
                     continue
             numbered = re.findall(r"^\s*\d+[.)]\s+(.+)$", text, re.M)

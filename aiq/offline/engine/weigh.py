@@ -170,15 +170,17 @@ class Weighing:
 
     @cached_property
     def found(self) -> Answer:
+        if not self.task.strip():
+            return Answer("none")
         history = "\n".join(text for _, text in self.situation.history)
-        return answer(self.task, self.sources, self.now, asked=self.asked, context=history)
+        return answer(self.task[:_BRIEF], self.sources, self.now, asked=self.asked, context=history)
 
     @cached_property
     def ranked(self) -> list[Evidence]:
         """The sentences that speak to the task: the answer's evidence, then by rank; without a task all, in order."""
         if not self.task:
             return [Evidence(s, source, 0.0) for source in self.sources[:5] for s in sentences(source.text)[:40]]
-        more = rank(self.task, self.sources, self.now, most=12)
+        more = rank(self.task[:_BRIEF], self.sources, self.now, most=12)
         return list({e.sentence: e for e in (*reversed(self.found.evidence), *more)}.values())
 
     @cached_property
