@@ -113,19 +113,18 @@ def _measured(
 ) -> tuple[list[tuple[float, str, Finding]], tuple[str, ...]]:
     """Each option with its number where the material gives one, and the queries for the others."""
     found: list[tuple[float, str, Finding]] = []
-    wanted: list[str] = []
+    wanted: list[tuple[int, str]] = []
     for option in options:
         ask = _value_ask(option, degree, rest)
         finding = _of(option, ask, look)
         measure = _measure(finding.value, degree.kind) if finding.confidence > _MEASURED else None
-        if any(measure == other and finding.evidence == f.evidence for other, _, f in found):
+        if any(measure == other and finding.evidence[0].sentence == f.evidence[0].sentence for other, _, f in found):
             measure = None  # one value is said of one thing
         if measure is None:
-            wanted += look.queries(ask, 0.0)[:1]
+            wanted += [(look.tried(ask), query) for query in look.queries(ask, 0.0)[:1]]
         else:
             found.append((measure, option, finding))
-            wanted += finding.wanted[:1]
-    return found, tuple(wanted)
+    return found, tuple(query for _, query in sorted(wanted, key=lambda w: w[0]))
 
 
 def _of(option: str, ask: Ask, look: Lookup) -> Finding:

@@ -118,17 +118,18 @@ class Lookup:
 
     def trust(self, ask: Ask, candidate: Candidate) -> float:
         """A candidate's score, lowered once where its evidence is old and the state may have changed."""
-        if self.now is None or not _may_change(ask) or self._tried(ask) > 1:
+        if self.now is None or not _may_change(ask) or self.tried(ask) > 1:
             return candidate.score
         old = candidate.hit.day != date.min and (self.now - candidate.hit.day).days > _STALE_DAYS
         return min(candidate.score, SURE - 0.01) if old else candidate.score
 
-    def _tried(self, ask: Ask) -> int:
+    def tried(self, ask: Ask) -> int:
+        """How many wordings of a query for this were asked."""
         return sum(key(form) in self.asked for form in self._forms(ask))
 
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
         """Queries for an ask: its names and words, then other words for them while nothing good was found."""
-        tried = self._tried(ask)
+        tried = self.tried(ask)
         if score >= SURE or (score > 0.3 and tried >= 2) or tried >= 3:
             return ()
         forms = self._forms(ask) if score > 0.3 else _forms(ask)

@@ -40,9 +40,9 @@ _OF_WHAT = re.compile(
     re.IGNORECASE,
 )
 _KINDS = (  # the first that a question matches, in lower case; "" leaves it to the noun
+    (r"\bhow (?!come\b)(\w+)(?!.*\b(?:what|which) year\b)", "how"),
     (r"\b(?:what|which) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b", "date"),
     (r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", "reason"),
-    (r"\bhow (\w+)", "how"),
     (r"^(?!.*\b(?:what|which|where)\b.*\bwho).*\bwho(?:m|se|'s)?\b", "person"),
     (r"(?:^(?:from |in |to |at )?|, )where\b|\bwhere(?:'s)? (?:is|was|did|do|does|are|were|can|has|in)\b", "place"),
     (r"\bfor a living\b|\bwhat (?:is|was) (?:he|she)\b|\bwhat (?:job|profession|occupation)\b", "occupation"),
