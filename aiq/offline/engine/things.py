@@ -74,6 +74,7 @@ class Things:
     def __init__(self, weighing: Weighing) -> None:
         self.w = weighing
         self.situation = weighing.situation
+        self._found: dict[tuple[str, int, int], list[Thing]] = {}
 
     def of(self, kind: str, name: str, about: Thing | None, least: int, most: int) -> list[Thing]:
         """Those of a kind, in order; `about`: the thing in whose object the list stands, to which they must relate."""
@@ -93,7 +94,10 @@ class Things:
         if about is not None and kind in ("claim", "quote", "source", "date"):
             shown = self.claims(about)
             return [t for t in self._sources() if t.source in [s.source for s in shown]] if kind == "source" else shown
-        found = list(makers[kind]()) if kind in makers else self._members(name)
+        known = (kind, least, most) if kind in makers else (name, 0, 0)
+        if known not in self._found:
+            self._found[known] = list(makers[kind]()) if kind in makers else self._members(name)
+        found = self._found[known]
         if about is None or about.kind == kind:
             return found
         near = [t for t in found if (stems(t.text) - stems(self.w.topic.subject)) & stems(about.text)]
