@@ -188,7 +188,7 @@ def test_material_in_the_user_s_message(content: str) -> None:
 
 
 def test_worked_examples_and_lists_of_tools_are_no_material() -> None:
-    shown = "Examples.\n\nquestion: Who built it?\nresponse: It was built by a guild in 1901.\ncomment: fine.\n\nTools:\n"
+    shown = "question: Who built it?\nresponse: It was built by a guild in 1901.\ncomment: fine.\n\nTools:\n"
     situation = _read(("user", f"{shown}- fetch_page: Opens a page. Use it.\n\n<question>\n{QUESTION}\n</question>"))
     assert (situation.task, situation.sources, len(situation.blocks)) == (QUESTION, (), 1)
 
