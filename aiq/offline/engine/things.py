@@ -27,7 +27,7 @@ _FIRST = ("clarify", "gap", "conflict", "dependency", "constraint")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CONSTRAINT = re.compile(
-    r"\b(?:must|only|at most|at least|no more than|up to|exclud\w+|except|do not|don't|avoid|within|without|limit\w*"
+    r"\b(?:must|only|at most|at least|no more than|up to \d|exclud\w+|except|do not|don't|avoid|within|without|limit\w*"
     r"|since \d|from \d{4}|before \d|after \d|in (?:english|chinese|german|french|spanish)|words)\b"
     r"|必须|只|不要|至少|至多|以内",
     re.I,
@@ -64,7 +64,7 @@ def kind_of(name: str, description: str = "") -> str:
         return next(iter(more), "")
     if told[-1] == "keyword" and "query" in told:
         return "query"
-    told = ["clarify", *told] if "clarify" in more and "question" in told else told
+    told = ("clarify", *told) if "clarify" in more and "question" in told else told
     return next((kind for kind in _FIRST if kind in told), told[-1])
 
 

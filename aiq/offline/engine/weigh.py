@@ -7,7 +7,7 @@ chosen by it. `Weighing.measure` finds the one that the words of a field or an o
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 
 from aiq.offline.engine import dates, research
@@ -103,11 +103,14 @@ def spoken(name: str) -> str:
     return re.sub(r"[_\-./]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
 
 
-def meanings(text: str, part: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def meanings(text: str, part: str) -> tuple[str, ...]:
     """What the words of a text mean in a table, in their order; Chinese words are found inside the text."""
     known = vocabulary(part)
     found = [known[key(word)] for word in re.findall(r"[a-z]+", text.lower()) if key(word) in known]
-    return found or [meaning for word, meaning in known.items() if not word.isascii() and word in text]
+    if not found and not text.isascii():
+        found = [meaning for word, meaning in known.items() if not word.isascii() and word in text]
+    return tuple(found)
 
 
 class Weighing:
