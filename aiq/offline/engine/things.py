@@ -74,6 +74,7 @@ class Things:
     def __init__(self, weighing: Weighing) -> None:
         self.w = weighing
         self.situation = weighing.situation
+        self._bounded: dict[tuple[str, int, int], tuple[int, int]] = {}
         self._found: dict[tuple[str, int, int], list[Thing]] = {}
 
     def of(self, kind: str, name: str, about: Thing | None, least: int, most: int) -> list[Thing]:
@@ -108,7 +109,12 @@ class Things:
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: of the schema, and of what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
-        least, most = form.get("minItems", 0), form.get("maxItems", 0)
+        known = (name, form.get("minItems", 0), form.get("maxItems", 0))
+        if known not in self._bounded:
+            self._bounded[known] = self._said_bounds(*known)
+        return self._bounded[known]
+
+    def _said_bounds(self, name: str, least: int, most: int) -> tuple[int, int]:
         noun = (spoken(name).split() or ["queries"])[-1]
         figure = rf"(\d+|{'|'.join(_NUMBERS[1:])})"
         said = re.compile(
