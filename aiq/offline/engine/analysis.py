@@ -148,6 +148,12 @@ class Page:
         """Title and sentences as one text."""
         return " ".join(s.text for s in (self.title, *self.sentences))
 
+    def in_full(self, name: str) -> str:
+        """A surname as the page gives it in full; another name as it is."""
+        found = re.search(rf"(?:[A-Z][\w'’-]+ ){{1,2}}{re.escape(name)}\b", self.text) if " " not in name else None
+        known = found and found.group() in {span.text for s in (self.title, *self.sentences) for span in s.names}
+        return found.group() if found and known else name
+
     def writes(self, word: str) -> bool:
         """Whether the page has the word as it is, in small letters."""
         return re.search(rf"\b{re.escape(word)}\b", self.text) is not None

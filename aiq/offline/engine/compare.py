@@ -6,11 +6,11 @@ from datetime import date
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
-from aiq.offline.engine.extract import denies, names_in
 from aiq.offline.engine.lexicon import kind_of, listed, stem, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
+from aiq.offline.engine.standing import denies, names_in
 from aiq.offline.engine.text import is_chinese, name_spans
 
 _MEASURED = 0.4

@@ -103,6 +103,13 @@ def groups(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
+@lru_cache(maxsize=32768)
+def alike(word: str, others: str) -> bool:
+    """Whether a word is, or shares a synonym group with, one of the others."""
+    mine, roots = groups(stem(word)), [stem(other) for other in others.split()]
+    return stem(word) in roots or any(mine & groups(root) for root in roots)
+
+
 @lru_cache(maxsize=8192)
 def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
     """Other words for a word, those of its smallest group first."""

@@ -7,9 +7,9 @@ from datetime import date
 
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence, Material
-from aiq.offline.engine.extract import Candidate, candidates
 from aiq.offline.engine.lexicon import kind_of, stem, synonyms
 from aiq.offline.engine.question import Ask
+from aiq.offline.engine.standing import Candidate, candidates
 from aiq.offline.engine.text import is_chinese, words
 
 SURE = 0.6

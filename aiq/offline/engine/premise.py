@@ -5,111 +5,91 @@ from dataclasses import replace
 
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.extract import DENIED, denies
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.question import Ask, parse
+from aiq.offline.engine.standing import DENIED, denied, denies
 from aiq.offline.engine.text import is_chinese, names
 
-_ASSUMES = ("date", "reason", "number")
-"""Kinds of question that take a statement for granted and ask for a circumstance of it."""
-
 _ENDS = re.compile(
-    r"\b(?:resign|step(?:ped)? down|leave|left|quit|stop|cease|lose|lost|close|shut|give up|gave up|retire|end|die|move|sell|abolish|abandon)\b|辞|卸任|离开|停止|关闭|搬",
+    r"\b(?:resign|step(?:ped)? down|leave|left|quit|stop|cease|lose|lost|close|shut|give up|gave up|retire|end|die|move"
+    r"|sell|abolish|abandon)\b|辞|卸任|离开|停止|关闭|搬",
     re.IGNORECASE,
 )
+_CONTRARY = 0.55
+"""How well another value must be shown to correct the question."""
 
 
 def check(text: str, look: Lookup) -> Finding | None:
     """A correction of what the question takes for granted, or None where nothing speaks against it."""
     ask = parse(text)
-    if ask.kind not in _ASSUMES or not ask.names:
+    if ask.kind not in ("date", "reason", "number") or not ask.names:
         return None
-    if denial := _denied(ask, look):
+    if denial := _denial(ask, look):
         return Finding(denial.sentence.text, (denial.evidence,), 0.7, premise=True)
-    if ask.kind not in ("date", "reason"):
+    if ask.kind == "number":
         return None
     if _ENDS.search(text) and (still := _still(ask, look)):
         return still
-    if len(ask.names) >= 2 and not _together(ask, look):
-        return _otherwise(ask, look)
-    return None
+    return _otherwise(ask, look) if len(ask.names) >= 2 and not _together(ask, look) else None
 
 
-def _denied(ask: Ask, look: Lookup) -> Hit | None:
-    """A sentence that denies what is asked about: a word of the question right after "no", "not" or "never"."""
+def _denial(ask: Ask, look: Lookup) -> Hit | None:
+    """A sentence that denies what is asked about, said of the same names."""
     if DENIED.search(ask.text):
         return None
     asked = {t.root for word in ask.words for t in analyse(word).tokens}
     for hit in look.material.find(ask, 6):
-        text = hit.sentence.text
-        for match in DENIED.finditer(text):
-            reach = re.split(r"[,;.:，；。]|\bbut\b|而是", text[match.end() :])[0]
-            first = hit.sentence.at(match.end())
-            last = hit.sentence.at(match.end() + len(reach))
-            if match.group().lower() in ("ruled out", "disproved", "unfounded", "untrue"):
-                first, last = max(0, first - 6), first
-            near = [hit.sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
-            shown = analyse(f"{hit.page.title.text} {text}").roots.keys()
-            named = all(any(t.root in shown for t in analyse(name).tokens) for name in ask.names)
-            if hit.score >= 0.4 and named and any(root in asked for root in near):
-                return hit
+        shown = analyse(f"{hit.page.title.text} {hit.sentence.text}").roots
+        named = all(any(t.root in shown for t in analyse(name).tokens) for name in ask.names)
+        if hit.score >= 0.4 and named and asked & set(denied(hit)):
+            return hit
     return None
 
 
+def _speaks_of(hit: Hit, ask: Ask) -> bool:
+    """Whether a sentence with its page's title has all the names, and does not deny what it says."""
+    return not denies(hit) and all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
+
+
 def _together(ask: Ask, look: Lookup) -> bool:
-    """Whether a sentence, or one with its page's title, says what is taken for granted of all the names."""
-    for hit in look.material.find(ask, 12):
-        shown = f"{hit.page.title.text} {hit.sentence.text}"
-        if hit.own >= 0.3 and all(name in shown for name in ask.names) and not denies(hit):
-            return True
-    return False
+    """Whether a sentence says what is taken for granted."""
+    return any(hit.own >= 0.3 and _speaks_of(hit, ask) for hit in look.material.find(ask))
+
+
+def _state(ask: Ask) -> tuple[str, ...]:
+    """The words of the state that the question says has ended: those besides the verb of ending."""
+    staying = set(parse(_ENDS.sub(" ", ask.text)).words)
+    return tuple(word for word in ask.words if word in staying)
 
 
 def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
-    """Another value in the place of one of the names, where the evidence connects that and never the name asked about."""
+    """Another value in the place of one of the names, where the evidence has that and never the name asked about."""
+    words = _state(ask) or ask.words
     for name in reversed(ask.names):
-        others = tuple(n for n in ask.names if n != name)
+        others = tuple(other for other in ask.names if other != name)
         for kind in ("person", "place", "organisation"):
-            staying = set(parse(_ENDS.sub(" ", ask.text)).words)
-            words = tuple(w for w in ask.words if w in staying) or ask.words
-            turned = replace(
-                ask,
-                text=" ".join((*others, *words)),
-                words=words,
-                kind=kind,
-                names=others,
-                head="",
-                units="",
-                past=False,
-            )
+            turned = Ask(" ".join((*others, *words)), kind, names=others, words=words, current=ask.current)
             options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
-            if (
-                not options
-                or options[0].score < 0.55
-                or any((name in c.value or c.value in name) and c.score > 0.6 * options[0].score for c in options)
-            ):
+            if not options or options[0].score < _CONTRARY:
                 continue
-            best = options[0]
-            text = f"{best.hit.sentence.text.rstrip('.。')} ({'并非' if is_chinese(ask.text) else 'not'} {name})."
-            return Finding(text, (best.hit.evidence,), best.score, premise=True)
+            near = [c.value for c in options if c.score > 0.6 * options[0].score]
+            if not any(name in value or value in name for value in near):
+                best = options[0]
+                text = best.hit.sentence.text.rstrip(".。")
+                text += f", 而不是{name}。" if is_chinese(ask.text) else f", not {name}."
+                return Finding(text, (best.hit.evidence,), best.score, premise=True)
     return None
 
 
 def _still(ask: Ask, look: Lookup) -> Finding | None:
-    """The state that the question says has ended, where the newest evidence has it going on and none reports the end."""
-    staying = set(parse(_ENDS.sub(" ", ask.text)).words)
-    state = tuple(w for w in ask.words if w in staying)
-    ended = tuple(w for w in ask.words if w not in staying)
+    """The state that the question says has ended, where the evidence has it going on and none reports the end."""
+    state = _state(ask)
+    ended = tuple(word for word in ask.words if word not in state)
     if not state or not ended:
         return None
-    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not denies(h)]
-    lasting = [h for h in lasting if all(n in f"{h.page.title.text} {h.sentence.text}" for n in ask.names)]
-    reports = [
-        h
-        for h in look.material.find(replace(ask, words=ended), 6)
-        if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)
-    ]
-    if lasting and not reports:
-        best = max(lasting, key=lambda h: h.day)
-        return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True)
-    return None
+    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and _speaks_of(h, ask)]
+    reports = look.material.find(replace(ask, words=ended), 6)
+    if not lasting or any(h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names) for h in reports):
+        return None
+    best = max(lasting, key=lambda h: h.day)
+    return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True)

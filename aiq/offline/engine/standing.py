@@ -1,0 +1,125 @@
+"""Judging a candidate by where it stands: how near to the words asked for, denied or over, and by whom."""
+
+import re
+from dataclasses import dataclass
+
+from aiq.offline.engine.analysis import analyse
+from aiq.offline.engine.evidence import Hit
+from aiq.offline.engine.extract import Piece, pieces
+from aiq.offline.engine.lexicon import stem, vocabulary
+from aiq.offline.engine.question import FUNCTION_WORDS, Ask
+from aiq.offline.engine.text import Span
+
+DENIED = re.compile(
+    r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|no(?! longer than)|false|denied|rumou?r"
+    r"|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike|ruled out|disproved|unfounded|untrue)\b|n't\b"
+    r"|不是|并非|没有|未|误",
+    re.IGNORECASE,
+)
+_OVER = re.compile(
+    r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|before)\b"
+    r"|原|前任|卸任|曾任|此前|接替",
+    re.IGNORECASE,
+)
+_REPLACED = re.compile(r"\b(?:succe|replac|defeat|beat|follow)\w*\s+(?:to\s+)?(?:[\w-]+\s+){0,2}$")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A value found. `score`: 0 to 1, how well the sentence and the place fit."""
+
+    value: str
+    hit: Hit
+    score: float
+
+
+def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
+    """The values that a sentence may give; none that only repeats what is `known`."""
+    asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
+    return [
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(ask, hit, p)))
+        for p in pieces(ask, hit)
+        if not _repeats(p.value, asked, ask) and not _ordinary(p, hit)
+    ]
+
+
+def _repeats(value: str, asked: set[str], ask: Ask) -> bool:
+    roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
+    new_figure = ask.kind in ("number", "date") and value not in ask.text
+    return bool(roots) and not new_figure and all(root in asked for root in roots)
+
+
+def _ordinary(piece: Piece | Span, hit: Hit) -> bool:
+    """Whether a word has its capital only from standing first in the sentence."""
+    word = hit.sentence.text[max(piece.start, 0) : max(piece.end, 0)].lower()
+    first = piece.start >= 0 and not hit.sentence.text[: piece.start].strip("\"“(‘' ")
+    if not first or not word.isascii() or " " in word or word in hit.page.proper:
+        return False
+    return stem(word) in vocabulary().groups or word in vocabulary().bases or hit.page.writes(word)
+
+
+def names_in(hit: Hit) -> list[str]:
+    """The proper names in a sentence, each once."""
+    return list(dict.fromkeys(span.text for span in hit.sentence.names if not _ordinary(span, hit)))
+
+
+def _nearness(hit: Hit, piece: Piece) -> float:
+    """How near a piece is to the words asked for: 1 beside them, less with every token and break between."""
+    if not hit.places or piece.start < 0:
+        return 0.9 if hit.places else 0.55
+    sentence = hit.sentence
+    first, last = sentence.at(piece.start), sentence.at(max(piece.start, piece.end - 1))
+    total = 0.0
+    for place, worth in hit.places:
+        low, high = sorted((sentence.tokens[place].start, piece.start))
+        breaks = len(re.findall(r"[,;，；]|\b(?:and|but|who|which)\b", sentence.text[low:high]))
+        total += worth / (1 + 0.1 * max(max(place - last, first - place, 0) + 3 * breaks - 1, 0))
+    return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
+
+
+def _standing(ask: Ask, hit: Hit, piece: Piece) -> float:
+    """What the words around a value say of it: denied, over, the agent of a passive."""
+    if piece.start < 0:
+        return 1.0
+    text, factor = hit.sentence.text, 1.0
+    before = re.split(r"[,;.，；]", text[: piece.start])[-1][-40:]
+    if (denial := DENIED.search(before)) and not re.search(r"\bbut\b|而是", before[denial.start() :]):
+        factor *= 0.4
+    if not ask.past and (_REPLACED.search(before) or _is_over(hit)):
+        factor *= 0.5
+    if (ask.kind == "person" or re.search(r"(?:er|or)s?$", ask.head)) and " by " in text:
+        factor *= 1.15 if _is_agent(hit, piece) else 0.85
+    return factor
+
+
+def _is_agent(hit: Hit, piece: Piece) -> bool:
+    """Whether "by" joins a value to a word asked for that stands before it, no other name between."""
+    ends = [t.end for place, _ in hit.places if (t := hit.sentence.tokens[place]).end <= piece.start]
+    between = hit.sentence.text[max(ends) : piece.start] if ends else ""
+    return " by " in between and not any(max(ends) <= name.start < piece.start for name in hit.sentence.names)
+
+
+def _is_over(hit: Hit) -> bool:
+    """Whether a word asked for is said to be past: "the former mayor", "until 2020 the mayor"."""
+    starts = (hit.sentence.tokens[place].start for place, _ in hit.places)
+    return any(_OVER.search(re.split(r"[,;.，；]", hit.sentence.text[:start])[-1][-16:]) for start in starts)
+
+
+def denies(hit: Hit) -> bool:
+    """Whether a sentence denies what was found in it: a negation before a matching word of the same clause."""
+    return any(True for _ in denied(hit))
+
+
+def denied(hit: Hit) -> list[str]:
+    """The stems among the words asked for that a sentence denies: those near a negation in its clause."""
+    sentence, found = hit.sentence, []
+    for match in DENIED.finditer(sentence.text):
+        reach = re.match(r"[^,;.:，；。]*", sentence.text[match.end() :])
+        first, last = sentence.at(match.end()), sentence.at(match.end() + (reach.end() if reach else 0))
+        first, last = (max(0, first - 6), first) if match.group().lower() in _AFTER else (first, min(last, first + 6))
+        found += [sentence.tokens[place].root for place, _ in hit.places if first <= place < last]
+    return found
+
+
+_AFTER = ("ruled out", "disproved", "unfounded", "untrue")
+"""What denies what stands before it."""
