@@ -130,20 +130,6 @@ class Page:
         return frozenset(group for sentence in (self.title, *self.sentences) for group in sentence.groups)
 
     @cached_property
-    def proper(self) -> frozenset[str]:
-        """The words that the page writes with a capital elsewhere than at a sentence's start, lower-cased."""
-        inside = (
-            name
-            for s in self.sentences
-            for name in s.names
-            if name.start > 2 and s.text[name.start - 2] not in '.?!:“"'
-        )
-        titled = (
-            name for name in self.title.names if name.start > 2 or name.end == len(self.title.text) or " " in name.text
-        )
-        return frozenset(w.lower() for n in (*titled, *inside) for w in n.text.split())
-
-    @cached_property
     def text(self) -> str:
         """Title and sentences as one text."""
         return " ".join(s.text for s in (self.title, *self.sentences))
@@ -153,10 +139,6 @@ class Page:
         found = re.search(rf"(?:[A-Z][\w'’-]+ ){{1,2}}{re.escape(name)}\b", self.text) if " " not in name else None
         known = found and found.group() in {span.text for s in (self.title, *self.sentences) for span in s.names}
         return found.group() if found and known else name
-
-    def writes(self, word: str) -> bool:
-        """Whether the page has the word as it is, in small letters."""
-        return re.search(rf"\b{re.escape(word)}\b", self.text) is not None
 
     @cached_property
     def subject(self) -> str:

@@ -98,7 +98,7 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
         if any(o.value == direct.value for o in options):  # what only stands for the thing asked about
             found[0] = (path, Finding())
         options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
-        hop = look.trust(description.ask, options[0]) if options else 0.0
+        hop = options[0].score if options else 0.0
         queries = look.queries(description.ask, hop)
         doubtful = _DOUBTFUL <= hop < _LIKELY  # go on with it first
         wanted, later = (path.wanted, (*path.later, *queries)) if doubtful else ((*path.wanted, *queries), path.later)
@@ -106,7 +106,7 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
             found.append((replace(path, wanted=wanted), Finding()))
         for option in options:
             text = path.question[: description.start] + option.value + path.question[description.end :]
-            sure = path.sure * min(1.0, 0.3 + 0.9 * look.trust(description.ask, option))
+            sure = path.sure * min(1.0, 0.3 + 0.9 * option.score)
             found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted, later), look, depth + 1)
     return found
 

@@ -10,8 +10,8 @@ from aiq.offline.engine.lexicon import kind_of, listed, stem, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
-from aiq.offline.engine.standing import denies, names_in
-from aiq.offline.engine.text import is_chinese, name_spans
+from aiq.offline.engine.standing import denies
+from aiq.offline.engine.text import is_chinese, name_spans, names
 
 _MEASURED = 0.4
 """Confidence from which a value enters a comparison."""
@@ -133,8 +133,7 @@ def _of(option: str, ask: Ask, look: Lookup) -> Finding:
     options = look.values(ask)
     entitled = [c for c in options if roots <= c.hit.page.title.roots.keys() and c.score > _MEASURED]
     for candidate in entitled or [c for c in options if roots <= c.hit.sentence.roots.keys()]:
-        score = look.trust(ask, candidate)
-        return Finding(candidate.value, (candidate.hit.evidence,), score, look.queries(ask, score))
+        return Finding(candidate.value, (candidate.hit.evidence,), candidate.score)
     return Finding()
 
 
@@ -190,7 +189,7 @@ def _among(ask: Ask, degree: _Degree, look: Lookup) -> Finding:
     members = replace(ask, words=rest)
     hits = look.material.find(members)
     near = [hit for hit in hits if hit.score >= 0.7 * hits[0].score]
-    groups = [[n for n in names_in(hit) if not any(n in m or m in n for m in ask.names)] for hit in near]
+    groups = [[n for n in names(hit.sentence.text) if not any(n in m or m in n for m in ask.names)] for hit in near]
     longest = max(groups, key=len, default=[])
     named = longest if len(longest) >= 3 else [*dict.fromkeys(name for group in groups for name in group)]
     found, wanted = _measured(named[:8], degree, (), look) if len(named) >= 2 else ([], look.queries(members, 0.0))

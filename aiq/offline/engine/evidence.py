@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, page
 from aiq.offline.engine.lexicon import groups, stem
@@ -37,12 +36,10 @@ class Evidence:
 class Term:
     """A word to be found, or a name with all its words. `weight`: its rarity, 0.2 to 3."""
 
-    text: str
     roots: tuple[str, ...]
     groups: frozenset[int]
     weight: float
     name: bool
-    after: str = ""  # the word that follows it in the question
 
 
 @dataclass(frozen=True)
@@ -88,42 +85,22 @@ class Material:
         found: dict[tuple[str, ...], Term] = {}
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
-            found[roots] = Term(name, roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
+            found[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
         said = analyse(ask.text)
-        following = {a.text: b.text for a, b in pairwise(said.tokens)}
         for word in ask.words:
             for token in analyse(word).tokens:
                 of_phrase = {g for g, at in said.groups.items() if set(at) & set(said.roots.get(token.root, ()))}
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
                 vague = token.root in _VAGUE or (ask.kind == "place" and groups(token.root) & _PLACED)
                 weight = 0.25 if typed else 0.35 if vague else 0.7 + 0.6 * self._rarity(token.root)
-                found.setdefault(
-                    (token.root,),
-                    Term(
-                        token.text,
-                        (token.root,),
-                        groups(token.root) | of_phrase,
-                        weight,
-                        False,
-                        following.get(token.text, ""),
-                    ),
-                )
+                wide = groups(token.root) | of_phrase
+                found.setdefault((token.root,), Term((token.root,), wide, weight, False))
         return [term for term in found.values() if term.roots]
 
     def _rarity(self, root: str) -> float:
         """0 for a word that every page has, 1 for one that none has."""
         pages = len(self.pages)
         return max(0.0, math.log((2 + pages) / (1 + self._count.get(root, 0))) / math.log(2 + pages))
-
-    @cached_property
-    def defined(self) -> dict[str, Sentence]:
-        """What the pages say that a name is: "a fishing port" for a sentence "Pellow is a fishing port ..."."""
-        found: dict[str, Sentence] = {}
-        for sentence in (s for p in self.pages for s in p.sentences):
-            for span in sentence.names[:2]:
-                if match := _DEFINES.match(sentence.text, span.end):
-                    found.setdefault(span.text, analyse(match[1]))
-        return found
 
     def find(self, ask: Ask, most: int = 12) -> list[Hit]:
         """The sentences that speak of what is asked, best first."""
@@ -181,23 +158,10 @@ class _View:
                 (p, terms[n].weight * worth) for n, (worth, at) in enumerate(found) if not terms[n].name for p in at
             ]
             score = sum(c * term.weight for c, term in zip(self.covered(index), terms, strict=True)) / total
-            score *= _adjacent(self.page.sentences[index], terms)
             if not all(max(found[n][0], self.context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
                 score *= 0.4  # it speaks of something else
             own = max(own, 0.5 if weak else 0.0)
             yield Hit(self.page, source, index, score * (0.55 + 0.45 * min(1.0, own * 1.5)), own, tuple(sorted(places)))
-
-
-def _adjacent(sentence: Sentence, terms: list[Term]) -> float:
-    """Less than 1 where two words that stand together in the question both occur, but far from each other."""
-    factor = 1.0
-    for left, right in pairwise(terms):
-        if left.after != right.text:
-            continue
-        a, b = sentence.roots.get(left.roots[0], ()), sentence.roots.get(right.roots[0], ())
-        if a and b and not any(abs(x - y) <= 2 for x in a for y in b):
-            factor *= 0.85
-    return factor
 
 
 def _mentions(found: Page, term: Term) -> bool:
@@ -223,9 +187,6 @@ def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[in
         if places:
             return SYNONYM, places
     return 0.0, ()
-
-
-_DEFINES = re.compile(r"\s*(?:\([^)]*\)\s*)?,?\s*(?:is|was|are|were)\s+(?:an?|the|one of the|one of)\s+([^.,;]{3,60})")
 
 
 @lru_cache(maxsize=16384)

@@ -48,12 +48,6 @@ def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
 _TERRITORY = "city town village country region place area land"
 """What a name after "in" or "from" is taken for without further evidence."""
 
-_A_THING = re.compile(
-    r"\b(?:in|at|from|inside|by|as)\s+(an?\s+(?:[a-z-]+\s){0,2}?[a-z-]+)"
-    r"(?=[,.;]|\s+(?:in|on|at|of|by|and|with|from|for|near)\b)"
-)
-"""Something without a name: "in a former bakery"."""
-
 _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:\s+the)?\s*", re.IGNORECASE)
 """What stands between "the stadium of X" and the stadium's name."""
 
@@ -63,8 +57,6 @@ def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
         name = hit.page.in_full(span.text)
         fit = _as_person if ask.kind == "person" else _as_named
         yield Piece(span.start, span.end, name, fit(ask, name, hit.sentence, span.start, span.end))
-    if ask.head and ask.kind != "person" and not alike(ask.head, _TERRITORY):
-        yield from (Piece(*match.span(1), match[1], 0.5) for match in _A_THING.finditer(hit.sentence.text))
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in hit.sentence.names):
         refers = re.match(r"(?:the|it|he|she|they|its|his|her|their|since|in|after|this)\b", hit.sentence.text, re.I)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Evidence, Material
-from aiq.offline.engine.lexicon import kind_of, stem, synonyms
+from aiq.offline.engine.lexicon import alike, stem, synonyms
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.standing import Candidate, candidates
 from aiq.offline.engine.text import is_chinese, words
@@ -15,27 +14,22 @@ from aiq.offline.engine.text import is_chinese, words
 SURE = 0.6
 """From this confidence on a value needs no further search."""
 
-_STALE_DAYS = 400
-"""A state described longer ago may have changed: worth one more search."""
-
 _SAME_DAYS = 60
 """Evidence that is newer by less is as old."""
 
-_LEFT = (
-    r"(?:left office|leav(?:es|ing)|left the post|step(?:s|ped|ping) down|resign(?:s|ed|ing)?|g(?:ave|iv(?:es|ing)) up|retir(?:es|ed|ing)|sack(?:s|ed)"
-    r"|dismiss(?:es|ed)|fir(?:es|ed)|replac(?:es|ed)|succeed(?:s|ed|ing)|hand(?:s|ed|ing) over|his job|her job|is retiring|quit(?:s)?\b)"
-)
+_RIVAL = 0.7
+"""A value of this share of the best one's score, and newer, replaces it."""
 
-_LASTING = frozenset(
-    stem(w) for w in "founder author inventor designer architect composer discoverer builder writer painter creator born birthplace bear "
-    "found write invent design compose discover build paint mother father set locate river tall height high long length deep wide".split()
-)  # fmt: skip
-"""Words of what does not change."""
+_LEFT = (
+    r"(?:left (?:office|the post)|leav(?:es|ing)|step(?:s|ped|ping) down|resign(?:s|ed|ing)?|g(?:ave|iv(?:es|ing)) up"
+    r"|retir(?:es|ed|ing)|sack(?:s|ed)|dismiss(?:es|ed)|fire[sd]|replace[sd]|succeed(?:s|ed|ing)|hand(?:s|ed|ing) over"
+    r"|his job|her job|quits?\b)"
+)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A value with the sentences that show it. `premise`: the value corrects the question; `wanted`: queries for more."""
+    """A value and the sentences that show it. `premise`: it corrects the question; `wanted`: queries for more."""
 
     value: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -57,116 +51,63 @@ class Lookup:
         """The values for one ask, best first, each once; of rivals nearly as good the newest first."""
         best: dict[tuple[str, ...], Candidate] = {}
         for hit in self.material.find(ask):
-            for candidate in self._typed(candidates(ask, hit, self.question if known is None else known), ask):
+            for candidate in candidates(ask, hit, self.question if known is None else known):
                 name = key(candidate.value)
                 if name not in best or best[name].score < candidate.score:
                     best[name] = candidate
         found = sorted(best.values(), key=lambda c: -c.score)[:8]
-        settled = ask.kind in ("place", "thing", "work", "date") and not ask.current and not _moves(ask)
-        if not found or ask.past or settled:
+        if not found or ask.past or not _changes(ask):
             return found
         if ask.kind == "person":
             found = sorted((self._in_office(c) for c in found), key=lambda c: -c.score)
-        rivals = [c for c in found if c.score >= 0.7 * found[0].score and c.hit.own >= 0.5 * found[0].hit.own]
-        newest = max(rivals, key=lambda c: (c.hit.day, c.score), default=found[0])
-        if (newest.hit.day - found[0].hit.day).days > _SAME_DAYS:
-            found = [
-                replace(newest, score=max(newest.score, found[0].score * 0.95)),
-                *(c for c in found if c is not newest),
-            ]
-        return found
+        first = found[0]
+        rivals = [c for c in found if c.score >= _RIVAL * first.score and c.hit.own >= 0.5 * first.hit.own]
+        newest = max(rivals, key=lambda c: (c.hit.day, c.score))
+        if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
+            return found
+        return [replace(newest, score=max(newest.score, first.score * 0.95)), *(c for c in found if c is not newest)]
 
     def _in_office(self, candidate: Candidate) -> Candidate:
         """The candidate, down where later evidence reports that this person left."""
-        last = candidate.value.split()[-1]
-        for found in self.material.pages:
-            if found.day and found.day >= candidate.hit.day and last in found.text:
-                for sentence in (found.title, *found.sentences):
-                    if re.search(
-                        rf"\b{re.escape(last)}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{re.escape(last)}\b",
-                        sentence.text,
-                    ):
-                        return replace(candidate, score=candidate.score * 0.4)
-        return candidate
-
-    def _typed(self, found: list[Candidate], ask: Ask) -> list[Candidate]:
-        """The candidates, those down that the pages define as something else than what is asked for."""
-        if ask.kind not in ("person", "place", "organisation", "thing", "work") or not (
-            ask.head or ask.kind == "person"
-        ):
-            return found
-        return [c if self._fits(c.value, ask) else replace(c, score=c.score * 0.5) for c in found]
-
-    def _fits(self, name: str, ask: Ask) -> bool:
-        """Whether the pages do not define a name as something else."""
-        defined = self.material.defined.get(name)
-        if not defined:
-            return True
-        if ask.kind == "person":
-            kinds = [kind_of(token.text) for token in defined.tokens]
-            return "person" in kinds or not {"place", "organisation", "thing", "work"} & set(kinds)
-        head = analyse(ask.head)
-        return bool(defined.roots.keys() & head.roots.keys() or defined.groups.keys() & head.groups.keys())
+        last = re.escape(candidate.value.split()[-1])
+        report = re.compile(rf"\b{last}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{last}\b")
+        later = (page for page in self.material.pages if page.day and page.day >= candidate.hit.day)
+        left = any(report.search(sentence.text) for page in later for sentence in (page.title, *page.sentences))
+        return replace(candidate, score=candidate.score * 0.4) if left else candidate
 
     def best(self, ask: Ask) -> Finding:
-        """The best value for an ask, its confidence lowered where it may be out of date."""
+        """The best value for an ask."""
         options = self.values(ask)
         if not options:
             return Finding(wanted=self.queries(ask, 0.0))
-        score = self.trust(ask, options[0])
+        score = options[0].score
         return Finding(options[0].value, (options[0].hit.evidence,), score, self.queries(ask, score))
-
-    def trust(self, ask: Ask, candidate: Candidate) -> float:
-        """A candidate's score, lowered once where its evidence is old and the state may have changed."""
-        if self.now is None or not _may_change(ask) or self.tried(ask) > 1:
-            return candidate.score
-        old = candidate.hit.day != date.min and (self.now - candidate.hit.day).days > _STALE_DAYS
-        return min(candidate.score, SURE - 0.01) if old else candidate.score
 
     def tried(self, ask: Ask) -> int:
         """How many wordings of a query for this were asked."""
-        return sum(key(form) in self.asked for form in self._forms(ask))
+        return sum(key(form) in self.asked for form in _forms(ask))
 
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
         """Queries for an ask: its names and words, then other words for them while nothing good was found."""
-        tried = self.tried(ask)
-        if score >= SURE or (score > 0.3 and tried >= 2) or tried >= 3:
-            return ()
-        forms = self._forms(ask) if score > 0.3 else _forms(ask)
-        return tuple(form for form in forms if key(form) not in self.asked)[: 2 if score <= 0.3 else 1]
-
-    def _forms(self, ask: Ask) -> list[str]:
-        """Wordings of a query, best first; for a state that may change the second asks for the change."""
-        forms = _forms(ask)
-        if forms and self.now and _may_change(ask):
-            return [forms[0], f"{forms[0]} {'as of' if ask.kind == 'number' else 'since'} {self.now.year}", *forms[1:]]
-        return forms
+        most = 0 if score >= SURE else 2 if score > 0.3 else 3
+        left = [form for form in _forms(ask) if key(form) not in self.asked]
+        return tuple(left[: 1 if score > 0.3 else 2]) if self.tried(ask) < most else ()
 
 
-def _moves(ask: Ask) -> bool:
-    """Whether a place is asked for that may change: a seat or a venue."""
-    seats = analyse("headquarters based moved held").groups.keys()
-    return any(seats & analyse(word).groups.keys() for word in ask.words)
-
-
-def _may_change(ask: Ask) -> bool:
-    """Whether what is asked may have changed since a page was written."""
-    lasting = (
-        ask.past
-        or (re.search(r"\b(?:was|were|did)\b", ask.text) and not re.search(r"\b(?:last|latest|recent)", ask.text))
-        or any(t.root in _LASTING for w in ask.words for t in analyse(w).tokens)
-    )
-    return not lasting and ask.kind not in ("date", "reason") and bool(ask.names)
+def _changes(ask: Ask) -> bool:
+    """Whether what is asked may change with time."""
+    seat = any(alike(word, "headquarters based moved held") for word in ask.words)
+    return ask.current or seat or ask.kind not in ("place", "thing", "work", "date")
 
 
 def _forms(ask: Ask) -> list[str]:
     """Wordings of a query, best first."""
-    plain = [w for w in ask.words if w not in ask.names]
+    plain = [word for word in ask.words if word not in ask.names]
     forms = [" ".join([*ask.names, *plain])]
     for word in sorted(plain, key=lambda w: (stem(w) != stem(ask.head), -len(synonyms(w)))):
         if other := synonyms(word, 4):
             forms.append(" ".join([*ask.names, *other, *[w for w in plain if w != word][:3]]))
-    forms += [" ".join(ask.names)] if ask.names else [" ".join(plain[-2:])]
+    forms.append(" ".join(ask.names or plain[-2:]))
     return [form for form in dict.fromkeys(forms) if form]
 
 

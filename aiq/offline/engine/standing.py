@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Hit
 from aiq.offline.engine.extract import Piece, pieces
-from aiq.offline.engine.lexicon import stem, vocabulary
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask
-from aiq.offline.engine.text import Span
 
 DENIED = re.compile(
     r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|no(?! longer than)|false|denied|rumou?r"
@@ -39,7 +37,7 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     return [
         Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(ask, hit, p)))
         for p in pieces(ask, hit)
-        if not _repeats(p.value, asked, ask) and not _ordinary(p, hit)
+        if not _repeats(p.value, asked, ask)
     ]
 
 
@@ -47,20 +45,6 @@ def _repeats(value: str, asked: set[str], ask: Ask) -> bool:
     roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
     new_figure = ask.kind in ("number", "date") and value not in ask.text
     return bool(roots) and not new_figure and all(root in asked for root in roots)
-
-
-def _ordinary(piece: Piece | Span, hit: Hit) -> bool:
-    """Whether a word has its capital only from standing first in the sentence."""
-    word = hit.sentence.text[max(piece.start, 0) : max(piece.end, 0)].lower()
-    first = piece.start >= 0 and not hit.sentence.text[: piece.start].strip("\"“(‘' ")
-    if not first or not word.isascii() or " " in word or word in hit.page.proper:
-        return False
-    return stem(word) in vocabulary().groups or word in vocabulary().bases or hit.page.writes(word)
-
-
-def names_in(hit: Hit) -> list[str]:
-    """The proper names in a sentence, each once."""
-    return list(dict.fromkeys(span.text for span in hit.sentence.names if not _ordinary(span, hit)))
 
 
 def _nearness(hit: Hit, piece: Piece) -> float:
