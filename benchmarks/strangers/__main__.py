@@ -27,6 +27,7 @@ ENOUGH = 0.8
 Agent = Callable[[str, Web], str]
 AGENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     **{name: (f"agents:{name}", {}, "aiq-bench") for name in ("react", "create_agent", "mcp", "text_react")},
+    "mcp_teasers": ("agents:mcp", {"cut": 160}, "aiq-bench"),
     "pydantic_ai": ("frameworks:pydantic_ai", {}, "pydantic-ai-slim[openai]"),
     "pydantic_ai_typed": ("frameworks:pydantic_ai", {"typed": True}, "pydantic-ai-slim[openai]"),
     "openai_agents": ("frameworks:openai_agents", {}, "openai-agents"),
@@ -87,7 +88,7 @@ def _answer_all(options: argparse.Namespace) -> int:
                 article = f"The agent failed: {type(error).__name__}: {error}"
             return {"id": row["id"], "prompt": row["question"], "article": article}
 
-        with ThreadPoolExecutor(1 if package == "gpt-researcher" else 2) as pool:  # that one patches `requests`
+        with ThreadPoolExecutor(1 if "researc" in name else 2) as pool:  # those share one event loop
             rows = [json.dumps(row, ensure_ascii=False) + "\n" for row in pool.map(answer, questions)]
         (options.out / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")
     return 0

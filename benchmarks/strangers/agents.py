@@ -32,11 +32,14 @@ def react(question: str, web: Web) -> str:
     return _loop(question, web, system, specs, {"lookup": lookup, "open_link": open_link})
 
 
-def mcp(question: str, web: Web) -> str:
-    """The same loop with the results of an MCP server: lists of content parts, as such and as JSON."""
+def mcp(question: str, web: Web, *, cut: int | None = None) -> str:
+    """The same loop with the results of an MCP server: lists of content parts, as such and as JSON.
+
+    `cut`: search results show only so many characters, so that pages must be opened.
+    """
 
     def google(query: str) -> list[dict[str, str]]:
-        texts = [f"Title: {r['title']}\nURL: {r['url']}\n\n{r['content']}" for r in web.search(query)]
+        texts = [f"Title: {r['title']}\nURL: {r['url']}\n\n{_cut(r['content'], cut)}" for r in web.search(query)]
         return [{"type": "text", "text": text} for text in texts or ["No results."]]
 
     def visit_page(url: str) -> str:
@@ -48,6 +51,10 @@ def mcp(question: str, web: Web) -> str:
         _spec("visit_page", "Visits a web page and returns its text.", url="the page's URL"),
     ]
     return _loop(question, web, system, specs, {"google": google, "visit_page": visit_page})
+
+
+def _cut(text: str, size: int | None) -> str:
+    return text if size is None or len(text) <= size else f"{text[:size]}..."
 
 
 def _spec(name: str, description: str, **parameters: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.strangers.web import Web
 
+_LOOP = asyncio.Runner()  # one for all questions: some packages keep their connections
 TASK = "Find out the answer with your tools and state it briefly."
 
 
@@ -61,10 +62,16 @@ def openai_agents(question: str, web: Web, *, typed: bool = False, api: str = "O
     from openai import AsyncOpenAI
 
     agents.set_tracing_disabled(True)
-    model = getattr(agents, api)(web.model, AsyncOpenAI(base_url=web.model_url, api_key=web.api_key))
     tools = [agents.function_tool(tool) for tool in _tools(web)]
-    agent = agents.Agent("F", instructions=TASK, model=model, tools=tools, output_type=_finding() if typed else None)
-    output: Any = asyncio.run(agents.Runner.run(agent, question, max_turns=12)).final_output
+
+    async def run() -> Any:
+        async with AsyncOpenAI(base_url=web.model_url, api_key=web.api_key) as client:
+            model = getattr(agents, api)(web.model, client)
+            output = _finding() if typed else None
+            agent = agents.Agent("Finder", instructions=TASK, model=model, tools=tools, output_type=output)
+            return (await agents.Runner.run(agent, question, max_turns=12)).final_output
+
+    output = asyncio.run(run())
     return str(output.answer if typed else output)
 
 
@@ -83,7 +90,7 @@ def gpt_researcher(question: str, web: Web) -> str:
     import requests
     import tiktoken
 
-    tiktoken.get_encoding = lambda _: _Bytes()  # it would be downloaded
+    tiktoken.get_encoding = tiktoken.encoding_for_model = lambda _: _Bytes()  # a real one would be downloaded
     _environment(web, **dict.fromkeys(("FAST_LLM", "SMART_LLM", "STRATEGIC_LLM"), f"openai:{web.model}"))
     os.environ["COMPRESSION_THRESHOLD"] = "0"  # sources that it does not compress lose their addresses
     from gpt_researcher import GPTResearcher
@@ -102,14 +109,16 @@ def gpt_researcher(question: str, web: Web) -> str:
         await researcher.conduct_research()
         return str(await researcher.write_report())
 
-    return asyncio.run(run())
+    return _LOOP.run(run())
 
 
 class _Bytes:
     """An encoding of text whose tokens are bytes."""
 
-    def encode(self, text: str, **_: Any) -> list[int]:
+    def encode_ordinary(self, text: str, **_: Any) -> list[int]:
         return list(text.encode())
+
+    encode = encode_ordinary
 
 
 def open_deep_research(question: str, web: Web) -> str:
@@ -122,7 +131,7 @@ def open_deep_research(question: str, web: Web) -> str:
     models = ("summarization_model", "research_model", "compression_model", "final_report_model")
     config: Any = {"configurable": {**dict.fromkeys(models, f"openai:{web.model}"), "allow_clarification": False}}
     run = deep_researcher.deep_researcher.ainvoke({"messages": [("user", question)]}, config)
-    return str(asyncio.run(run)["final_report"])
+    return str(_LOOP.run(run)["final_report"])
 
 
 def _environment(web: Web, **more: str) -> None:
