@@ -16,8 +16,9 @@ from aiq.offline.engine.text import Span, name_spans, sentences
 _K = TypeVar("_K")
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W\d_]+)?|[\u3400-\u9fff]+")
 BOILERPLATE = re.compile(
-    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
-    r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
+    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies"
+    r"|subscribe|sign (?:up|in)|log in|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$"
+    r"|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
     re.IGNORECASE,
 )
 """What a page says of itself and not of its subject."""

@@ -125,7 +125,7 @@ _REFERRING = re.compile(
 
 
 def _in_context(question: str, context: str) -> str:
-    """The question with a word such as "its" replaced by the last name of the earlier turns, if it names nothing itself."""
+    """The question, if it names nothing itself, with a word such as "its" replaced by the last name said earlier."""
     earlier = name_spans(context)
     if not earlier or name_spans(question):
         return question

@@ -49,7 +49,9 @@ def reckon(text: str, look: Lookup) -> Finding | None:
 def _degree(text: str) -> _Degree | None:
     """The comparative or superlative of a question."""
     if is_chinese(text):
-        match = re.search(r"[最更](古老|[高长大小早晚多少])|(?<=哪)[个座条所].{0,4}?([高长大小早晚多少])|较?([早晚])", text)
+        match = re.search(
+            r"[最更](古老|[高长大小早晚多少])|(?<=哪)[个座条所].{0,4}?([高长大小早晚多少])|较?([早晚])", text
+        )
         word = next((group for group in match.groups() if group), "") if match else ""
         return _of_base(word, word)
     found = re.findall(r"[a-z]+", re.sub(r"\b(?:came|come|finished) first\b", "", text.lower()))
@@ -79,7 +81,9 @@ def _of_base(base: str, word: str) -> _Degree | None:
 def _options(text: str) -> list[str]:
     """The things that a question offers to choose from, as it writes them."""
     if is_chinese(text):
-        pair = re.search(r"([^，,。？?]{2,30}?)(?:和|与|、|还是)([^，,。？?、]{2,30}?)(?:，|,|哪|谁|相比|之间|中)", text)
+        pair = re.search(
+            r"([^，,。？?]{2,30}?)(?:和|与|、|还是)([^，,。？?、]{2,30}?)(?:，|,|哪|谁|相比|之间|中)", text
+        )
         return [pair[1], pair[2]] if pair and re.search(r"哪|谁|还是", text) else []
     found = re.search(r"(?:[:,]|\bbetween|\bof)\s+([^:?]+?,?\s+or\s+[^?,]+)\??$|([^,:?]+\s+or\s+[^?,]+)\??$", text)
     found = found or re.match(r"(?:Of|Among|Between|Out of)\s+(.+?),?\s+(?:which|who|what)\b", text, re.IGNORECASE)
@@ -168,7 +172,8 @@ def _compare(text: str, options: list[str], degree: _Degree, look: Lookup) -> Fi
 def _choose(text: str, options: list[str], look: Lookup) -> Finding:
     """The option that the evidence connects best with the question's other words."""
     rest = _rest(text, options, None)
-    best, wanted = Finding(), []
+    best = Finding()
+    wanted: list[str] = []
     for option in options:
         ask = Ask(f"{option} {' '.join(rest)}", "yes", names=(option,), words=rest)
         hit = next((h for h in look.material.find(ask, 3) if not denies(h)), None)

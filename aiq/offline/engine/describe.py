@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from aiq.offline.engine.lexicon import kind_of, listed
 from aiq.offline.engine.question import FUNCTION_WORDS, PARTICLES_PATTERN, Ask, parse, tidy
@@ -11,7 +10,7 @@ from aiq.offline.engine.text import is_chinese, name_spans
 _LINKS, _PREPOSITIONS, _AUXILIARIES, _AFTERTHOUGHTS = (
     listed(name) for name in ("links", "prepositions", "auxiliaries", "afterthoughts")
 )
-_OWN = frozenset("its their his her".split(" "))
+_OWN = frozenset(("its", "their", "his", "her"))
 _ARTICLES = _OWN | {"the", "a", "an"}
 _THINGS = ("person", "place", "organisation", "work", "thing")
 _PARTICIPLE = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
@@ -74,7 +73,7 @@ class _Masked:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        masked, self._shift = text, []
+        masked = text
         for number, span in reversed([*enumerate(name_spans(text))]):
             masked = f"{masked[: span.start]}⟦{number}⟧{masked[span.end :]}"
         self.tokens = [m.group() for m in _WORD.finditer(masked)]

@@ -8,19 +8,16 @@ from datetime import date
 from functools import cached_property, lru_cache
 
 from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, page
-from aiq.offline.engine.lexicon import groups, stem
+from aiq.offline.engine.lexicon import groups, listed, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
-"""What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
+"""What a match is worth that is not the word in the sentence: a synonym, in the title, a sentence before, elsewhere."""
 
 _PLACED = groups(stem("located"))
-_SMALL = frozenset("the of and a in".split())
-_VAGUE = frozenset(
-    stem(w)
-    for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead come term office post position time period".split()
-)
+_SMALL = frozenset(("the", "of", "and", "a", "in"))
+_VAGUE = frozenset(stem(word) for word in listed("vague"))
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,11 @@ class Term:
 
 @dataclass(frozen=True)
 class Hit:
-    """A sentence found. `score`: share of what was asked that it and its page cover, 0 to 1; `own`: the share in the sentence itself
-    of the words that are no names; `places`: its tokens that match such words, and how well (0 to 1)."""
+    """A sentence found.
+
+    `score`: share of what was asked that it and its page cover, 0 to 1; `own`: the share in the sentence itself of
+    the words that are no names; `places`: the numbers of its tokens that match such words, and their worth.
+    """
 
     page: Page
     source: Source

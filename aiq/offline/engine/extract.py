@@ -175,7 +175,8 @@ def _reasons(sentence: Sentence) -> Iterator[Piece]:
 
 
 _CUT = re.compile(
-    r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s", re.I
+    r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s",
+    re.I,
 )
 _NOT_BUT = re.compile(r"\bnot\b[^.;]*?\bbut\s+(?!also)([^.;]{3,80})")
 
@@ -220,7 +221,9 @@ _SURNAMES = listed("surnames")
 def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
     """Pieces of a Chinese sentence between particles, common verbs, titles and the words asked for; titles whole."""
     text = hit.sentence.text
-    yield from (Piece(s.start, s.end, s.text, 0.95 if ask.kind in ("work", "name") else 0.5) for s in hit.sentence.names)
+    yield from (
+        Piece(s.start, s.end, s.text, 0.95 if ask.kind in ("work", "name") else 0.5) for s in hit.sentence.names
+    )
     known = vocabulary()
     cuts = {0, len(text)} | {edge for match in _CHINESE_CUT.finditer(text) for edge in match.span()}
     asked = [hit.sentence.tokens[place] for place, _ in hit.places]

@@ -10,14 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-_SUFFIXES = tuple(
-    """
-    ational ationally isations izations isation ization ations ators ators ation ators ator ating ated ates ate itions ition
-    fulness ousness iveness ments ment ships ship hoods hood nesses ness ities ity ences ence ances ance
-    ously ous ively ive ably able ibly ible fully ful ings ing edly ed ers er ors or ions ion
-    ures ure ages age ally als al ily ly ists ist ians ian ants ant ents ent iest est ies es en s e
-    """.split()
-)
 _WORD_START = 4
 """Letters that a stem keeps at least."""
 
@@ -39,14 +31,20 @@ def _data() -> dict[str, Any]:
 
 
 def table(name: str) -> dict[str, Any]:
-    """A table of the data file: `units`, `measures`, `degrees` or `irregular`."""
+    """A table of the data file: `units`, `measures`, `degrees`, `bases` or `irregular`."""
     found: dict[str, Any] = _data()[name]
     return found
 
 
+@cache
+def ordered(name: str) -> tuple[str, ...]:
+    """A list of words of the data file, as it stands."""
+    return tuple(_data()["words"][name].split())
+
+
 def listed(name: str) -> frozenset[str]:
-    """A list of words of the data file."""
-    return frozenset(_data()["words"][name].split())
+    """A list of words of the data file, to look words up in."""
+    return frozenset(ordered(name))
 
 
 @cache
@@ -86,7 +84,7 @@ def _stem(word: str, bases: dict[str, str]) -> str:
     word = bases.get(word) or bases.get(word.removesuffix("s")) or word
     if len(word) < _WORD_START or not word.isascii() or not word.isalpha():
         return word
-    for suffix in _SUFFIXES:
+    for suffix in ordered("suffixes"):
         rest = word.removesuffix(suffix)
         if rest == word or (suffix == "s" and word.endswith(("ss", "us", "is"))):
             continue

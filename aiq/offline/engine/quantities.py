@@ -4,6 +4,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from aiq.offline.engine.lexicon import listed, ordered, table
+
 
 class Quantity(NamedTuple):
     """A number as stated. `unit`: the singular word or sign behind it ("metre", "%", "people", "米"), or ""."""
@@ -20,55 +22,32 @@ class Quantity(NamedTuple):
         return re.fullmatch(r"1[0-9]\d\d|20\d\d", self.text.strip("年 ")) is not None
 
 
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
-_ONES += "seventeen eighteen nineteen".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SMALL = {word: float(i) for i, word in enumerate(_ONES)} | {word: 20.0 + 10 * i for i, word in enumerate(_TENS)}
+_SMALL = {word: float(i) for i, word in enumerate(ordered("ones"))}
+_SMALL |= {word: 20.0 + 10 * i for i, word in enumerate(ordered("tens"))}
 _SMALL |= {"dozen": 12.0, "half": 0.5, "once": 1.0, "twice": 2.0, "thrice": 3.0}
-_LARGE = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
-    "m": 1e6,
-    "bn": 1e9,
-    "k": 1e3,
-}
-_WORD = "|".join(sorted([*_SMALL], key=len, reverse=True))
+_LARGE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "k": 1e3}
+_WORD = "|".join(sorted(_SMALL, key=len, reverse=True))
 _SCALE = r"(?:hundred|thousand|million|billion|trillion)"
 _FIGURE = r"\d{1,3}(?:[,\u2009\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _ENGLISH = re.compile(
-    rf"(?<![\w.])(?P<sign>[$€£¥])?(?P<figure>{_FIGURE})(?!\d)(?:(?:\s|-)?(?P<scale>{_SCALE}|bn|m(?=\b)|k)\b)?(?P<ordinal>st|nd|rd|th)?"
-    rf"|\b(?P<words>(?:a\s+)?(?:{_WORD}|{_SCALE}(?=\s))(?:(?:\s+and\s+|[\s-])(?:a\s+)?(?:{_WORD}|{_SCALE}))*)\b",
+    rf"(?<![\w.])(?P<sign>[$€£¥])?(?P<figure>{_FIGURE})(?!\d)(?:(?:\s|-)?(?P<scale>{_SCALE}|bn|(?<=\d)k)\b)?"
+    rf"(?P<ordinal>st|nd|rd|th)?"
+    rf"|\b(?P<words>(?:a\s+)?(?:{_WORD}|{_SCALE}(?=\s))"
+    rf"(?:(?:\s+and\s+|[\s-])(?:a\s+)?(?:{_WORD}|{_SCALE}))*)\b",
     re.IGNORECASE,
 )
 _HAN_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
-_HAN = re.compile(r"(?P<head>\d[\d,]*(?:\.\d+)?|[〇零一二两三四五六七八九十百千]+)(?P<large>[万亿]+)?(?:(?P<more>\d[\d,]*|[零一二两三四五六七八九十百千]+)(?P<large2>万)?)?(?P<more2>[余多])?")  # fmt: skip
+_HAN = re.compile(
+    r"(?P<head>\d[\d,]*(?:\.\d+)?|[〇零一二两三四五六七八九十百千]+)(?P<large>[万亿]+)?"
+    r"(?:(?P<more>\d[\d,]*|[零一二两三四五六七八九十百千]+)(?P<large2>万)?)?[余多]?"
+)
 _UNIT = re.compile(r"[\s-]*(?:(?P<sign>%|°\s?[CF]?|per cent|percent|square \w+|cubic \w+)|(?P<word>[A-Za-z²³]+))")
-_HAN_UNIT = re.compile(
-    r"\s*(平方公里|平方米|公里|千米|厘米|毫米|米|公斤|千克|克|吨|公顷|元|人|岁|年|个月|天|小时|分钟|座|名|位|方|个|字|户|家|所|次|度|%|[^\W\d]?)"
-)
-_NO_UNIT = frozenset(
-    "of the in and or to a an by from for at on with as is was were are had have has per which that".split()
-)
-_BASES = {
-    "kilometre": 1e3, "mile": 1609.0, "centimetre": 1e-2, "millimetre": 1e-3, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254,
-    "tonne": 1e3, "gram": 1e-3, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365, "公里": 1e3, "千米": 1e3, "厘米": 1e-2, "吨": 1e3,
+_HAN_UNIT = re.compile(rf"\s*({'|'.join(ordered('chinese_units'))}|[^\W\d]?)")
+_NO_UNIT = listed("no_units")
+_SYMBOLS = {
+    "km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre", "kg": "kilogram", "g": "gram", "t": "tonne",
 }  # fmt: skip
-"""Units in metres, kilograms or years."""
-
-SYMBOLS = {
-    "km": "kilometre",
-    "m": "metre",
-    "cm": "centimetre",
-    "mm": "millimetre",
-    "kg": "kilogram",
-    "g": "gram",
-    "t": "tonne",
-    "ft": "foot",
-}
 
 
 def _in_words(text: str) -> float:
@@ -121,7 +100,7 @@ def _english(text: str, match: re.Match[str]) -> Quantity | None:
     word = (
         ""
         if word in _NO_UNIT
-        else SYMBOLS.get(word, word if word == "people" else re.sub(r"(?<=[a-z]{3})s$", "", word))
+        else _SYMBOLS.get(word, word if word == "people" else re.sub(r"(?<=[a-z]{3})s$", "", word))
     )
     return Quantity(value, match["sign"] or word, match.start(), match.end(), match.group())
 
@@ -139,7 +118,7 @@ def _chinese(text: str, match: re.Match[str]) -> Quantity:
 
 def base_value(quantity: Quantity) -> float:
     """The value in metres, kilograms or years where it has such a unit, else as it is."""
-    return quantity.value * _BASES.get(quantity.unit, 1.0)
+    return quantity.value * float(table("bases").get(quantity.unit, 1.0))
 
 
 def with_unit(text: str, quantity: Quantity) -> str:

@@ -165,7 +165,8 @@ def _by_noun(head: str) -> _Sought:
     if kind == "number":
         return _Sought("number", head, table("units").get(noun, ""))
     kind = _KIND_OF_NOUN.get(noun.removesuffix("s"), _KIND_OF_NOUN.get(kind, kind)) or noun.removesuffix("s")
-    return _Sought(kind if head and (kind_of(head) or kind != noun) or noun in _KIND_OF_NOUN else "phrase", head)
+    known = noun in _KIND_OF_NOUN or (head and (kind_of(head) or kind != noun))
+    return _Sought(kind if known else "phrase", head)
 
 
 def _head(run: str) -> str:
@@ -175,7 +176,9 @@ def _head(run: str) -> str:
         low = re.sub(r"['’]s$", "", word.lower())
         if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
             continue
-        verb = noun and (low in vocabulary().bases or (low.endswith(("ed", "s")) and not kind_of(low) and kind_of(noun)))
+        verb = noun and (
+            low in vocabulary().bases or (low.endswith(("ed", "s")) and not kind_of(low) and kind_of(noun))
+        )
         if verb or (noun and word[0].isupper()) or low in FUNCTION_WORDS | _PREPOSITIONS:
             break
         noun = word.removesuffix("'s")
@@ -186,8 +189,13 @@ def _sought_in_chinese(text: str, kind: str) -> _Sought:
     if kind == "number":
         near = re.search(r"多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)|(人)口", text)
         sign = "人" if re.search(r"人口|居民", text) else next((g for g in near.groups() if g), "") if near else ""
-        return _Sought(kind, "", table("units").get(table("measures").get(sign, ""), sign if sign not in PARTICLES else ""))
-    head = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text) if kind in ("place", "organisation", "name") else None
+        units = table("units").get(table("measures").get(sign, ""))
+        return _Sought(kind, "", units or (sign if sign not in PARTICLES else ""))
+    head = (
+        re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
+        if kind in ("place", "organisation", "name")
+        else None
+    )
     noun = next((head[1][:n] for n in (3, 2, 1) if kind_of(head[1][:n])), "") if head else ""
     return _Sought(kind or "phrase", noun)
 

@@ -4,19 +4,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.lexicon import listed, stem
 from aiq.tools.tokens import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
-_STOP_WORDS = """
-    a an the of in on at by for from to with into through about as is are was were be been being am do does did
-    has have had will would can could should may might must and or but not no nor so than then that this these
-    those there here it its he she his her they their them we our you your i my me who whom whose what which
-    when where why how many much long old often far currently current now right today ever also just only both
-    any some all such s t name please tell know according one ones latest newest recent recently most more
-"""
-_STOP = frozenset(_STOP_WORDS.split())
+_STOP = listed("stop")
 """English words that say nothing of a question's subject."""
 
 _ABBREVIATION = re.compile(
@@ -102,25 +95,8 @@ def name_spans(text: str) -> tuple[Span, ...]:
     return tuple(sorted(found))
 
 
-_ORDINARY_WORDS = """
-    I The A An In On At By As For From To With It Its He She They This That These Those There Here His Her
-    Their We Who Whom Whose What Which When Where Why How Is Are Was Were Did Does Do Has Have Had Will Would
-    Can Could Should If And Or But Not No Yes After Before Since During While Although Because However Page
-    Updated Published Most Many Some All Both Each Every Other Another One Two Three According Currently Today
-    Now Later Then Earlier Former Also Under Over Of Off Out Up Down Between During Within Without Among Against Along
-    Around Across Behind Beyond Near Next Not Neither Nor Never Nothing Nobody Somebody Everybody Whoever Whatever Unlike Like
-    Instead Unless Until Till Though Even Still Yet Only Just Such Same Very Too So Than Thus Hence Therefore Moreover
-    However Besides Despite Once Twice Last First Second Third Half Several Few Fewer Less More Much Our My Your You We Me Us
-    Them Him What's Who's It's He's She's Mine Nearly Almost About Some
-    Perhaps Maybe Often Sometimes Usually Recently Soon Please Tell Name Give Let Do Don't Ms Sorry Hello Hi January February March April May June July August September October
-    November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday
-"""
-_ORDINARY = frozenset(_ORDINARY_WORDS.split())
-_TITLES_WORDS = """
-    Mayor President Director Professor Dr Mr Mrs Ms Chief Coach Founder Author Sir Dame Councillor Captain Admiral
-    General Judge Senator Governor Minister Chairman Engineer Doctor
-"""
-_TITLES = frozenset(_TITLES_WORDS.split())
+_ORDINARY = listed("ordinary")
+_TITLES = listed("titles")
 
 
 def _is_title(quoted: str) -> bool:
