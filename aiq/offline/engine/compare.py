@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
@@ -55,7 +56,7 @@ def _degree(text: str) -> _Degree | None:
         word = next((group for group in match.groups() if group), "") if match else ""
         return _of_base(word, word)
     found = re.findall(r"[a-z]+", re.sub(r"\b(?:came|come|finished) first\b", "", text.lower()))
-    for word, after in zip(found, [*found[1:], ""], strict=True):
+    for word, after in pairwise([*found, ""]):
         base = table("irregular").get(word) or re.sub(r"(?:i?er|i?est)$", "", word)
         if base in ("many", "few"):
             if after in table("degrees"):

@@ -46,7 +46,8 @@ _UNIT = re.compile(r"[\s-]*(?:(?P<sign>%|°\s?[CF]?|per cent|percent|square \w+|
 _HAN_UNIT = re.compile(rf"\s*({'|'.join(ordered('chinese_units'))}|[^\W\d]?)")
 _NO_UNIT = listed("no_units")
 _SYMBOLS = {
-    "km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre", "kg": "kilogram", "g": "gram", "t": "tonne",
+    "km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre",
+    "kg": "kilogram", "g": "gram", "t": "tonne",
 }  # fmt: skip
 
 
