@@ -63,8 +63,8 @@ class Citations:
 
 
 def titled(source: Source) -> str:
-    """The source's title on one line, without brackets that would read as marks; its key where it has none."""
-    return re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key
+    """The source's title on one line, without brackets that would read as marks; its site where it has none."""
+    return re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
 
 
 def standalone(sentence: str, source: Source) -> str:

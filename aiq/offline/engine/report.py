@@ -16,9 +16,11 @@ MOST_SENTENCES = 220
 TABLE_ROWS, TABLE_COLUMNS = 8, 4
 _CONCLUSION = re.compile(r"conclu|summary|outlook|结论|总结|小结", re.IGNORECASE)
 _CLUTTER = re.compile(
-    r"^(?:page updated|published|updated|last updated|all rights|source|url)\b|页面更新于|版权所有|^https?://",
+    r"[?？]$|^#|^\*\*|^https?://|^(?:source|url|published|posted)\b|all rights reserved|版权所有"
+    r"|(?:page|article|updated|revised|edited|页|更新|修订)\W[^.。]{0,30}?\d{4}-\d\d-\d\d",
     re.IGNORECASE,
 )
+"""What pages say of themselves, and questions: no findings."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,7 @@ def _facts(sources: Sequence[Source], topic: research.Topic) -> list[tuple[str, 
     found: dict[str, tuple[str, Source]] = {}
     for source in sources:
         for sentence in sentences(source.text):
-            if (
-                source.key
-                and len(sentence) > 12
-                and not _CLUTTER.search(sentence)
-                and not sentence.startswith(("#", "**"))
-            ):
+            if source.key and len(sentence) > 12 and not _CLUTTER.search(sentence):
                 alone = standalone(sentence, source)
                 found.setdefault(alone.casefold(), (alone, source))
     if len(found) <= MOST_SENTENCES:
