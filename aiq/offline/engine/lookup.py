@@ -61,7 +61,8 @@ class Lookup:
         if ask.kind == "person":
             found = sorted((self._in_office(c) for c in found), key=lambda c: -c.score)
         first = found[0]
-        rivals = [c for c in found if c.score >= _RIVAL * first.score and c.hit.own >= 0.5 * first.hit.own]
+        rivals = [c for c in found if c.score >= _RIVAL * first.score and c.hit.score >= _RIVAL * first.hit.score]
+        rivals = [c for c in rivals if c.hit.own >= 0.5 * first.hit.own] or [first]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score))
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
             return found

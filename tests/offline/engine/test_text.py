@@ -1,0 +1,90 @@
+"""Stems, synonyms, names, sentences and numbers of a text."""
+
+import pytest
+
+from aiq.offline.engine.lexicon import alike, kind_of, stem, synonyms, vocabulary
+from aiq.offline.engine.quantities import numbers, with_unit
+from aiq.offline.engine.text import is_chinese, names, sentences
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("found", "founder", "founded", "foundation", "founding"),
+        ("population", "populous"),
+        ("invent", "inventor", "invention"),
+        ("write", "wrote", "written", "writer"),
+        ("study", "studied", "studies"),
+        ("win", "won", "winner"),
+    ],
+)
+def test_words_of_one_family_have_one_stem(words: tuple[str, ...]) -> None:
+    assert len({stem(word) for word in words}) == 1
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("birthplace", "born"), ("inhabitants", "population"), ("boss", "head"), ("创办", "成立")]
+)
+def test_synonyms_are_alike(left: str, right: str) -> None:
+    assert alike(left, right)
+    assert not alike(left, "purple")
+
+
+def test_the_thesaurus_is_of_moderate_size_and_without_repetition() -> None:
+    lines = vocabulary().lines
+    assert len(lines) <= 300
+    assert len({tuple(line) for line in lines}) == len(lines)
+    assert all(len(set(line)) == len(line) >= 2 for line in lines)
+    assert synonyms("mayor")
+
+
+@pytest.mark.parametrize(
+    ("noun", "kind"),
+    [
+        ("mayors", "person"),
+        ("designer", "person"),
+        ("danger", ""),
+        ("cities", "place"),
+        ("firm", "organisation"),
+        ("主教练", "person"),
+    ],
+)
+def test_what_a_noun_stands_for(noun: str, kind: str) -> None:
+    assert kind_of(noun) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "shown"),
+    [
+        ("It has 8,176 members.", 8176, "8,176 members"),
+        ("about 8 thousand people", 8000, "8 thousand people"),
+        ("fourteen men", 14, "fourteen men"),
+        ("one hundred and forty thousand crowns", 140_000, "one hundred and forty thousand crowns"),
+        ("twenty-one metres", 21, "twenty-one metres"),
+        ("3.5 million", 3_500_000, "3.5 million"),
+        ("it is 43 m high", 43, "43 m"),
+        ("楼高二十一米", 21, "二十一米"),
+        ("人口为318万人", 3_180_000, "318万人"),
+        ("八千人", 8000, "八千人"),
+        ("一亿二千万元", 120_000_000, "一亿二千万元"),
+    ],
+)
+def test_numbers_have_values_and_units(text: str, value: float, shown: str) -> None:
+    found = numbers(text)
+    assert [quantity.value for quantity in found] == [value]
+    assert with_unit(text, found[0]) == shown
+
+
+def test_names_are_capitalised_runs_and_titles() -> None:
+    text = "In May, Mara Venn left the University of Ostrel and read from “The Tin Orchard”. Under Bram Tolley it ended."
+    assert names(text) == ("Mara Venn", "University of Ostrel", "The Tin Orchard", "Bram Tolley")
+
+
+def test_abbreviations_end_no_sentence() -> None:
+    assert sentences("Dr. Venn came at 5 p.m. She left. 他来了。她走了。") == (
+        "Dr. Venn came at 5 p.m.",
+        "She left.",
+        "他来了。",
+        "她走了。",
+    )
+    assert is_chinese("他来了")
