@@ -71,7 +71,7 @@ def standalone(sentence: str, source: Source) -> str:
     """A sentence that can be read on its own: a pronoun at its start becomes the thing that its page is about."""
     name = _SITE.sub("", source.title).strip()
     found = _PRONOUN.match(sentence)
-    if not found or not name or len(name) > 60:
+    if not found or not name or len(name) > 60 or name in sentence:
         return sentence
     word = found["word"]
     possessive = "'s" if word in _POSSESSIVE else "的" if word.endswith("的") else ""

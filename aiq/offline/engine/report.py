@@ -5,15 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiq.offline.engine import research
-from aiq.offline.engine.answer import answer, rank
+from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.cite import Citations, standalone, told
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Source
-from aiq.offline.engine.text import names, sentences, stems
+from aiq.offline.engine.text import is_chinese, names, sentences, stems
 
 MOST_SENTENCES = 220
 """Sentences of all sections together."""
 TABLE_ROWS, TABLE_COLUMNS = 8, 4
+SURE = 0.6
+"""The reader's confidence from which a value goes into a table."""
 _CONCLUSION = re.compile(r"conclu|summary|outlook|结论|总结|小结", re.IGNORECASE)
 _CLUTTER = re.compile(
     r"[?？]$|^#|^\*\*|^https?://|^(?:source|url|published|posted)\b|all rights reserved|版权所有"
@@ -101,7 +103,7 @@ def _section(facts: Sequence[tuple[str, Source]], citations: Citations) -> str:
     groups: dict[str, list[tuple[str, Source]]] = {}
     for sentence, source in facts:
         groups.setdefault((*names(sentence), source.title)[0], []).append((sentence, source))
-    gap = "" if facts and research.is_chinese(facts[0][0]) else " "
+    gap = "" if facts and is_chinese(facts[0][0]) else " "
     return "\n\n".join(gap.join(told(group, citations)) for group in groups.values())
 
 
@@ -119,16 +121,18 @@ def _table(
     for name in rows:
         sources = [s for s in situation.sources if name in s.text or name in s.title]
         found = [answer(_asked(facet.title, name, topic.chinese), sources, situation.now) for facet in columns]
-        cells = [
-            citations.said(f.value, f.evidence[-1].source).rstrip(".。") if f.kind == "value" and f.evidence else "–"
-            for f in found
-        ]
+        cells = [citations.said(f.value, f.evidence[-1].source).rstrip(".。") if _is_sure(f) else "–" for f in found]
         if any(cell != "–" for cell in cells):
             lines.append(f"| {name} | {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     if len(lines) < 2 or not columns:
         return ""
     head = " | ".join(facet.title for facet in columns)
     return "\n".join([f"|  | {head} |", "|" + " --- |" * (len(columns) + 1), *lines])
+
+
+def _is_sure(found: Answer) -> bool:
+    short = len(found.value.split()) <= 6 and len(found.value) <= 60
+    return found.kind == "value" and found.confidence >= SURE and short and bool(found.evidence)
 
 
 def _asked(facet: str, name: str, chinese: bool) -> str:

@@ -5,7 +5,7 @@ up in turn: things named together with a facet come first, so that each round of
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -57,7 +57,9 @@ _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
 _SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
 _CHINESE_SUBJECT = (
     re.compile(r"关于(?P<subject>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)"),
-    re.compile(r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨)(?:一下)?(?P<subject>[^，。；：]{2,40})"),
+    re.compile(
+        r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨|投资|了解|考察|调查)(?:一下)?(?P<subject>[^，。；：]{2,40})"
+    ),
 )
 _CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
 
@@ -194,7 +196,7 @@ def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
 def queries(of: Topic) -> list[str]:
     """First queries: the subject with what is asked of it in general, then the subject with each facet."""
     general = [facet for facet in of.facets if len(facet.words) <= 8]
-    return list(dict.fromkeys([of.subject, *(_query(of.subject, facet.words, of.chinese) for facet in general)]))
+    return list(dict.fromkeys([of.subject, *(_query(of.subject, [facet]) for facet in general)]))
 
 
 def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
@@ -204,10 +206,10 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     found = []
     for name, facet in _things(of, sources, asked):
         if name.casefold() not in looked_up:
-            wanted = [*(facet.words if facet else ()), *_wanted(of)]
-            found.append(Gap(_line(name, facet, of.chinese), _query(name, wanted, of.chinese)))
+            wanted = sorted(of.facets, key=lambda other: other is not facet)
+            found.append(Gap(_line(name, facet, of.chinese), _query(name, wanted)))
     for facet in of.facets:
-        query = _query(of.subject, facet.words, of.chinese)
+        query = _query(of.subject, [facet])
         if query not in asked and not _covered(facet, sources):
             nothing = "没有找到资料" if of.chinese else "nothing found yet"
             found.append(Gap(f"{facet.title}: {nothing}", query))
@@ -219,18 +221,12 @@ def _line(name: str, facet: Facet | None, chinese: bool) -> str:
     return f"{name}：尚未查找{why}" if chinese else f"{name}: not looked up yet{why}"
 
 
-def _query(thing: str, wanted: Iterable[str], chinese: bool) -> str:
-    rest = [word for word in dict.fromkeys(wanted) if word not in thing.casefold()]
-    return f"{thing} {' '.join(rest[:MOST_WORDS])}".strip()[:400]
-
-
-def _wanted(of: Topic) -> list[str]:
-    """The commonest words of the facets: what to ask of a thing that turned up."""
-    counted: dict[str, int] = {}
-    for facet in of.facets:
-        for word in facet.words:
-            counted[word] = counted.get(word, 0) + 1
-    return sorted(counted, key=lambda word: -counted[word])[:10]
+def _query(thing: str, facets: Sequence[Facet]) -> str:
+    """A thing and what the facets ask of it, the first facet first: their words, in Chinese two titles."""
+    if is_chinese(thing):
+        return " ".join([thing, *(facet.title for facet in facets[:2])])
+    wanted = dict.fromkeys(word for facet in facets for word in facet.words if word not in thing.casefold())
+    return f"{thing} {' '.join(list(wanted)[:MOST_WORDS])}".strip()[:400]
 
 
 def _shared(facet: Facet, sentence: str) -> int:
