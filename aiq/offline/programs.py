@@ -10,6 +10,7 @@ from typing import Any
 
 from aiq.offline import shapes
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, ToolSpec, call
+from aiq.offline.judging import judge
 from aiq.offline.wire import ApiError, forced_tool, wants_json
 
 ROLES = "aiq.offline.roles"
@@ -24,20 +25,9 @@ _ROLE = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 
 def answer(request: ChatRequest) -> ChatReply:
     """The role's reply, within `tools`, `tool_choice` and `response_format`."""
-    if not request.role.startswith("judge."):  # until judging answers without roles
-        from aiq.offline.engine import respond
+    from aiq.offline.engine import respond
 
-        return _run(respond, request)
-    program = _program(request.role)
-    offered = _offered(request)
-    reply = _run(program, offered)
-    calls = tuple(c for c in reply.tool_calls if c.function.name in offered.tool_names)
-    if _must_call(request) and not calls:
-        return ChatReply(tool_calls=(_any_call(offered),))
-    reply = ChatReply(text=reply.text, tool_calls=calls)
-    if wants_json(request) and not calls and program is _program(""):
-        return ChatReply(text=_in_shape(request, reply.text))
-    return reply
+    return _run(lambda asked: judge(asked) or respond(asked), request)
 
 
 def _run(program: Callable[[ChatRequest], ChatReply], request: ChatRequest) -> ChatReply:

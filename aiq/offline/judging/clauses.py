@@ -1,0 +1,243 @@
+"""Texts taken apart for judging: clauses with what they are about, what they claim, and whether they deny it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from aiq.offline.engine import dates
+from aiq.offline.engine.lexicon import groups, stem, vocabulary
+from aiq.offline.engine.quantities import Quantity, numbers
+from aiq.offline.engine.text import Span, is_chinese, name_spans, sentences, words
+
+NEGATION = re.compile(
+    r"\b(?:not|never|no(?! doubt)|nor|neither|none|nobody|without|rarely|seldom|hardly|cannot|refus\w+|den(?:y|ies|ied)"
+    r"|fail(?:s|ed)? to|fals(?:e|ely)|untrue|wrong(?:ly)?|incorrect|mistaken\w*)\b|n['’]t\b|不再|从未|从不|没有|尚未|未曾|并非|并未|不(?!同|少|过|断|久|仅|但|锈)|未(?!来)|没(?!收)|错误",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno fewer|\bno less", re.IGNORECASE)
+_BREAK = re.compile(
+    r"[;；，]\s*|(?<![A-Za-z])[–—]\s|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though"
+    r"|because|not|however|so|with|and (?:it|he|she|they|its|his|her|their|today|now|later|then|since)|its|his|her)\b)"
+    r"|,\s+(?=and \w+(?:ed|es|s)\b)|\s+(?=(?:but|while|whereas|although|who|which)\s)|\s+(?=and (?:later|today|now|then|is|was|has|had)\b)"
+    r"|\s+(?=and [a-z]+(?:s|ed) (?:at|in|on|to|a|an|the|its|around|about|\d|[A-Z]))|:\s+(?=[A-Z])",
+)
+_PRONOUN = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|he|she|him|they|them|its|his|her|their)\b", re.IGNORECASE)
+_THE_FIRM = re.compile(r"^(?:The|This)\s+(?:company|firm|group|club|team|town|city|lake|river|port|bank|firm|station|museum|house|institute|building|book|project|plant)\s+(?=[a-z]+\b)")
+_PASSIVE = re.compile(
+    r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|ent|und)\b(?!\s+\w+ing)",
+    re.IGNORECASE,
+)
+_PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
+_MEASURES = frozenset("percent % metre kilometre centimetre tonne kilogram mile foot inch dollar euro crown pound hour minute".split())
+_NO_NAME = re.compile(r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|Second|First|Third|Place)\b")
+_OBLIQUE = re.compile(r"\b(?:to|from|with|by|against|like|than)\s+(?:the\s+)?$|[a-z]\s+(?:in|at|on)\s+$")
+_OPENER = re.compile(r"^(?:In|On|By|Since|At|From|As of|After)\b[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?,?\s|\bchief executive\b|\b(?:head|vice)\b")
+_LIGHT = frozenset(stem(w) for w in "come go make take get give number figure total amount level people person thing say use like".split())
+_SPACES = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
+
+OPPOSITES = tuple(
+    tuple(frozenset(stem(word) for word in side.split()) for side in line.split("|"))
+    for line in """
+    rise rose grow grew increase climb gain up higher more | fall fell drop decline decrease shrink sink down lower less fewer
+    approve accept adopt pass | reject refuse decline veto turn_down
+    profit surplus profitable | loss deficit
+    win won winner victory beat defeat | lose lost loser
+    open opened reopen | close closed shut
+    first oldest earliest | last latest youngest newest
+    largest biggest longest highest tallest most | smallest shortest lowest least
+    north northern | south southern
+    east eastern | west western
+    before | after
+    former previous predecessor | current successor present
+    always often every | rarely never seldom
+    import | export
+    melt freeze | boil
+    begin start | end finish stop
+    add join | leave quit
+    supported backed support | opposed oppose""".strip().splitlines()
+)
+"""Pairs of sides of which a text that says the one does not say the other."""
+
+_SIDE = {root: frozenset([(n, m)]) for n, pair in enumerate(OPPOSITES) for m, side in enumerate(pair) for root in sorted(side)}
+_NONE: frozenset[tuple[int, int]] = frozenset()
+_CONVERSE = tuple(
+    (frozenset(stem(w) for w in left.split()), frozenset(stem(w) for w in right.split()))
+    for left, right in (
+        ("beat defeat win overcome", "lose lost loss"),
+        ("buy acquire bought purchase", "sell sold"),
+        ("teach taught instruct", "learn study pupil student"),
+        ("succeed follow replace", "precede predecessor"),
+        ("employ hire", "work serve"),
+        ("win receive get", "go_to go"),
+    )
+)
+"""Verbs that tell the same event from either side: who is named first changes with them."""
+
+
+def plain(text: str) -> str:
+    """The text without citation marks, emphasis and heading signs."""
+    return _SPACES.sub("", text)
+
+
+def named_in(text: str) -> list[Span]:
+    """The names of a text that are no dates or rounded numbers, with their places."""
+    spans = (span for span in name_spans(text) if len(span.text.rstrip(".")) > 1)
+    return [span for span in spans if not dates.find(span.text) and not _NO_NAME.match(span.text)]
+
+
+@lru_cache(maxsize=65536)
+def roots(text: str) -> frozenset[str]:
+    """The content stems of a text; of Chinese the pairs of characters."""
+    return frozenset(stem(word) for word in words(text))
+
+
+@lru_cache(maxsize=65536)
+def alike(one: str, other: str) -> bool:
+    """Whether two stems are one or stand in a group of synonyms."""
+    if one == other or not groups(one).isdisjoint(groups(other)) or (len(one) > 4 and one[:5] == other[:5]):
+        return True
+    return not _SIDE.get(one, _NONE).isdisjoint(_SIDE.get(other, _NONE))
+
+
+def among(root: str, others: Iterable[str]) -> bool:
+    """Whether a stem or one like it is among the others."""
+    return any(alike(root, other) for other in others)
+
+
+@lru_cache(maxsize=16384)
+def senses(text: str) -> frozenset[int]:
+    """The groups of synonyms whose phrases ("went to", "took over") the text has."""
+    told = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)]
+    phrases = vocabulary().phrases
+    return frozenset(
+        group for at, root in enumerate(told) for phrase, group in phrases.get(root, ()) if tuple(told[at : at + len(phrase)]) == phrase
+    )
+
+
+def share(wanted: frozenset[str], there: frozenset[str], text: str = "") -> float:
+    """The share of the wanted stems that are there, synonyms and phrases of `text` included; 1 where none is wanted."""
+    told, said = senses(text), sides(text)
+    return (
+        sum(among(r, there) or not groups(r).isdisjoint(told) or not _SIDE.get(r, _NONE).isdisjoint(said) for r in wanted) / len(wanted)
+        if wanted
+        else 1.0
+    )
+
+
+@lru_cache(maxsize=16384)
+def sides(text: str) -> frozenset[tuple[int, int]]:
+    """Which sides of which opposites a text has words of."""
+    told = {stem(word) for word in re.findall(r"[A-Za-z]+", text)}
+    return frozenset((n, m) for n, pair in enumerate(OPPOSITES) for m, side in enumerate(pair) if side & told)
+
+
+def contrary(one: str, other: str) -> bool:
+    """Whether one text says up where the other says down, and neither says both."""
+    ours, theirs = sides(one), sides(other)
+    return any((n, 1 - m) not in ours and (n, m) not in theirs and (n, 1 - m) in theirs for n, m in ours)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause. `text`: with pronouns replaced by what they stand for, where that is known. `subject`: the name it is about."""
+
+    text: str
+    subject: str = ""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names in order; the subject first where it only carries over."""
+        named = [span.text for span in named_in(self.text)]
+        return tuple(dict.fromkeys([*([self.subject] if self.subject else []), *named]))
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        return roots(self.text)
+
+    @cached_property
+    def claim(self) -> frozenset[str]:
+        """The stems that belong to no name, number or date: what is said of them."""
+        text = self.text
+        for name in sorted(self.names, key=len, reverse=True):
+            text = text.replace(name, " ")
+        for stated in reversed(dates.find(text)):
+            text = text[: stated.start] + " " + text[stated.end :]
+        for number in reversed(numbers(text)):
+            text = text[: number.start] + " " + text[number.end :]
+        units = frozenset(stem(number.unit) for number in self.numbers if number.unit in _MEASURES)
+        return frozenset(root for root in roots(text) if not re.search(r"\d", root)) - _LIGHT - units
+
+    @cached_property
+    def days(self) -> tuple[dates.Stated, ...]:
+        return tuple(dates.find(self.text))
+
+    @cached_property
+    def numbers(self) -> tuple[Quantity, ...]:
+        """The numbers that are no part of a date or name."""
+        taken = [(d.start, d.end) for d in self.days] + [(s.start, s.end) for s in named_in(self.text)]
+        return tuple(n for n in numbers(self.text) if not any(a <= n.start < b for a, b in taken))
+
+    @cached_property
+    def negated(self) -> bool:
+        return len(NEGATION.findall(self.text)) % 2 == 1 and not _UNTIL.search(self.text)
+
+    def acts(self, name: str) -> int:
+        """1 where the name is who acts, -1 where something is done to it, 0 where neither shows."""
+        at = self.text.find(name)
+        if at < 0 or _PLACED.search(self.text[:at]):
+            return 0
+        first = next((span.start for span in named_in(self.text)), at)
+        if passive := _PASSIVE.search(self.text):
+            by = re.search(r"\bby\b", self.text[passive.end() :])
+            return -1 if at < passive.start() else 1 if by and not self._said(passive.end() + by.end(), at) else 0
+        if self._said(0, first):
+            return 0
+        return -1 if self._said(first, at) else 1
+
+    def _said(self, start: int, end: int) -> bool:
+        """Whether anything but names stands between two places."""
+        between = self.text[start:end]
+        for name in self.names:
+            between = between.replace(name, " ")
+        return bool(words(_OPENER.sub("", between)))
+
+
+def converse(left: str, right: str) -> bool:
+    """Whether two clauses tell of an event from opposite sides ("beat", "lost to")."""
+    one, other = roots(left), roots(right) 
+    return any((a & one and b & other and not b & one) or (b & one and a & other and not a & one) for a, b in _CONVERSE)
+
+
+@lru_cache(maxsize=2048)
+def clauses(text: str, topic: str = "") -> tuple[tuple[Clause, ...], ...]:
+    """The sentences of a text as clauses. `topic`: what the text is about where no name was yet."""
+    found, about = [], topic
+    for sentence in sentences(plain(text)):
+        parts: list[Clause] = []
+        for part in (piece.strip() for piece in _BREAK.split(sentence) if piece and piece.strip(" .,")):
+            if (lead := re.match(r"(?:who|which|whose)\b", part)) and parts and parts[-1].names:
+                part = parts[-1].names[-1] + part[lead.end() :]
+            clause = _clause(part, about, topic or about)
+            about = clause.subject or about
+            parts.append(clause)
+        if parts:
+            found.append(tuple(parts))
+    return tuple(found)
+
+
+def _clause(part: str, about: str, topic: str) -> Clause:
+    """One clause: its pronouns resolved to what was spoken of, its subject found."""
+    if (firm := _THE_FIRM.match(part)) and topic and not name_spans(part[: firm.end()]):
+        return Clause(f"{topic} {part[firm.end():]}", topic)
+    if re.match(r"(?:and |but |then |later |so )?[a-z]+(?:s|ed|ught|de)\b", part) and about and not is_chinese(part):
+        part = f"{about} {re.sub(r'^(?:and|but) ', '', part)}"
+    opening = _PRONOUN.match(part)
+    if opening and about:
+        part = about + part[opening.end() :]
+    elif about:
+        part = _PRONOUN.sub(about, part)
+    spans = named_in(part)
+    leads = spans and len(words(part[: spans[0].start])) <= 3 and not _OBLIQUE.search(part[: spans[0].start])
+    subject = spans[0].text if leads else about
+    return Clause(part, subject)

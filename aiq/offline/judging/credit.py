@@ -1,0 +1,311 @@
+"""Is a response to be credited: which answer it puts forward, of what, and whether that is an accepted one."""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+from aiq.offline.engine import dates
+from aiq.offline.engine.quantities import Quantity, numbers
+from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
+from aiq.offline.judging.clauses import NEGATION, Clause, among, clauses, named_in, plain, roots, share
+from aiq.offline.judging.support import agrees
+
+NEAR = 0.8
+"""Similarity of spelling from which two words pass for the same name."""
+
+_NO_ANSWER = re.compile(
+    r"\b(?:do(?:es)? not (?:say|give|state|provide|contain)|(?:could|can) ?(?:not|n't) (?:find|determine|be found|say|answer|tell)"
+    r"|unable to|not enough (?:evidence|information)|insufficient|no (?:current |reliable |further )?(?:information|access|answer|evidence)"
+    r"|unclear|unknown|(?:do not|don't) know|not available|cannot (?:answer|determine|say))\b"
+    r"|没有找到|未能找到|无法(?:确定|回答|得知)|资料不足|不清楚|不知道",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:either|possibly|perhaps|could be|may be|might (?:be|have been)|may have been|candidates?|sources (?:differ|disagree)|or)\b|可能|或者|也许|或许",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:former(?:ly)?|previous(?:ly)?|ex-|used to|until|till|before that|once|no longer|predecessor|outgoing|was then|left in|at first|originally)\b"
+    r"|前任|原任|曾任|曾是|曾经|此前|原来",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:today|now|current(?:ly)?|these days|at present|present|since|successor|took over|still|latest)\b|现任|目前|现在|如今|自.{2,8}起", re.IGNORECASE
+)
+_CONCLUSION = re.compile(r"^(?:the (?:correct )?answer|in short|in conclusion|therefore|overall|so,|答案|总之|因此)", re.IGNORECASE)
+_PREMISE = re.compile(
+    r"\b(?:false|wrong|mistaken|incorrect|faulty) (?:premise|assumption)|premise (?:is|does|was)|(?:assum|presuppos|suppos)\w+ (?:something|that)"
+    r"|\bnot (?:true|the case|correct|right)\b|\bno such\b|前提|并不属实|不成立",
+    re.IGNORECASE,
+)
+_REMAINS = re.compile(r"\b(?:still|remains?|continues?|to this day)\b|仍|依然|至今", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\b(?:discontinu|clos|replac|end|cancel|abolish|stopp|ceas|suspend|demolish|withdr)\w*\b|any ?more\b|停|取消|关闭|不再", re.IGNORECASE
+)
+_TURN = re.compile(r"\b(?:however|although|though|but|yet)\b|但是|不过|然而", re.IGNORECASE)
+_BESIDE = re.compile(r"(?:The|A|An|Its)\s+(\w+)\s+(?:around|near|of|that|which|in|at|under|behind|opposite|beside|above|below|where|on)\b")
+_BETWEEN = re.compile(r"\s*(?:,|，|、|;)?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?", re.IGNORECASE)
+
+Kind = Literal["date", "number", "name", "phrase"]
+
+
+class Finding(NamedTuple):
+    """Whether the response agrees with an accepted answer, and why it seems so."""
+
+    agrees: bool
+    reason: str
+
+
+class _Offer(NamedTuple):
+    """A value that the response puts forward. `before`: what is said from the last value to the end of this one."""
+
+    text: str
+    clause: Clause
+    before: str
+    start: int
+    score: float = 0.0
+
+
+def credit(question: str, response: str, accepted: Sequence[str], strict: bool = False) -> Finding:
+    """Whether a response is to be credited. `strict`: every further statement counts as well."""
+    told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
+    forms = [form.strip() for form in accepted if form.strip()]
+    if not told:
+        return Finding(False, "The response is empty.")
+    if any(_corrects(form, question) for form in forms):
+        return _premise(told, [f for f in forms if _corrects(f, question)], [f for f in forms if not _corrects(f, question)], question)
+    if _NO_ANSWER.search(told[0]):
+        return Finding(False, "The response says that it has no answer.")
+    if verdicts := {m[0].lower() for f in forms if (m := re.match(r"(?:yes|no|是|否)(?![\w'])", f, re.IGNORECASE))}:
+        return _polar(told, bool({"yes", "是"} & verdicts))
+    found = _primary(question, " ".join(told) if is_chinese(response) else "\n".join(told), forms)
+    if found.agrees and strict:
+        return _strictly(question, told, forms, found)
+    return found
+
+
+def _corrects(form: str, question: str) -> bool:
+    """Whether an accepted answer says that the question takes something wrong for granted."""
+    if len(words(form)) < 3 or re.match(r"(?:yes|no)\b", form, re.IGNORECASE):
+        return False
+    return NEGATION.search(form) is not None or share(roots(question), roots(form)) >= 0.75
+
+
+def _premise(told: Sequence[str], forms: Sequence[str], others: Sequence[str], question: str) -> Finding:
+    """Credit for a denial, in the first sentences, of what the accepted correction denies."""
+    start = " ".join(told[:3])
+    if others and _primary(question, start, others).agrees:
+        return Finding(True, "The response gives the accepted value.")
+    if _NO_ANSWER.search(told[0]) and not _PREMISE.search(start):
+        return Finding(False, "The response does not answer.")
+    if _PREMISE.search(start):
+        return Finding(True, "The response says that the premise does not hold.")
+    denied = roots(NEGATION.sub(" ", " ".join(forms))) - frozenset(r for n in names(" ".join(forms)) for r in roots(n))
+    for clause in (c for sentence in clauses(start) for c in sentence):
+        told_of = NEGATION.sub("\0", clause.text).split("\0")
+        if len(told_of) > 1:
+            next_words = [frozenset([root]) for word in re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]{2}", told_of[-1])[:6] for root in roots(word)]
+            if any(among(root, denied) for roots_of in next_words[:2] for root in roots_of) or (
+                is_chinese(start) and clause.roots & denied
+            ):
+                return Finding(True, "The response denies what the question takes for granted.")
+        if _REMAINS.search(clause.text) and (among_any(clause.roots, denied) or len(told) == 1):
+            return Finding(True, "The response says that things are as they were.")
+    if not any(NEGATION.search(form) for form in forms) and max(share(roots(f), roots(start)) for f in forms) >= 0.75:
+        return Finding(True, "The response states the correction itself.")
+    return Finding(False, "The response goes along with a false premise or does not answer.")
+
+
+def among_any(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether any of some stems is among the others."""
+    return any(among(root, others) for root in some)
+
+
+def _polar(told: Sequence[str], wanted: bool) -> Finding:
+    """Credit for the accepted yes or no, said or implied, that no later sentence about today takes back."""
+    first = re.match(r"\W*(?:(yes|是的|对)|(no|不|否|没有))(?!\w)", told[0], re.IGNORECASE)
+    says = bool(first[1]) if first else not (NEGATION.search(told[0]) or _ENDED.search(told[0]))
+    later = [s for s in told[1:] if _NOW.search(s) and bool(NEGATION.search(s) or _ENDED.search(s)) is says]
+    if later:
+        return Finding(False, f"The response takes its answer back: {later[-1][:120]}")
+    return Finding(says is wanted, f"The response says {'yes' if says else 'no'}.")
+
+
+def _primary(question: str, response: str, forms: Sequence[str]) -> Finding:
+    """Whether the value that the response puts forward is an accepted one."""
+    kind = _kind(forms)
+    offers = _offers(question, response, forms, kind)
+    if not offers:
+        return Finding(False, "The response gives no answer of the kind that is accepted.")
+    best = max(offers, key=lambda offer: (round(offer.score, 3), -offer.start))
+    group = _group(offers, best)
+    wanted = next((form for form in forms if _equal(form, best, kind, group)), None)
+    if wanted is None:
+        return Finding(False, f"The primary answer ({best.text[:80]}) is none of the accepted ones.")
+    several = len(_members(wanted)) > 1
+    if best.score < 0:
+        return Finding(False, f"{best.text[:80]} is said of something else, of the past, or denied.")
+    if not several and (len(group) > 1 or (_HEDGE.search(best.clause.text) and not _HEDGE.search(wanted) and _unsure(best, offers))):
+        return Finding(False, f"{best.text[:80]} is only one of several possibilities.")
+    return Finding(True, f"The primary answer agrees with {wanted}.")
+
+
+def _unsure(best: _Offer, offers: Sequence[_Offer]) -> bool:
+    modal = re.search(r"\b(?:possibly|perhaps|could|may|might)\b|可能|也许|或许", best.clause.text)
+    return modal is not None or any(o.clause is best.clause and o.text != best.text for o in offers)
+
+
+def _kind(forms: Sequence[str]) -> Kind:
+    if any(stated.month for form in forms for stated in dates.find(form)):
+        return "date"
+    if any(_is_number(form) for form in forms):
+        return "number"
+    if all(is_chinese(form) or not names(form) for form in forms):
+        return "phrase"
+    return "name"
+
+
+def _is_number(form: str) -> bool:
+    """A number with at most a unit: `418,878`, `$15/hour`, `8 billion people`."""
+    return len(numbers(form)) == 1 and not named_in(re.sub(r"^[A-Z]", lambda m: m[0].lower(), form)) and len(words(re.sub(r"[\d.,]+", "", form))) <= 2
+
+
+def _offers(question: str, response: str, forms: Sequence[str], kind: Kind) -> list[_Offer]:
+    """Every value of the kind in the response that the question does not mention, with how well it fits."""
+    found: list[_Offer] = []
+    at = 0
+    topic = next(iter(names(question)), "")
+    for number, sentence in enumerate(clauses(response, topic)):
+        for clause in sentence:
+            last = 0
+            for start, end, text in _values(clause, forms, kind):
+                if kind == "name" and (contains_name(question, text) or text == clause.subject == topic):
+                    continue
+                after = re.split(r"[,;，]| and ", clause.text[end : end + 14])[0]
+                offer = _Offer(text, clause, clause.text[last:end] + after, at + start)
+                said = " ".join(c.text for c in sentence)
+                found.append(offer._replace(score=_fit(offer, question, clause.text[last:start], said) - 0.3 * min(number, 4)))
+                last = end
+            at += len(clause.text) + 1
+    return found
+
+
+def _values(clause: Clause, forms: Sequence[str], kind: Kind) -> list[tuple[int, int, str]]:
+    if kind == "date":
+        return [(d.start, d.end, clause.text[d.start : d.end]) for d in clause.days]
+    if kind == "number":
+        return [(n.start, n.end, clause.text[n.start : n.end]) for n in numbers(clause.text) if not (n.is_year and not _year(forms))] if not _year(forms) else [(d.start, d.end, str(d.year)) for d in clause.days]
+    spans = [(s.start, s.end, s.text) for s in named_in(clause.text)]
+    for form in forms:
+        spans += [(m.start(), m.end(), form) for m in re.finditer(re.escape(form), clause.text, re.IGNORECASE)] if kind == "phrase" else []
+    if kind == "phrase" and is_chinese(clause.text):
+        spans += [(m.start(1), m.end(1), m[1]) for m in re.finditer(r"(?:是|为|由)([\u3400-\u9fff·]{2,6}?)(?=[，。；]|$|创|担)", clause.text)]
+    return sorted(dict.fromkeys(spans))
+
+
+def _year(forms: Sequence[str]) -> bool:
+    return any(n.is_year and len(form.strip("年 ")) <= 8 for form in forms for n in numbers(form))
+
+
+def _fit(offer: _Offer, question: str, before: str, sentence: str) -> float:
+    """How well a value answers: its clause speaks of what is asked, affirms it, and of today where that is meant."""
+    clause, asked = offer.clause, Clause(question)
+    bare = len(words(clause.text)) <= len(words(offer.text)) + 1
+    said = frozenset(r for r in roots(offer.before)) - roots(offer.text)
+    told = share(asked.claim, said | roots(clause.subject), offer.before)
+    if not clause.claim - roots("today now"):  # "today it is ...": what it is was said before
+        told = max(told, 0.7 * share(asked.claim, roots(sentence), sentence))
+    score = 3.0 if bare else 3.0 * told
+    others = [n for n in clause.names if not contains_name(question, n) and n not in offer.text and offer.text not in n]
+    if any(contains_name(question, n) or n in question for n in clause.names):
+        score += 1.0
+    elif others and clause.text.find(others[0]) < clause.text.find(offer.text) and names(question):
+        score -= 2.0
+    if (beside := _BESIDE.match(clause.text)) and not among_any(roots(beside[1]), roots(question)):
+        score -= 2.0
+    if _CONCLUSION.match(clause.text) or "itself" in clause.text:
+        score += 2.0
+    if NEGATION.search(before[-24:]) or (NEGATION.search(clause.text) and clause.negated and not NEGATION.search(question)):
+        score -= 6.0
+    if _PAST.search(before) or _PAST.search(clause.text):
+        score -= 4.0 if not re.search(r"\b(?:first|original|until|former)\b|前任|原", question) else 0.0
+    if _NOW.search(clause.text):
+        score += 1.0
+    return score + 0.8
+
+
+def _group(offers: Sequence[_Offer], best: _Offer) -> list[_Offer]:
+    """The values that stand beside the best one in an enumeration, itself included."""
+    same = [offer for offer in offers if offer.clause is best.clause]
+    group = [best]
+    for offer, following in zip(same, same[1:], strict=False):
+        text = best.clause.text
+        between = text[text.find(offer.text) + len(offer.text) : text.find(following.text)]
+        if _BETWEEN.fullmatch(between) and (offer in group or following in group):
+            group += [o for o in (offer, following) if o not in group]
+    return group
+
+
+def _members(form: str) -> list[str]:
+    """The names that an accepted answer enumerates; itself where it is one."""
+    parts = [part.strip() for part in re.split(r",\s*(?:and\s+)?|\s+and\s+|、|和", re.sub(r"\(.*?\)", "", form)) if part.strip()]
+    return parts if len(parts) > 1 and all(part[0].isupper() or is_chinese(part) for part in parts) else [form]
+
+
+def _equal(form: str, offer: _Offer, kind: Kind, group: Sequence[_Offer]) -> bool:
+    """Whether an accepted answer is the value offered, or the values enumerated."""
+    members = _members(form)
+    if len(members) > 1 and kind in ("name", "phrase"):
+        told = [o.text for o in group]
+        return len(told) == len(members) and all(any(_same_name(m, t) for t in told) for m in members)
+    if kind == "date":
+        given = dates.find(offer.text)
+        return any(_same_day(d, g) for d in _days(form) for g in given)
+    if kind == "number":
+        given_numbers, wanted = _figures(offer), numbers(form)
+        return bool(wanted) and any(agrees(g, wanted[0]) for g in given_numbers)
+    return _same_name(re.sub(r"\s*\(.*?\)", "", form), offer.text)
+
+
+def _figures(offer: _Offer) -> list[Quantity]:
+    return [n for n in numbers(offer.clause.text) if offer.text.startswith(n.text.strip()) or n.text.startswith(offer.text)]
+
+
+def _same_day(wanted: tuple[int, int, int], given: dates.Stated) -> bool:
+    """Whether the parts that both state are equal; the response states at least the month."""
+    year, month, day = wanted
+    return given.year == year and given.month == month and (not day or not given.day or given.day == day)
+
+
+def _days(form: str) -> list[tuple[int, int, int]]:
+    """The days that an accepted answer may mean: `May 3, 2024`, `3-May-24`, and `5/3/2024` in both orders."""
+    if short := re.fullmatch(r"(\d{1,2})-([A-Z][a-z]{2})-(\d\d)", form):
+        form = f"{short[1]} {short[2]} 20{short[3]}"
+    if figures := re.fullmatch(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})", form):
+        first, second, year = map(int, figures.groups())
+        return [(year, month, day) for month, day in ((first, second), (second, first)) if month <= 12]
+    return [(d.year, d.month, d.day) for d in dates.find(form) if d.month][:1]
+
+
+def _same_name(form: str, text: str) -> bool:
+    """Whether a name offered is the accepted one: its last word is enough, small slips of spelling are forgiven."""
+    if is_chinese(form) or is_chinese(text):
+        return form in text or (text in form and len(text) >= 2)
+    wanted, given = words(form), words(text)
+    if not wanted or not given:
+        return form.casefold() == text.casefold()
+    near = [max(SequenceMatcher(None, word, g).ratio() if word[0] == g[0] else 0.0 for g in given) for word in wanted]
+    whole = min(near) >= NEAR - 0.1 and sum(near) >= NEAR * len(near)
+    return whole or (len(given) < len(wanted) and SequenceMatcher(None, wanted[-1], given[-1]).ratio() >= NEAR)
+
+
+def _strictly(question: str, told: Sequence[str], forms: Sequence[str], found: Finding) -> Finding:
+    """A strict reader stumbles over a later turn, and over a figure that the accepted answer has otherwise."""
+    doubts = [s for s in told if _TURN.search(s)] + [s for s in told[1:] if _ENDED.search(s) and _NOW.search(s)]
+    if doubts:
+        return Finding(False, f"An accepted answer, but the response goes on: {doubts[0][:120]}")
+    known = [n for form in forms for n in numbers(form)] + list(numbers(question))
+    years = [n for n in known if n.is_year]
+    wrong = [n.text for s in told for n in numbers(s) if n.is_year and years and not any(agrees(n, k) for k in years)]
+    return Finding(False, f"An accepted answer, but {wrong[0]} beside it is not.") if wrong else found

@@ -1,0 +1,283 @@
+"""How good an article is, by what can be checked: its facts, its sentences, what was asked, what another article says."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+from aiq.offline.engine import dates
+from aiq.offline.engine.quantities import numbers
+from aiq.offline.engine.text import is_chinese, sentences, words
+from aiq.offline.judging.clauses import named_in, plain, roots, share
+
+_DETERMINERS = frozenset("the a an its their his her every each this these our your".split())
+_PREPOSITIONS = frozenset("of in at by for from with into on to than between among since until".split())
+_VERBS = frozenset("is are was were has have had be been being do does did will would can could may might must should".split())
+_JOINERS = frozenset("and or but nor as that which who while because".split())
+_FUNCTION = _DETERMINERS | _PREPOSITIONS | _VERBS | _JOINERS
+_OPENERS = frozenset("The In A An Its As Of It On By Since This These After Some At For From".split())
+_HAN_NEVER_FIRST = "的了着们月日号率性们岁"
+_HAN_NEVER_LAST = "在和与由从是于被将把及为向以并或而且该其每各"
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s+\S|\*\*[^*\n]{2,80}\*\*\s*$)")
+_GAP = re.compile(
+    r"\b(?:could not be (?:found|established|determined)|(?:least|little|nothing|no source) (?:could|was|is|says?)|not (?:found|available|known|stated)"
+    r"|no (?:source|information|evidence|data))\b|未找到|没有找到|无法确定|资料不足|暂无",
+    re.IGNORECASE,
+)
+_REASONING = re.compile(
+    r"\b(?:because|therefore|however|whereas|although|despite|while|compared|trend|grew|growth|rose|fell|decline\w*|increas\w*|decreas\w*"
+    r"|larg(?:est|er)|small(?:est|er)|old(?:est|er)|young(?:est|er)|suggests?|implies|points to|due to|as a result|share|both|same|pattern|in contrast|differ\w*|disagree\w*)\b"
+    r"|因此|因为|由于|然而|相比|对比|比较|趋势|增长|下降|上升|减少|最大|最小|最早|最晚|最多|最少|说明|表明|意味|矛盾|不同|相同|规律|占比|总体",
+    re.IGNORECASE,
+)
+
+
+def saturating(amount: float, half: float) -> float:
+    """0 at nothing, 0.5 at `half`, towards 1 beyond: more is better, ever less so."""
+    return amount / (amount + half)
+
+
+@lru_cache(maxsize=65536)
+def order(sentence: str) -> float:
+    """How well the words of a sentence follow each other, 0 to 1: the share of small words that stand where they can."""
+    return _han_order(sentence) if is_chinese(sentence) else _latin_order(sentence)
+
+
+def _latin_order(sentence: str) -> float:
+    told = re.findall(r"[A-Za-z][\w'’-]*|\d[\d.,]*|[.!?,;:]", sentence)
+    if not told:
+        return 1.0
+    small = bad = 0
+    for number, (word, after) in enumerate(zip(told, [*told[1:], "."], strict=False)):
+        word = word.lower() if number == 0 else word
+        if word in _FUNCTION:
+            small += 1
+            bad += _misplaced(word, after)
+        elif number and word in _OPENERS and after[0].islower():  # the first word of a sentence, within one
+            bad += 1
+    torn = len(re.findall(r"[a-z]\.\s+[a-z]", sentence)) + (not (told[0][0].isupper() or told[0][0].isdigit()))
+    return max(0.0, 1 - 2.5 * (bad + torn + (told[-1] not in ".!?:" and len(told) > 12)) / (small + 2))
+
+
+def _misplaced(word: str, after: str) -> bool:
+    """Whether a small word cannot stand before the next one."""
+    if word in _DETERMINERS:
+        return after in _FUNCTION or not after[0].isalnum()
+    if word in _PREPOSITIONS:
+        return after in _VERBS or after in _JOINERS - {"which", "who", "that"} or after[0] in ".,;:!?"
+    return after[0] in ".;:!?"
+
+
+def _han_order(sentence: str) -> float:
+    parts = [p for p in re.split(r"[，。；：、！？（）()\s|,:;]+", sentence) if p]
+    if not parts:
+        return 1.0
+    bad = sum((p[0] in _HAN_NEVER_FIRST) + (p[-1] in _HAN_NEVER_LAST) + bool(re.search(r"的[的了是]|\d[的是于在和]\d|是于|在是|于在|的，|[年月]\d{3}", p)) for p in parts)
+    bad += len(re.findall(r"[，。；：、]{2,}", sentence))
+    return max(0.0, 1 - 1.2 * bad / len(parts))
+
+
+class Article:
+    """One article with what a judge finds in it, each computed when first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = plain(re.sub(r"^(#{1,6} .*)$", r"\1\n", text, flags=re.MULTILINE))
+        self.lines = [line.strip() for line in text.splitlines() if line.strip()]
+        self.headings = [line for line in self.lines if _HEADING.match(line)]
+        self.prose = [plain(line) for line in self.lines if not _HEADING.match(line) and not line.startswith("|")]
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences of the prose; a paragraph's words in a heap make few of them."""
+        return tuple(s for line in self.prose for s in sentences(line))
+
+    @cached_property
+    def order(self) -> float:
+        """How well formed the sentences are, by their length."""
+        sizes = [len(s) for s in self.sentences]
+        return sum(size * order(s) for s, size in zip(self.sentences, sizes, strict=True)) / max(1, sum(sizes))
+
+    @cached_property
+    def telling(self) -> tuple[str, ...]:
+        """The sentences that state a fact in good order; those that only say what was not found are none."""
+        return tuple(s for s in self.sentences if order(s) > 0.6 and _pairs(s) and not _GAP.search(s))
+
+    @cached_property
+    def told(self) -> Counter[tuple[str, str]]:
+        """(who, value) pairs, how often each is told: a name with another name, a number or a date of its sentence."""
+        found: Counter[tuple[str, str]] = Counter()
+        for sentence in self.telling:
+            found.update(_pairs(sentence))
+        for line in self.lines:
+            cells = [plain(cell).strip() for cell in line.strip("|").split("|")] if line.startswith("|") else [""]
+            found.update((_key(cells[0]), _key(cell)) for cell in cells[1:] if re.search(r"\w", cell) and cells[0])
+        return found
+
+    @cached_property
+    def facts(self) -> frozenset[tuple[str, str]]:
+        return frozenset(self.told)
+
+    @cached_property
+    def repetition(self) -> float:
+        """The share of what is told that was told before: facts and whole sentences."""
+        facts = 1 - len(self.told) / max(1, self.told.total())
+        return max(facts, 1 - len(set(self.sentences)) / max(1, len(self.sentences)))
+
+    @cached_property
+    def gaps(self) -> float:
+        """How much is said not to have been found, saturating."""
+        return saturating(sum(_GAP.search(s) is not None for s in self.sentences), 2)
+
+    @cached_property
+    def speech(self) -> frozenset[str]:
+        """The stems of the telling sentences."""
+        return frozenset().union(*(roots(s) for s in self.telling)) if self.telling else frozenset()
+
+    @cached_property
+    def reasoning(self) -> float:
+        """Well-formed sentences that compare, explain or date a change, saturating."""
+        return saturating(len({s for s in self.sentences if order(s) > 0.6 and _REASONING.search(s) and not _GAP.search(s)}), 3)
+
+    @cached_property
+    def noise(self) -> float:
+        """How much is numbers without words, 0 for what prose has to 1 for a list of them; how poor in words the rest."""
+        told = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", self.text)
+        figures = sum(word[0].isdigit() for word in told) / max(1, len(told))
+        variety = len(set(told)) / max(1.0, len(told) ** 0.75)
+        return max(min(1.0, max(0.0, figures - 0.14) / 0.14), min(1.0, max(0.0, 0.9 - variety)))
+
+    @cached_property
+    def structure(self) -> float:
+        """Headings, and paragraphs and sentences of a readable size."""
+        sizes = [len(words(line)) for line in self.prose] or [0]
+        readable = sum(3 <= size <= 160 for size in sizes) / len(sizes)
+        return 0.5 * saturating(len(self.headings), 2) + 0.5 * readable
+
+
+def _key(text: str) -> str:
+    figures = numbers(text)
+    if figures and len(re.sub(r"[\d.,\s]", "", text)) < 4:
+        return f"{figures[0].value:g}"
+    return " ".join(text.casefold().split())
+
+
+def _pairs(sentence: str) -> set[tuple[str, str]]:
+    named = _names(sentence)
+    stated = [f"{d.year}-{d.month}" for d in dates.find(sentence)]
+    figures = [f"{n.value:g}" for n in numbers(sentence) if not any(d.start <= n.start < d.end for d in dates.find(sentence))]
+    values = [*figures, *stated]
+    if not named:
+        return set()
+    return {(named[0], v) for v in values} | {(named[0], other) for other in named[1:]}
+
+
+_HAN_CHUNK = re.compile(r"的|是|由|在|于|自|为|和|与|担任|位于|毕业|出生|曾|开始|创办|成立|收购|有|[^\u3400-\u9fff·]+")
+
+
+def _names(sentence: str) -> list[str]:
+    """The names of a sentence; in Chinese foreign names with a dot, and what ends as organisations and places do."""
+    if is_chinese(sentence):
+        chunks = _HAN_CHUNK.split(sentence)
+        return [c for c in chunks if "·" in c or re.search(r".{2}(?:公司|大学|学院|俱乐部|节|市|省|县|奖|社|队|院|馆|集团|银行)$", c)]
+    return [s.text.casefold() for s in named_in(sentence)]
+
+
+_LISTED = re.compile(r"[：:]([^。.：:]{2,}、[^。.]*)|例如([^。]*)|如([^。]*、[^。]*)")
+
+
+def named_things(text: str) -> tuple[str, ...]:
+    """What a criterion or task names: capitalised names, and the items of Chinese enumerations."""
+    found = [s.text for s in named_in(text) if s.start > 0]
+    for match in _LISTED.finditer(text):
+        inside = next(group for group in match.groups() if group)
+        found += [item.strip() for item in re.split(r"[、,，]|和", inside) if len(item.strip()) > 1]
+    return tuple(dict.fromkeys(found))
+
+
+def aspects(task: str) -> list[frozenset[str]]:
+    """What a task asks for, part by part: the stems of each piece between commas and joining words."""
+    pieces = re.split(r"[,，;；、:：()（）。.]|\band\b|\bof\b|\bincluding\b|\bwith\b|以及|和|及", task)
+    return [r for r in dict.fromkeys(roots(p) for p in pieces) if r]
+
+
+_DIMENSIONS = (
+    ("readability", r"readab|clear|clarity|structur|languag|organi[sz]|fluen|format|presentation|可读|结构|语言|清晰|流畅|格式"),
+    ("insight", r"insight|analy|compar|depth|why|caus|reason|original|trend|change|judg|link|洞察|分析|比较|原因|深度|逻辑|趋势"),
+    ("instruction_following", r"instruction|scope|relevan|adher|task|question|evidence|指令|范围|任务|要求|相关"),
+)
+
+
+def dimension_of(text: str) -> str:
+    """The dimension that a criterion belongs to by its words."""
+    return next((name for name, pattern in _DIMENSIONS if re.search(pattern, text, re.IGNORECASE)), "comprehensiveness")
+
+
+@lru_cache(maxsize=256)
+def article(text: str) -> Article:
+    """The article taken apart, kept for the next criterion."""
+    return Article(text)
+
+
+def quality(text: str, criterion: str, task: str, others: Sequence[str] = (), dimension: str = "") -> float:
+    """How well an article meets a criterion, 0 to 1. `others`: articles on the same task, of which none is believed more.
+
+    Facts count that another article has too, others less; what is out of order, repeated, or numbers without words
+    costs; nothing that the article says of itself counts.
+    """
+    this, rest = article(text), [article(other) for other in others]
+    if not words(text):
+        return 0.0
+    parts = {
+        "named": _covered(this, named_things(criterion) or named_things(task), aspects(task)),
+        "asked": _asked(this, aspects(task)),
+        "facts": _worth(this, rest),
+        "sure": _sure(this, rest),
+        "reasoning": this.reasoning,
+        "answered": 1 - this.gaps,
+        "unrepeated": max(0.0, 1 - 2 * this.repetition),
+        "structure": this.structure,
+    }
+    weights = _WEIGHTS.get(dimension) or _WEIGHTS[dimension_of(criterion)]
+    met = sum(weight * parts[name] for name, weight in weights.items())
+    gate = min(1.0, max(0.0, (this.order - 0.35) / 0.5))
+    return (0.15 * _vocabulary(this, rest, task) + 0.85 * gate * met) * (1 - 0.7 * this.noise)
+
+
+_WEIGHTS = {
+    "comprehensiveness": {"named": 0.35, "asked": 0.25, "facts": 0.25, "sure": 0.15},
+    "insight": {"reasoning": 0.45, "asked": 0.15, "facts": 0.2, "sure": 0.2},
+    "instruction_following": {"asked": 0.4, "named": 0.2, "answered": 0.25, "sure": 0.15},
+    "readability": {"structure": 0.4, "unrepeated": 0.4, "facts": 0.2},
+}
+
+
+def _covered(this: Article, names: Sequence[str], asked: Sequence[frozenset[str]]) -> float:
+    """The share of the names that a telling sentence has."""
+    told = " ".join(this.telling).casefold()
+    return sum(name.casefold() in told for name in names) / len(names) if names else _asked(this, asked)
+
+
+def _asked(this: Article, asked: Sequence[frozenset[str]]) -> float:
+    return sum(share(part, this.speech) for part in asked) / len(asked) if asked else 0.5
+
+
+def _shared(this: Article, rest: Sequence[Article]) -> int:
+    return len(this.facts & frozenset().union(*(other.facts for other in rest))) if rest else 0
+
+
+def _worth(this: Article, rest: Sequence[Article]) -> float:
+    """How many facts there are, those of others too in full, its own by a third, saturating."""
+    shared = _shared(this, rest)
+    return saturating(shared + (len(this.facts) - shared) / (3 if rest else 2), 12)
+
+
+def _sure(this: Article, rest: Sequence[Article]) -> float:
+    """The share of the facts that others have too; one half where there are none to ask."""
+    return (_shared(this, rest) + 2) / (len(this.facts) + 4) if rest else 0.5
+
+
+def _vocabulary(this: Article, rest: Sequence[Article], task: str) -> float:
+    """The share of the others' words that it uses; without others the number of its words beyond the task's."""
+    own = roots(this.text)
+    there = frozenset().union(*(roots(other.text) for other in rest)) - roots(task) if rest else frozenset()
+    return len(own & there) / len(there) if there else saturating(len(own - roots(task)), 60)
