@@ -22,18 +22,19 @@ _BREAK = re.compile(
     r"|,\s+(?=and \w+(?:ed|es|s)\b)|\s+(?=(?:but|while|whereas|although|who|which)\s)|\s+(?=and (?:later|today|now|then|is|was|has|had)\b)"
     r"|\s+(?=and [a-z]+(?:s|ed) (?:at|in|on|to|a|an|the|its|around|about|\d|[A-Z]))|:\s+(?=[A-Z])",
 )
-_PRONOUN = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|he|she|him|they|them|its|his|her|their)\b", re.IGNORECASE)
+_PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
+_NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
 _THE_FIRM = re.compile(r"^(?:The|This)\s+(?:company|firm|group|club|team|town|city|lake|river|port|bank|firm|station|museum|house|institute|building|book|project|plant)\s+(?=[a-z]+\b)")
 _PASSIVE = re.compile(
-    r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|ent|und)\b(?!\s+\w+ing)",
+    r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)",
     re.IGNORECASE,
 )
 _PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
 _MEASURES = frozenset("percent % metre kilometre centimetre tonne kilogram mile foot inch dollar euro crown pound hour minute".split())
 _NO_NAME = re.compile(r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|Second|First|Third|Place)\b")
 _OBLIQUE = re.compile(r"\b(?:to|from|with|by|against|like|than)\s+(?:the\s+)?$|[a-z]\s+(?:in|at|on)\s+$")
-_OPENER = re.compile(r"^(?:In|On|By|Since|At|From|As of|After)\b[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?,?\s|\bchief executive\b|\b(?:head|vice)\b")
-_LIGHT = frozenset(stem(w) for w in "come go make take get give number figure total amount level people person thing say use like".split())
+_OPENER = re.compile(r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s|\bchief executive\b|\b(?:head|vice)\b")
+_LIGHT = frozenset(stem(w) for w in "come go make take get give number figure total amount level people person thing say use like year month day date time kind name".split())
 _SPACES = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 OPPOSITES = tuple(
@@ -93,6 +94,14 @@ def roots(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=65536)
+def concepts(text: str) -> frozenset[str]:
+    """What a text speaks of: its stems, in Chinese the words that the vocabulary knows."""
+    if not is_chinese(text):
+        return roots(text)
+    return frozenset(word for word in vocabulary().chinese.findall(text) if len(word) > 1)
+
+
+@lru_cache(maxsize=65536)
 def alike(one: str, other: str) -> bool:
     """Whether two stems are one or stand in a group of synonyms."""
     if one == other or not groups(one).isdisjoint(groups(other)) or (len(one) > 4 and one[:5] == other[:5]):
@@ -103,6 +112,11 @@ def alike(one: str, other: str) -> bool:
 def among(root: str, others: Iterable[str]) -> bool:
     """Whether a stem or one like it is among the others."""
     return any(alike(root, other) for other in others)
+
+
+def among_any(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether any of some stems is among the others."""
+    return any(among(root, others) for root in some)
 
 
 @lru_cache(maxsize=16384)
@@ -118,11 +132,13 @@ def senses(text: str) -> frozenset[int]:
 def share(wanted: frozenset[str], there: frozenset[str], text: str = "") -> float:
     """The share of the wanted stems that are there, synonyms and phrases of `text` included; 1 where none is wanted."""
     told, said = senses(text), sides(text)
-    return (
-        sum(among(r, there) or not groups(r).isdisjoint(told) or not _SIDE.get(r, _NONE).isdisjoint(said) for r in wanted) / len(wanted)
-        if wanted
-        else 1.0
-    )
+
+    def met(root: str) -> float:
+        if root in there:
+            return 1.0
+        return 0.8 * (among(root, there) or not groups(root).isdisjoint(told) or not _SIDE.get(root, _NONE).isdisjoint(said))
+
+    return sum(map(met, wanted)) / len(wanted) if wanted else 1.0
 
 
 @lru_cache(maxsize=16384)
@@ -140,10 +156,14 @@ def contrary(one: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause. `text`: with pronouns replaced by what they stand for, where that is known. `subject`: the name it is about."""
+    """A clause. `text`: with pronouns replaced by what they stand for, where that is known; `told`: as it was written.
+
+    `subject`: the name it is about.
+    """
 
     text: str
     subject: str = ""
+    told: str = ""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -226,18 +246,18 @@ def clauses(text: str, topic: str = "") -> tuple[tuple[Clause, ...], ...]:
     return tuple(found)
 
 
-def _clause(part: str, about: str, topic: str) -> Clause:
-    """One clause: its pronouns resolved to what was spoken of, its subject found."""
+def _clause(told: str, about: str, topic: str) -> Clause:
+    """One clause: its pronouns resolved to what was spoken of, its subject found. `it` is what the text is about."""
+    part = told
+    if is_chinese(part):
+        head = re.match(r"[\u3400-\u9fff·]{2,10}?(?=[于在是自由共有从为被将曾已的])", part)
+        return Clause(part, head[0] if head else about, told)
     if (firm := _THE_FIRM.match(part)) and topic and not name_spans(part[: firm.end()]):
-        return Clause(f"{topic} {part[firm.end():]}", topic)
-    if re.match(r"(?:and |but |then |later |so )?[a-z]+(?:s|ed|ught|de)\b", part) and about and not is_chinese(part):
+        return Clause(f"{topic} {part[firm.end() :]}", topic, told)
+    if re.match(r"(?:and |but |then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b", part) and about:
         part = f"{about} {re.sub(r'^(?:and|but) ', '', part)}"
-    opening = _PRONOUN.match(part)
-    if opening and about:
-        part = about + part[opening.end() :]
-    elif about:
-        part = _PRONOUN.sub(about, part)
+    part = _NEUTRAL.sub(topic, part) if topic else part
+    part = _PERSONAL.sub(about, part) if about else part
     spans = named_in(part)
     leads = spans and len(words(part[: spans[0].start])) <= 3 and not _OBLIQUE.search(part[: spans[0].start])
-    subject = spans[0].text if leads else about
-    return Clause(part, subject)
+    return Clause(part, spans[0].text if leads else about, told)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
-from aiq.offline.judging.clauses import NEGATION, Clause, among, clauses, named_in, plain, roots, share
+from aiq.offline.judging.clauses import NEGATION, Clause, among, among_any, clauses, concepts, named_in, plain, roots, share
 from aiq.offline.judging.support import agrees
 
 NEAR = 0.8
@@ -45,6 +45,8 @@ _ENDED = re.compile(
 )
 _TURN = re.compile(r"\b(?:however|although|though|but|yet)\b|但是|不过|然而", re.IGNORECASE)
 _BESIDE = re.compile(r"(?:The|A|An|Its)\s+(\w+)\s+(?:around|near|of|that|which|in|at|under|behind|opposite|beside|above|below|where|on)\b")
+_HAN_VALUE = re.compile(r"(?:是|为|由)([\u3400-\u9fff·]{2,6}?)(?=[，。；]|$|创|担)")
+_RETRACTS = re.compile(r"^(?:no,|correction|actually|that (?:is|was) (?:wrong|incorrect|not)|sorry|不对|更正)", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*(?:,|，|、|;)?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?", re.IGNORECASE)
 
 Kind = Literal["date", "number", "name", "phrase"]
@@ -71,6 +73,7 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
     """Whether a response is to be credited. `strict`: every further statement counts as well."""
     told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
     forms = [form.strip() for form in accepted if form.strip()]
+    told = told[max((n for n, s in enumerate(told) if n and _RETRACTS.match(s)), default=0) :]
     if not told:
         return Finding(False, "The response is empty.")
     if any(_corrects(form, question) for form in forms):
@@ -117,11 +120,6 @@ def _premise(told: Sequence[str], forms: Sequence[str], others: Sequence[str], q
     return Finding(False, "The response goes along with a false premise or does not answer.")
 
 
-def among_any(some: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether any of some stems is among the others."""
-    return any(among(root, others) for root in some)
-
-
 def _polar(told: Sequence[str], wanted: bool) -> Finding:
     """Credit for the accepted yes or no, said or implied, that no later sentence about today takes back."""
     first = re.match(r"\W*(?:(yes|是的|对)|(no|不|否|没有))(?!\w)", told[0], re.IGNORECASE)
@@ -146,13 +144,13 @@ def _primary(question: str, response: str, forms: Sequence[str]) -> Finding:
     several = len(_members(wanted)) > 1
     if best.score < 0:
         return Finding(False, f"{best.text[:80]} is said of something else, of the past, or denied.")
-    if not several and (len(group) > 1 or (_HEDGE.search(best.clause.text) and not _HEDGE.search(wanted) and _unsure(best, offers))):
+    if not several and (len(group) > 1 or (_HEDGE.search(best.clause.told) and not _HEDGE.search(wanted) and _unsure(best, offers))):
         return Finding(False, f"{best.text[:80]} is only one of several possibilities.")
     return Finding(True, f"The primary answer agrees with {wanted}.")
 
 
 def _unsure(best: _Offer, offers: Sequence[_Offer]) -> bool:
-    modal = re.search(r"\b(?:possibly|perhaps|could|may|might)\b|可能|也许|或许", best.clause.text)
+    modal = re.search(r"\b(?:possibly|perhaps|could|may|might)\b|可能|也许|或许", best.clause.told)
     return modal is not None or any(o.clause is best.clause and o.text != best.text for o in offers)
 
 
@@ -174,33 +172,33 @@ def _is_number(form: str) -> bool:
 def _offers(question: str, response: str, forms: Sequence[str], kind: Kind) -> list[_Offer]:
     """Every value of the kind in the response that the question does not mention, with how well it fits."""
     found: list[_Offer] = []
-    at = 0
     topic = next(iter(names(question)), "")
     for number, sentence in enumerate(clauses(response, topic)):
+        said = " ".join(clause.text for clause in sentence)
         for clause in sentence:
             last = 0
-            for start, end, text in _values(clause, forms, kind):
-                if kind == "name" and (contains_name(question, text) or text == clause.subject == topic):
+            for start, end, text in _values(clause.told, forms, kind):
+                if kind == "name" and contains_name(question, text):
                     continue
-                after = re.split(r"[,;，]| and ", clause.text[end : end + 14])[0]
-                offer = _Offer(text, clause, clause.text[last:end] + after, at + start)
-                said = " ".join(c.text for c in sentence)
-                found.append(offer._replace(score=_fit(offer, question, clause.text[last:start], said) - 0.3 * min(number, 4)))
+                after = re.split(r"[,;，]| and ", clause.told[end : end + 14])[0]
+                offer = _Offer(text, clause, clause.told[last:end] + after, len(found))
+                found.append(offer._replace(score=_fit(offer, question, clause.told[last:start], said) - 0.3 * min(number, 4)))
                 last = end
-            at += len(clause.text) + 1
     return found
 
 
-def _values(clause: Clause, forms: Sequence[str], kind: Kind) -> list[tuple[int, int, str]]:
+def _values(told: str, forms: Sequence[str], kind: Kind) -> list[tuple[int, int, str]]:
+    """The values of a kind in a clause: (start, end, text)."""
     if kind == "date":
-        return [(d.start, d.end, clause.text[d.start : d.end]) for d in clause.days]
+        return [(d.start, d.end, told[d.start : d.end]) for d in dates.find(told)]
+    if kind == "number" and _year(forms):
+        return [(d.start, d.end, str(d.year)) for d in dates.find(told)]
     if kind == "number":
-        return [(n.start, n.end, clause.text[n.start : n.end]) for n in numbers(clause.text) if not (n.is_year and not _year(forms))] if not _year(forms) else [(d.start, d.end, str(d.year)) for d in clause.days]
-    spans = [(s.start, s.end, s.text) for s in named_in(clause.text)]
-    for form in forms:
-        spans += [(m.start(), m.end(), form) for m in re.finditer(re.escape(form), clause.text, re.IGNORECASE)] if kind == "phrase" else []
-    if kind == "phrase" and is_chinese(clause.text):
-        spans += [(m.start(1), m.end(1), m[1]) for m in re.finditer(r"(?:是|为|由)([\u3400-\u9fff·]{2,6}?)(?=[，。；]|$|创|担)", clause.text)]
+        return [(n.start, n.end, told[n.start : n.end]) for n in numbers(told) if not n.is_year]
+    spans = [(s.start, s.end, s.text) for s in named_in(told)]
+    if kind == "phrase":
+        spans += [(m.start(), m.end(), form) for form in forms for m in re.finditer(re.escape(form), told, re.IGNORECASE)]
+        spans += [(m.start(1), m.end(1), m[1]) for m in _HAN_VALUE.finditer(told)]
     return sorted(dict.fromkeys(spans))
 
 
@@ -209,38 +207,37 @@ def _year(forms: Sequence[str]) -> bool:
 
 
 def _fit(offer: _Offer, question: str, before: str, sentence: str) -> float:
-    """How well a value answers: its clause speaks of what is asked, affirms it, and of today where that is meant."""
-    clause, asked = offer.clause, Clause(question)
-    bare = len(words(clause.text)) <= len(words(offer.text)) + 1
-    said = frozenset(r for r in roots(offer.before)) - roots(offer.text)
-    told = share(asked.claim, said | roots(clause.subject), offer.before)
-    if not clause.claim - roots("today now"):  # "today it is ...": what it is was said before
-        told = max(told, 0.7 * share(asked.claim, roots(sentence), sentence))
-    score = 3.0 if bare else 3.0 * told
+    """How well a value answers: its clause speaks of what is asked, affirms it, and of the time that is meant."""
+    clause, asked, told = offer.clause, Clause(question), offer.clause.told
+    wanted = concepts(question) if is_chinese(question) else asked.claim
+    met = share(wanted, (concepts(offer.before) - concepts(offer.text)) | roots(clause.subject), offer.before)
+    if not Clause(told).claim - roots("today now"):  # "today it is ...": what it is was said before
+        met = max(met, 0.7 * share(wanted, concepts(sentence), sentence))
+    bare = len(words(told)) <= len(words(offer.text))
+    score = 3.8 if bare else 0.8 + 3.0 * met
     others = [n for n in clause.names if not contains_name(question, n) and n not in offer.text and offer.text not in n]
-    if any(contains_name(question, n) or n in question for n in clause.names):
+    if any(contains_name(question, name) for name in clause.names):
         score += 1.0
     elif others and clause.text.find(others[0]) < clause.text.find(offer.text) and names(question):
         score -= 2.0
-    if (beside := _BESIDE.match(clause.text)) and not among_any(roots(beside[1]), roots(question)):
+    if (beside := _BESIDE.match(told)) and not among_any(roots(beside[1]), roots(question)):
         score -= 2.0
-    if _CONCLUSION.match(clause.text) or "itself" in clause.text:
+    if _CONCLUSION.match(told) or "itself" in told:
         score += 2.0
-    if NEGATION.search(before[-24:]) or (NEGATION.search(clause.text) and clause.negated and not NEGATION.search(question)):
+    if NEGATION.search(before[-24:]) or (clause.negated and not NEGATION.search(question)):
         score -= 6.0
-    if _PAST.search(before) or _PAST.search(clause.text):
-        score -= 4.0 if not re.search(r"\b(?:first|original|until|former)\b|前任|原", question) else 0.0
-    if _NOW.search(clause.text):
-        score += 1.0
-    return score + 0.8
+    if (_PAST.search(before) or _PAST.search(told)) and not _PAST.search(question) and not re.search(r"\b(?:first|original)", question):
+        score -= 6.0
+    if asked.days and clause.days and not any(d.year == a.year for d in clause.days for a in asked.days):
+        score -= 3.0
+    return score + 1.0 if _NOW.search(told) else score
 
 
 def _group(offers: Sequence[_Offer], best: _Offer) -> list[_Offer]:
     """The values that stand beside the best one in an enumeration, itself included."""
     same = [offer for offer in offers if offer.clause is best.clause]
-    group = [best]
+    group, text = [best], best.clause.told
     for offer, following in zip(same, same[1:], strict=False):
-        text = best.clause.text
         between = text[text.find(offer.text) + len(offer.text) : text.find(following.text)]
         if _BETWEEN.fullmatch(between) and (offer in group or following in group):
             group += [o for o in (offer, following) if o not in group]
@@ -269,7 +266,7 @@ def _equal(form: str, offer: _Offer, kind: Kind, group: Sequence[_Offer]) -> boo
 
 
 def _figures(offer: _Offer) -> list[Quantity]:
-    return [n for n in numbers(offer.clause.text) if offer.text.startswith(n.text.strip()) or n.text.startswith(offer.text)]
+    return [n for n in numbers(offer.clause.told) if offer.text.startswith(n.text.strip()) or n.text.startswith(offer.text)]
 
 
 def _same_day(wanted: tuple[int, int, int], given: dates.Stated) -> bool:

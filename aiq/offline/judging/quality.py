@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.text import is_chinese, sentences, words
-from aiq.offline.judging.clauses import named_in, plain, roots, share
+from aiq.offline.judging.clauses import among_any, concepts, named_in, plain, roots, share
 
 _DETERMINERS = frozenset("the a an its their his her every each this these our your".split())
 _PREPOSITIONS = frozenset("of in at by for from with into on to than between among since until".split())
@@ -19,6 +19,7 @@ _OPENERS = frozenset("The In A An Its As Of It On By Since This These After Some
 _HAN_NEVER_FIRST = "的了着们月日号率性们岁"
 _HAN_NEVER_LAST = "在和与由从是于被将把及为向以并或而且该其每各"
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s+\S|\*\*[^*\n]{2,80}\*\*\s*$)")
+_CLOSING = re.compile(r"conclu|assess|summar|outlook|evaluat|takeaway|discussion|结论|评估|总结|小结|展望", re.IGNORECASE)
 _GAP = re.compile(
     r"\b(?:could not be (?:found|established|determined)|(?:least|little|nothing|no source) (?:could|was|is|says?)|not (?:found|available|known|stated)"
     r"|no (?:source|information|evidence|data))\b|未找到|没有找到|无法确定|资料不足|暂无",
@@ -124,11 +125,6 @@ class Article:
         return max(facts, 1 - len(set(self.sentences)) / max(1, len(self.sentences)))
 
     @cached_property
-    def gaps(self) -> float:
-        """How much is said not to have been found, saturating."""
-        return saturating(sum(_GAP.search(s) is not None for s in self.sentences), 2)
-
-    @cached_property
     def speech(self) -> frozenset[str]:
         """The stems of the telling sentences."""
         return frozenset().union(*(roots(s) for s in self.telling)) if self.telling else frozenset()
@@ -151,7 +147,13 @@ class Article:
         """Headings, and paragraphs and sentences of a readable size."""
         sizes = [len(words(line)) for line in self.prose] or [0]
         readable = sum(3 <= size <= 160 for size in sizes) / len(sizes)
-        return 0.5 * saturating(len(self.headings), 2) + 0.5 * readable
+        return 0.3 * saturating(len(self.headings), 2) + 0.4 * readable + 0.3 * self.closed
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether the article ends in a section that concludes."""
+        last = max((n for n, line in enumerate(self.lines) if _HEADING.match(line)), default=0)
+        return _CLOSING.search(self.lines[last] if self.lines else "") is not None or any(_REASONING.search(line) for line in self.lines[-1:])
 
 
 def _key(text: str) -> str:
@@ -171,7 +173,7 @@ def _pairs(sentence: str) -> set[tuple[str, str]]:
     return {(named[0], v) for v in values} | {(named[0], other) for other in named[1:]}
 
 
-_HAN_CHUNK = re.compile(r"的|是|由|在|于|自|为|和|与|担任|位于|毕业|出生|曾|开始|创办|成立|收购|有|[^\u3400-\u9fff·]+")
+_HAN_CHUNK = re.compile(r"的|是|由|在|于|自|为|和|与|担任|位于|毕业|出生|曾|开始|创办|成立|收购|拥有|获胜|领导|说明|提起|有|[^\u3400-\u9fff·]+")
 
 
 def _names(sentence: str) -> list[str]:
@@ -197,7 +199,7 @@ def named_things(text: str) -> tuple[str, ...]:
 def aspects(task: str) -> list[frozenset[str]]:
     """What a task asks for, part by part: the stems of each piece between commas and joining words."""
     pieces = re.split(r"[,，;；、:：()（）。.]|\band\b|\bof\b|\bincluding\b|\bwith\b|以及|和|及", task)
-    return [r for r in dict.fromkeys(roots(p) for p in pieces) if r]
+    return [r for r in dict.fromkeys(concepts(p) for p in pieces) if r]
 
 
 _DIMENSIONS = (
@@ -221,63 +223,76 @@ def article(text: str) -> Article:
 def quality(text: str, criterion: str, task: str, others: Sequence[str] = (), dimension: str = "") -> float:
     """How well an article meets a criterion, 0 to 1. `others`: articles on the same task, of which none is believed more.
 
-    Facts count that another article has too, others less; what is out of order, repeated, or numbers without words
-    costs; nothing that the article says of itself counts.
+    Facts count that another article has too, others less; what is off the subject, out of order, repeated, or numbers
+    without words costs; nothing that the article says of itself counts.
     """
-    this, rest = article(text), [article(other) for other in others]
     if not words(text):
         return 0.0
-    parts = {
-        "named": _covered(this, named_things(criterion) or named_things(task), aspects(task)),
-        "asked": _asked(this, aspects(task)),
-        "facts": _worth(this, rest),
-        "sure": _sure(this, rest),
-        "reasoning": this.reasoning,
-        "answered": 1 - this.gaps,
-        "unrepeated": max(0.0, 1 - 2 * this.repetition),
-        "structure": this.structure,
-    }
+    parts = _parts(text, task, tuple(others))
+    named = named_things(criterion)
+    parts = {**parts, "named": _covered(article(text), named) if named else parts["asked"]}
     weights = _WEIGHTS.get(dimension) or _WEIGHTS[dimension_of(criterion)]
     met = sum(weight * parts[name] for name, weight in weights.items())
-    gate = min(1.0, max(0.0, (this.order - 0.35) / 0.5))
-    return (0.15 * _vocabulary(this, rest, task) + 0.85 * gate * met) * (1 - 0.7 * this.noise)
+    return (0.15 * parts["words"] + 0.85 * parts["order"] * (0.7 + 0.3 * parts["focus"]) * met) * parts["prose"]
 
 
 _WEIGHTS = {
-    "comprehensiveness": {"named": 0.35, "asked": 0.25, "facts": 0.25, "sure": 0.15},
-    "insight": {"reasoning": 0.45, "asked": 0.15, "facts": 0.2, "sure": 0.2},
-    "instruction_following": {"asked": 0.4, "named": 0.2, "answered": 0.25, "sure": 0.15},
-    "readability": {"structure": 0.4, "unrepeated": 0.4, "facts": 0.2},
+    "comprehensiveness": {"named": 0.35, "asked": 0.25, "facts": 0.2, "sure": 0.2},
+    "insight": {"reasoning": 0.45, "asked": 0.2, "facts": 0.15, "sure": 0.2},
+    "instruction_following": {"asked": 0.4, "named": 0.25, "focus": 0.35},
+    "readability": {"structure": 0.5, "unrepeated": 0.3, "asked": 0.2},
 }
 
 
-def _covered(this: Article, names: Sequence[str], asked: Sequence[frozenset[str]]) -> float:
+@lru_cache(maxsize=256)
+def _parts(text: str, task: str, others: tuple[str, ...]) -> dict[str, float]:
+    """What the weights weigh: each part 0 to 1, the same for every criterion."""
+    this, rest = article(text), [article(other) for other in others]
+    known = _linked(this, frozenset(name.casefold() for name in named_things(task)).union(*(f for other in rest for f in other.facts)))
+    asked = frozenset(root for part in aspects(task) for root in part)
+    focus = sum(_near(s, known, asked) for s in this.sentences) / max(1, len(this.sentences))
+    topic = frozenset().union(*(roots(other.text) for other in rest)) if rest else frozenset()
+    given = frozenset().union(*(other.facts for other in rest)) if rest else frozenset()
+    own = {fact for fact in this.facts - given if fact[0] in known}
+    shared = len(this.facts & given)
+    vocabulary = roots(this.text) - roots(task)
+    there = topic - roots(task)
+    return {
+        "asked": _asked(this.telling, aspects(task)),
+        "facts": saturating(shared + len(own) / (4 if rest else 2), 20),
+        "sure": (shared + 2) / (len(this.facts) + 4) if rest else 0.5,
+        "focus": focus,
+        "reasoning": this.reasoning,
+        "unrepeated": max(0.0, 1 - 2 * this.repetition),
+        "structure": this.structure,
+        "order": min(1.0, max(0.0, (this.order - 0.5) / 0.35)),
+        "prose": 1 - 0.7 * this.noise,
+        "words": len(vocabulary & there) / max(1, len(vocabulary) * len(there)) ** 0.5 if there else saturating(len(vocabulary), 60),
+    }
+
+
+def _linked(this: Article, seeds: frozenset[str]) -> frozenset[str]:
+    """The names that facts tie to those the task or another article names, over any number of steps."""
+    known = seeds or frozenset(name for fact in this.facts for name in fact)
+    for _ in range(4):
+        known |= {name for fact in this.facts if known & set(fact) for name in fact}
+    return known
+
+
+def _near(sentence: str, known: frozenset[str], asked: frozenset[str]) -> float:
+    """How near a sentence is to the task: 1 where it says what is asked of something tied to it, 0.5 for one of both."""
+    named = _names(sentence)
+    fits = among_any(concepts(sentence), asked) or _REASONING.search(sentence) is not None
+    return 0.5 * fits + 0.5 * (any(name in known for name in named) if named else fits)
+
+
+def _covered(this: Article, names: Sequence[str]) -> float:
     """The share of the names that a telling sentence has."""
     told = " ".join(this.telling).casefold()
-    return sum(name.casefold() in told for name in names) / len(names) if names else _asked(this, asked)
+    return sum(name.casefold() in told for name in names) / len(names)
 
 
-def _asked(this: Article, asked: Sequence[frozenset[str]]) -> float:
-    return sum(share(part, this.speech) for part in asked) / len(asked) if asked else 0.5
-
-
-def _shared(this: Article, rest: Sequence[Article]) -> int:
-    return len(this.facts & frozenset().union(*(other.facts for other in rest))) if rest else 0
-
-
-def _worth(this: Article, rest: Sequence[Article]) -> float:
-    """How many facts there are, those of others too in full, its own by a third, saturating."""
-    shared = _shared(this, rest)
-    return saturating(shared + (len(this.facts) - shared) / (3 if rest else 2), 12)
-
-
-def _sure(this: Article, rest: Sequence[Article]) -> float:
-    """The share of the facts that others have too; one half where there are none to ask."""
-    return (_shared(this, rest) + 2) / (len(this.facts) + 4) if rest else 0.5
-
-
-def _vocabulary(this: Article, rest: Sequence[Article], task: str) -> float:
-    """The share of the others' words that it uses; without others the number of its words beyond the task's."""
-    own = roots(this.text)
-    there = frozenset().union(*(roots(other.text) for other in rest)) - roots(task) if rest else frozenset()
-    return len(own & there) / len(there) if there else saturating(len(own - roots(task)), 60)
+def _asked(telling: Sequence[str], asked: Sequence[frozenset[str]]) -> float:
+    """How far each part of the task is spoken of: by how many telling sentences, saturating."""
+    counts = [sum(share(part, concepts(s)) >= 0.5 for s in telling) for part in asked]
+    return sum(saturating(count, 2) for count in counts) / len(counts) if counts else 0.5

@@ -82,23 +82,24 @@ def _english(statement: str, page: str, in_part: bool) -> bool:
     if not told:
         return False
     passages = _passages(page)
+    title = sentences(plain(page))[0]
     whole = [Clause(statement, told[0][0].subject)]
-    if any(_says(passage, clause, ENOUGH) for passage in passages for clause in whole):
+    if any(_says(passage, clause, ENOUGH, title) for passage in passages for clause in whole):
         return True
     parts = [clause for sentence in told for clause in sentence]
     if len(parts) == 1:
         parts = [Clause(piece, parts[0].subject) for piece in re.split(r",? and (?=[a-z])", parts[0].text)]
     enough = ENOUGH / 2 if in_part else ENOUGH
-    results = [any(_says(passage, clause, enough) for passage in passages) for clause in parts]
+    results = [any(_says(passage, clause, enough, title) for passage in passages) for clause in parts]
     return any(results) if in_part else len(results) > 1 and all(results)
 
 
-def _says(passage: tuple[Clause, ...], wanted: Clause, enough: float) -> bool:
+def _says(passage: tuple[Clause, ...], wanted: Clause, enough: float, title: str) -> bool:
     """Whether a passage makes the claim of a clause."""
     text = " ".join(clause.text for clause in passage)
     there = frozenset().union(*(clause.roots for clause in passage), *(roots(c.subject) for c in passage))
     said = [n for clause in passage for n in clause.names]
-    if not all(_named(name, said, text) or _ordinary(name, wanted, there) for name in wanted.names):
+    if not all(_named(name, said, text) or contains_name(title, name) or _ordinary(name, wanted, there) for name in wanted.names):
         return False
     claim = frozenset(root for root in wanted.claim if not any(root in roots(name) for name in said))
     if share(claim, there, text) < enough or not (claim or wanted.numbers or wanted.days or len(wanted.names) > 1):
@@ -186,7 +187,7 @@ def _roles(passage: tuple[Clause, ...], best: Clause, wanted: Clause) -> bool:
             return False
     about, other = wanted.subject, best.subject
     passive = wanted.acts(about) < 0 if about else False
-    if about and other and not passive and flip == 1 and not _same_name(about, other) and best.acts(other) > 0:
+    if about and other and not passive and flip == 1 and stem(other) not in wanted.claim and not _same_name(about, other) and best.acts(other) > 0:
         return not any(among(r, best.claim) for r in wanted.claim)
     return True
 
