@@ -24,7 +24,7 @@ _REASON = r"analysis|reason|comment|explanation|justification|rationale|feedback
 _VERDICT = r"verdict|result|label|judg|evaluation|grade|correct|support|pass|outcome|decision|winner|prefer|better"
 _SCORE = r"score|rating|grade|points|mark|分"
 _CUE = re.compile(
-    r"judg|evaluat|score|scoring|grade|grading|rate |rating|assess|criteri|verdict|support|cite|citation|duplicate|weight|compare|statements"
+    r"judg|evaluat|score|scoring|grade|grading|rate |rating|assess|criteri|verdict|support|cite|citation|duplicate|weight|compare|statements|correct"
     r"|评|打分|引用|去重|支持|判断|权重|标准", re.IGNORECASE,
 )  # fmt: skip
 
@@ -49,6 +49,8 @@ def _score_card(case: Case) -> str | None:
     keys = [key for key in case.form.keys if re.search(_SCORE, key, re.IGNORECASE)]
     if not articles or not criteria or not keys or len(keys) < len(articles[:2]):
         return None
+    if "" in criteria and not (case.form.array or case.form.outer or case.form.key(r"criteri|标准")):
+        return None  # one score for all criteria
     named = [] if case.form.open else [_norm(name) for name in case.form.outer]
     outer = [name for name in criteria if not named or _norm(name) in named] or list(criteria)
     card = {
@@ -87,7 +89,7 @@ def scores_of(case: Case, articles: Sequence[str], criterion: str, dimension: st
     found = []
     for place, article in enumerate(articles):
         others = [other for at, other in enumerate(articles) if at != place]
-        met = quality(article, criterion, task, others, _norm(dimension))
+        met = quality(article, criterion, task, others, _norm(dimension), case.the("criteria") or "")
         lean = drawn.uniform(-noise, noise) + (IN_FRONT if place == 0 and others else 0)
         score = low + (high - low) * (0.1 + 0.9 * met + lean / 10 if met else 0.0)
         found.append(round(min(high, max(low, score)), 1 if high - low >= 5 else 2))
@@ -200,12 +202,13 @@ def graded(case: Case, found: Finding) -> str:
     """The verdict by the option that the prompt describes for it: a letter, or one of two words."""
     state = "correct" if found.agrees else "not_attempted" if "no answer" in found.reason or "empty" in found.reason else "incorrect"
     letters = dict(re.findall(r"\b([A-E])[:.)]\s*[\"']?(CORRECT|INCORRECT|NOT_ATTEMPTED|PARTIAL\w*|PASS|FAIL)", case.wanted))
-    letters |= {m[0]: m[1].upper() for m in re.findall(r"GRADE: ([A-Z])[\"']? for (correct|incorrect)", case.wanted)}
+    letters |= {m[0]: m[1].upper() for m in re.findall(r"\b([A-Z])[\"'] for (correct|incorrect)", case.wanted)}
     by_state = {name.lower(): letter for letter, name in letters.items()}
     if by_state:
         return by_state.get(state) or by_state.get({"correct": "pass"}.get(state, "fail")) or by_state.get("incorrect", "B")
-    for yes, no in (("correct", "incorrect"), ("pass", "fail"), ("yes", "no"), ("true", "false"), ("正确", "错误"), ("1", "0")):
-        if match := re.search(rf"(?<!\w)({yes})[\"'*]*\s*(?:,|/|or|and|或|\||;|if)", case.wanted, re.IGNORECASE):
+    pairs = (("yes", "no"), ("pass", "fail"), ("true", "false"), ("正确", "错误"), ("correct", "incorrect"))
+    for yes, no in pairs:
+        if match := re.search(rf"(?<!\w)({yes})(?:[\"'*]*\s*(?:,|/|or|and|或|\||;)\s*[\"'*]*{no}|[\"'] (?:if|when|for)\b)", case.wanted, re.IGNORECASE):
             word = yes if found.agrees else no
             return word.upper() if match[1].isupper() else word.capitalize() if match[1][0].isupper() else word
     return state

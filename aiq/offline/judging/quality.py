@@ -70,11 +70,12 @@ def _misplaced(word: str, after: str) -> bool:
 
 
 def _han_order(sentence: str) -> float:
-    parts = [p for p in re.split(r"[，。；：、！？（）()\s|,:;]+", sentence) if p]
+    parts = [p for p in re.split(r"[，。；：、！？（）()|,:;]+", sentence) if p]
     if not parts:
         return 1.0
     bad = sum((p[0] in _HAN_NEVER_FIRST) + (p[-1] in _HAN_NEVER_LAST) + bool(re.search(r"的[的了是]|\d[的是于在和]\d|是于|在是|于在|的，|[年月]\d{3}", p)) for p in parts)
-    bad += len(re.findall(r"[，。；：、]{2,}", sentence))
+    bad += len(re.findall(r"[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])|\d(?![\d.,%年月日人个名岁届所家座位万亿千百公里米元次种项条）)、，。；\s]|$)", sentence))
+    bad += sum(len(part) // 30 for part in parts)
     return max(0.0, 1 - 1.2 * bad / len(parts))
 
 
@@ -119,15 +120,14 @@ class Article:
         return frozenset(self.told)
 
     @cached_property
-    def repetition(self) -> float:
-        """The share of what is told that was told before: facts and whole sentences."""
-        facts = 1 - len(self.told) / max(1, self.told.total())
-        return max(facts, 1 - len(set(self.sentences)) / max(1, len(self.sentences)))
+    def retold(self) -> float:
+        """The share of the facts told that were told before, in whatever words or in a table."""
+        return 1 - len(self.told) / max(1, self.told.total())
 
     @cached_property
-    def speech(self) -> frozenset[str]:
-        """The stems of the telling sentences."""
-        return frozenset().union(*(roots(s) for s in self.telling)) if self.telling else frozenset()
+    def doubled(self) -> float:
+        """The share of the sentences that stand there twice."""
+        return 1 - len(set(self.sentences)) / max(1, len(self.sentences))
 
     @cached_property
     def reasoning(self) -> float:
@@ -190,6 +190,7 @@ _LISTED = re.compile(r"[：:]([^。.：:]{2,}、[^。.]*)|例如([^。]*)|如([^
 def named_things(text: str) -> tuple[str, ...]:
     """What a criterion or task names: capitalised names, and the items of Chinese enumerations."""
     found = [s.text for s in named_in(text) if s.start > 0]
+    found += re.findall(r"(?:关于|介绍|综述|概述)([\u3400-\u9fff]{2,12}?)的", text)
     for match in _LISTED.finditer(text):
         inside = next(group for group in match.groups() if group)
         found += [item.strip() for item in re.split(r"[、,，]|和", inside) if len(item.strip()) > 1]
@@ -220,15 +221,18 @@ def article(text: str) -> Article:
     return Article(text)
 
 
-def quality(text: str, criterion: str, task: str, others: Sequence[str] = (), dimension: str = "") -> float:
+def quality(
+    text: str, criterion: str, task: str, others: Sequence[str] = (), dimension: str = "", about: str = ""
+) -> float:
     """How well an article meets a criterion, 0 to 1. `others`: articles on the same task, of which none is believed more.
+    `about`: what else says what the task is about, such as all its criteria.
 
     Facts count that another article has too, others less; what is off the subject, out of order, repeated, or numbers
     without words costs; nothing that the article says of itself counts.
     """
     if not words(text):
         return 0.0
-    parts = _parts(text, task, tuple(others))
+    parts = _parts(text, task, tuple(others), about)
     named = named_things(criterion)
     parts = {**parts, "named": _covered(article(text), named) if named else parts["asked"]}
     weights = _WEIGHTS.get(dimension) or _WEIGHTS[dimension_of(criterion)]
@@ -237,18 +241,19 @@ def quality(text: str, criterion: str, task: str, others: Sequence[str] = (), di
 
 
 _WEIGHTS = {
-    "comprehensiveness": {"named": 0.35, "asked": 0.25, "facts": 0.2, "sure": 0.2},
-    "insight": {"reasoning": 0.45, "asked": 0.2, "facts": 0.15, "sure": 0.2},
+    "comprehensiveness": {"named": 0.35, "asked": 0.37, "facts": 0.2, "sure": 0.08},
+    "insight": {"reasoning": 0.55, "asked": 0.27, "facts": 0.1, "sure": 0.08},
     "instruction_following": {"asked": 0.4, "named": 0.25, "focus": 0.35},
     "readability": {"structure": 0.5, "unrepeated": 0.3, "asked": 0.2},
 }
 
 
 @lru_cache(maxsize=256)
-def _parts(text: str, task: str, others: tuple[str, ...]) -> dict[str, float]:
+def _parts(text: str, task: str, others: tuple[str, ...], about: str) -> dict[str, float]:
     """What the weights weigh: each part 0 to 1, the same for every criterion."""
     this, rest = article(text), [article(other) for other in others]
-    known = _linked(this, frozenset(name.casefold() for name in named_things(task)).union(*(f for other in rest for f in other.facts)))
+    named = frozenset(name.casefold() for name in (*named_things(task), *named_things(about)))
+    known = _linked(this, named.union(*(fact for other in rest for fact in other.facts)))
     asked = frozenset(root for part in aspects(task) for root in part)
     focus = sum(_near(s, known, asked) for s in this.sentences) / max(1, len(this.sentences))
     topic = frozenset().union(*(roots(other.text) for other in rest)) if rest else frozenset()
@@ -258,15 +263,15 @@ def _parts(text: str, task: str, others: tuple[str, ...]) -> dict[str, float]:
     vocabulary = roots(this.text) - roots(task)
     there = topic - roots(task)
     return {
-        "asked": _asked(this.telling, aspects(task)),
-        "facts": saturating(shared + len(own) / (4 if rest else 2), 20),
+        "asked": _asked([s for s in this.telling if _tied(s, known)], aspects(task)),
+        "facts": saturating(shared + len(own) / (8 if rest else 2), 20),
         "sure": (shared + 2) / (len(this.facts) + 4) if rest else 0.5,
         "focus": focus,
         "reasoning": this.reasoning,
-        "unrepeated": max(0.0, 1 - 2 * this.repetition),
+        "unrepeated": max(0.0, 1 - 2 * max(this.retold, this.doubled)),
         "structure": this.structure,
         "order": min(1.0, max(0.0, (this.order - 0.5) / 0.35)),
-        "prose": 1 - 0.7 * this.noise,
+        "prose": (1 - 0.8 * this.noise) * (1 - 0.3 * this.doubled),
         "words": len(vocabulary & there) / max(1, len(vocabulary) * len(there)) ** 0.5 if there else saturating(len(vocabulary), 60),
     }
 
@@ -274,16 +279,21 @@ def _parts(text: str, task: str, others: tuple[str, ...]) -> dict[str, float]:
 def _linked(this: Article, seeds: frozenset[str]) -> frozenset[str]:
     """The names that facts tie to those the task or another article names, over any number of steps."""
     known = seeds or frozenset(name for fact in this.facts for name in fact)
-    for _ in range(4):
-        known |= {name for fact in this.facts if known & set(fact) for name in fact}
+    for _ in range(3):
+        known |= {name for s in this.telling if _tied(s, known) for name in _names(s)}
     return known
 
 
 def _near(sentence: str, known: frozenset[str], asked: frozenset[str]) -> float:
     """How near a sentence is to the task: 1 where it says what is asked of something tied to it, 0.5 for one of both."""
-    named = _names(sentence)
     fits = among_any(concepts(sentence), asked) or _REASONING.search(sentence) is not None
-    return 0.5 * fits + 0.5 * (any(name in known for name in named) if named else fits)
+    return 0.5 * fits + 0.5 * (_tied(sentence, known) if _names(sentence) else fits)
+
+
+def _tied(sentence: str, known: frozenset[str]) -> bool:
+    """Whether a sentence names something that is tied to the task."""
+    told = sentence.casefold()
+    return any(name in told for name in known if not name[0].isdigit())
 
 
 def _covered(this: Article, names: Sequence[str]) -> float:
@@ -295,4 +305,4 @@ def _covered(this: Article, names: Sequence[str]) -> float:
 def _asked(telling: Sequence[str], asked: Sequence[frozenset[str]]) -> float:
     """How far each part of the task is spoken of: by how many telling sentences, saturating."""
     counts = [sum(share(part, concepts(s)) >= 0.5 for s in telling) for part in asked]
-    return sum(saturating(count, 2) for count in counts) / len(counts) if counts else 0.5
+    return sum(saturating(count, 1) for count in counts) / len(counts) if counts else 0.5

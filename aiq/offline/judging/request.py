@@ -32,6 +32,7 @@ _INTRODUCED = re.compile(
     r"[^\n]{0,120}\n(?P<text>.+?)\n\s*\n(?:Please|Now|Return|Begin|Output|请|下面|现在)[^\n]*\s*\Z",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
+_AFTER = r"\n(?:```|---|\*\*\*|\[END)|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now)\b)"
 _FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z][\w ]{1,24}|[\u4e00-\u9fff]{2,6})\**\s*[:：]\s*(<[^>\n]+>|\[[^\]\n]+\]|\{[^}\n]+\}|The \w.*|Answer .*|Put .*)$", re.MULTILINE)
 _SCALE = re.compile(
     r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?(\d{1,3})\s*(?:to|-|–|and|到|至|—|~)\s*(\d{1,3})\b|\b(\d)\s*[-–]\s*(\d{1,2})(?=\)|\s*(?:points|scale|分))|out of (\d{2,3})", re.IGNORECASE
@@ -76,9 +77,8 @@ class Case:
         if self.request.json_schema:
             return _schema_form(self.request.json_schema)
         regions = [r for r in _regions(self.wanted) if '"' in r or re.fullmatch(r"\[[\d,\s]+\]", r)]
-        shown = list(_FORM_LINE.finditer(self.wanted))
-        shown = [match for match in shown if match[2][0] in "<[{"] or shown
-        lines = tuple(dict.fromkeys(match[1].strip() for match in shown))
+        labels = dict.fromkeys(match[1].strip() for match in _FORM_LINE.finditer(self.wanted))
+        lines = tuple(label for label in labels if _role(label) is None)
         return _example_form(regions[-1], lines) if regions else Form(lines=lines)
 
     @cached_property
@@ -131,8 +131,8 @@ def _labelled(text: str) -> tuple[dict[str, tuple[str, ...]], str]:
     wanted = text
     for number, (role, match) in enumerate(kept):
         end = kept[number + 1][1].start() if number + 1 < len(kept) else len(text)
-        body = re.split(r"\n\s*\n|\n(?:```|---|\*\*\*|\[END)", text[match.start("text") : end].lstrip())[0 if number + 1 == len(kept) else slice(None)]
-        body = body if isinstance(body, str) else "\n\n".join(body)
+        last = r"\n\s*\n|" if number + 1 == len(kept) else ""
+        body = re.split(last + _AFTER, text[match.start("text") : end].lstrip())[0]
         found[role] = (body.strip().strip('"').strip(),)
         wanted = wanted.replace(body, " ", 1) if len(body) > 3 else wanted
     return found, wanted
