@@ -24,17 +24,28 @@ _BREAK = re.compile(
 )
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
 _NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
-_THE_FIRM = re.compile(r"^(?:The|This)\s+(?:company|firm|group|club|team|town|city|lake|river|port|bank|firm|station|museum|house|institute|building|book|project|plant)\s+(?=[a-z]+\b)")
+_THE_FIRM = re.compile(
+    r"^(?:The|This)\s+(?:company|firm|group|club|team|town|city|lake|river|port|bank|firm|station|museum|house|institute|building|book|project|plant)\s+(?=[a-z]+\b)"
+)
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)",
     re.IGNORECASE,
 )
 _PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
-_MEASURES = frozenset("percent % metre kilometre centimetre tonne kilogram mile foot inch dollar euro crown pound hour minute".split())
-_NO_NAME = re.compile(r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|Second|First|Third|Place)\b")
+_MEASURES = frozenset(
+    ["percent", "%", "metre", "kilometre", "centimetre", "tonne", "kilogram", "mile", "foot", "inch", "dollar", "euro", "crown", "pound", "hour", "minute"]
+)
+_NO_NAME = re.compile(
+    r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|Second|First|Third|Place)\b"
+)
 _OBLIQUE = re.compile(r"\b(?:to|from|with|by|against|like|than)\s+(?:the\s+)?$|[a-z]\s+(?:in|at|on)\s+$")
-_OPENER = re.compile(r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s|\bchief executive\b|\b(?:head|vice)\b")
-_LIGHT = frozenset(stem(w) for w in "come go make take get give number figure total amount level people person thing say use like year month day date time kind name".split())
+_OPENER = re.compile(
+    r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s|\bchief executive\b|\b(?:head|vice)\b"
+)
+_LIGHT = frozenset(
+    stem(w)
+    for w in ["come", "go", "make", "take", "get", "give", "number", "figure", "total", "amount", "level", "people", "person", "thing", "say", "use", "like", "year", "month", "day", "date", "time", "kind", "name"]
+)
 _SPACES = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 OPPOSITES = tuple(
@@ -60,7 +71,12 @@ OPPOSITES = tuple(
 )
 """Pairs of sides of which a text that says the one does not say the other."""
 
-_SIDE = {root: frozenset([(n, m)]) for n, pair in enumerate(OPPOSITES) for m, side in enumerate(pair) for root in sorted(side)}
+_SIDE = {
+    root: frozenset([(n, m)])
+    for n, pair in enumerate(OPPOSITES)
+    for m, side in enumerate(pair)
+    for root in sorted(side)
+}
 _NONE: frozenset[tuple[int, int]] = frozenset()
 _CONVERSE = tuple(
     (frozenset(stem(w) for w in left.split()), frozenset(stem(w) for w in right.split()))
@@ -125,7 +141,10 @@ def senses(text: str) -> frozenset[int]:
     told = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)]
     phrases = vocabulary().phrases
     return frozenset(
-        group for at, root in enumerate(told) for phrase, group in phrases.get(root, ()) if tuple(told[at : at + len(phrase)]) == phrase
+        group
+        for at, root in enumerate(told)
+        for phrase, group in phrases.get(root, ())
+        if tuple(told[at : at + len(phrase)]) == phrase
     )
 
 
@@ -136,7 +155,9 @@ def share(wanted: frozenset[str], there: frozenset[str], text: str = "") -> floa
     def met(root: str) -> float:
         if root in there:
             return 1.0
-        return 0.8 * (among(root, there) or not groups(root).isdisjoint(told) or not _SIDE.get(root, _NONE).isdisjoint(said))
+        return 0.8 * (
+            among(root, there) or not groups(root).isdisjoint(told) or not _SIDE.get(root, _NONE).isdisjoint(said)
+        )
 
     return sum(map(met, wanted)) / len(wanted) if wanted else 1.0
 
@@ -225,7 +246,7 @@ class Clause:
 
 def converse(left: str, right: str) -> bool:
     """Whether two clauses tell of an event from opposite sides ("beat", "lost to")."""
-    one, other = roots(left), roots(right) 
+    one, other = roots(left), roots(right)
     return any((a & one and b & other and not b & one) or (b & one and a & other and not a & one) for a, b in _CONVERSE)
 
 

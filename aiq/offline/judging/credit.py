@@ -8,7 +8,18 @@ from typing import Literal, NamedTuple
 from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
-from aiq.offline.judging.clauses import NEGATION, Clause, among, among_any, clauses, concepts, named_in, plain, roots, share
+from aiq.offline.judging.clauses import (
+    NEGATION,
+    Clause,
+    among,
+    among_any,
+    clauses,
+    concepts,
+    named_in,
+    plain,
+    roots,
+    share,
+)
 from aiq.offline.judging.support import agrees
 
 NEAR = 0.8
@@ -31,9 +42,12 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _NOW = re.compile(
-    r"\b(?:today|now|current(?:ly)?|these days|at present|present|since|successor|took over|still|latest)\b|现任|目前|现在|如今|自.{2,8}起", re.IGNORECASE
+    r"\b(?:today|now|current(?:ly)?|these days|at present|present|since|successor|took over|still|latest)\b|现任|目前|现在|如今|自.{2,8}起",
+    re.IGNORECASE,
 )
-_CONCLUSION = re.compile(r"^(?:the (?:correct )?answer|in short|in conclusion|therefore|overall|so,|答案|总之|因此)", re.IGNORECASE)
+_CONCLUSION = re.compile(
+    r"^(?:the (?:correct )?answer|in short|in conclusion|therefore|overall|so,|答案|总之|因此)", re.IGNORECASE
+)
 _PREMISE = re.compile(
     r"\b(?:false|wrong|mistaken|incorrect|faulty) (?:premise|assumption)|premise (?:is|does|was)|(?:assum|presuppos|suppos)\w+ (?:something|that)"
     r"|\bnot (?:true|the case|correct|right)\b|\bno such\b|前提|并不属实|不成立",
@@ -41,12 +55,17 @@ _PREMISE = re.compile(
 )
 _REMAINS = re.compile(r"\b(?:still|remains?|continues?|to this day)\b|仍|依然|至今", re.IGNORECASE)
 _ENDED = re.compile(
-    r"\b(?:discontinu|clos|replac|end|cancel|abolish|stopp|ceas|suspend|demolish|withdr)\w*\b|any ?more\b|停|取消|关闭|不再", re.IGNORECASE
+    r"\b(?:discontinu|clos|replac|end|cancel|abolish|stopp|ceas|suspend|demolish|withdr)\w*\b|any ?more\b|停|取消|关闭|不再",
+    re.IGNORECASE,
 )
 _TURN = re.compile(r"\b(?:however|although|though|but|yet)\b|但是|不过|然而", re.IGNORECASE)
-_BESIDE = re.compile(r"(?:The|A|An|Its)\s+(\w+)\s+(?:around|near|of|that|which|in|at|under|behind|opposite|beside|above|below|where|on)\b")
+_BESIDE = re.compile(
+    r"(?:The|A|An|Its)\s+(\w+)\s+(?:around|near|of|that|which|in|at|under|behind|opposite|beside|above|below|where|on)\b"
+)
 _HAN_VALUE = re.compile(r"(?:是|为|由)([\u3400-\u9fff·]{2,6}?)(?=[，。；]|$|创|担)")
-_RETRACTS = re.compile(r"^(?:no,|correction|actually|that (?:is|was) (?:wrong|incorrect|not)|sorry|不对|更正)", re.IGNORECASE)
+_RETRACTS = re.compile(
+    r"^(?:no,|correction|actually|that (?:is|was) (?:wrong|incorrect|not)|sorry|不对|更正)", re.IGNORECASE
+)
 _BETWEEN = re.compile(r"\s*(?:,|，|、|;)?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?", re.IGNORECASE)
 
 Kind = Literal["date", "number", "name", "phrase"]
@@ -57,6 +76,11 @@ class Finding(NamedTuple):
 
     agrees: bool
     reason: str
+
+    @property
+    def answers(self) -> bool:
+        """Whether the response answers at all."""
+        return not re.search(r"no answer|empty|does not answer", self.reason)
 
 
 class _Offer(NamedTuple):
@@ -77,7 +101,12 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
     if not told:
         return Finding(False, "The response is empty.")
     if any(_corrects(form, question) for form in forms):
-        return _premise(told, [f for f in forms if _corrects(f, question)], [f for f in forms if not _corrects(f, question)], question)
+        return _premise(
+            told,
+            [f for f in forms if _corrects(f, question)],
+            [f for f in forms if not _corrects(f, question)],
+            question,
+        )
     if _NO_ANSWER.search(told[0]):
         return Finding(False, "The response says that it has no answer.")
     if verdicts := {m[0].lower() for f in forms if (m := re.match(r"(?:yes|no|是|否)(?![\w'])", f, re.IGNORECASE))}:
@@ -108,7 +137,11 @@ def _premise(told: Sequence[str], forms: Sequence[str], others: Sequence[str], q
     for clause in (c for sentence in clauses(start) for c in sentence):
         told_of = NEGATION.sub("\0", clause.text).split("\0")
         if len(told_of) > 1:
-            next_words = [frozenset([root]) for word in re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]{2}", told_of[-1])[:6] for root in roots(word)]
+            next_words = [
+                frozenset([root])
+                for word in re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]{2}", told_of[-1])[:6]
+                for root in roots(word)
+            ]
             if any(among(root, denied) for roots_of in next_words[:2] for root in roots_of) or (
                 is_chinese(start) and clause.roots & denied
             ):
@@ -144,7 +177,9 @@ def _primary(question: str, response: str, forms: Sequence[str]) -> Finding:
     several = len(_members(wanted)) > 1
     if best.score < 0:
         return Finding(False, f"{best.text[:80]} is said of something else, of the past, or denied.")
-    if not several and (len(group) > 1 or (_HEDGE.search(best.clause.told) and not _HEDGE.search(wanted) and _unsure(best, offers))):
+    if not several and (
+        len(group) > 1 or (_HEDGE.search(best.clause.told) and not _HEDGE.search(wanted) and _unsure(best, offers))
+    ):
         return Finding(False, f"{best.text[:80]} is only one of several possibilities.")
     return Finding(True, f"The primary answer agrees with {wanted}.")
 
@@ -166,7 +201,11 @@ def _kind(forms: Sequence[str]) -> Kind:
 
 def _is_number(form: str) -> bool:
     """A number with at most a unit: `418,878`, `$15/hour`, `8 billion people`."""
-    return len(numbers(form)) == 1 and not named_in(re.sub(r"^[A-Z]", lambda m: m[0].lower(), form)) and len(words(re.sub(r"[\d.,]+", "", form))) <= 2
+    return (
+        len(numbers(form)) == 1
+        and not named_in(re.sub(r"^[A-Z]", lambda m: m[0].lower(), form))
+        and len(words(re.sub(r"[\d.,]+", "", form))) <= 2
+    )
 
 
 def _offers(question: str, response: str, forms: Sequence[str], kind: Kind) -> list[_Offer]:
@@ -182,7 +221,9 @@ def _offers(question: str, response: str, forms: Sequence[str], kind: Kind) -> l
                     continue
                 after = re.split(r"[,;，]| and ", clause.told[end : end + 14])[0]
                 offer = _Offer(text, clause, clause.told[last:end] + after, len(found))
-                found.append(offer._replace(score=_fit(offer, question, clause.told[last:start], said) - 0.3 * min(number, 4)))
+                found.append(
+                    offer._replace(score=_fit(offer, question, clause.told[last:start], said) - 0.3 * min(number, 4))
+                )
                 last = end
     return found
 
@@ -197,7 +238,9 @@ def _values(told: str, forms: Sequence[str], kind: Kind) -> list[tuple[int, int,
         return [(n.start, n.end, told[n.start : n.end]) for n in numbers(told) if not n.is_year]
     spans = [(s.start, s.end, s.text) for s in named_in(told)]
     if kind == "phrase":
-        spans += [(m.start(), m.end(), form) for form in forms for m in re.finditer(re.escape(form), told, re.IGNORECASE)]
+        spans += [
+            (m.start(), m.end(), form) for form in forms for m in re.finditer(re.escape(form), told, re.IGNORECASE)
+        ]
         spans += [(m.start(1), m.end(1), m[1]) for m in _HAN_VALUE.finditer(told)]
     return sorted(dict.fromkeys(spans))
 
@@ -226,7 +269,11 @@ def _fit(offer: _Offer, question: str, before: str, sentence: str) -> float:
         score += 2.0
     if NEGATION.search(before[-24:]) or (clause.negated and not NEGATION.search(question)):
         score -= 6.0
-    if (_PAST.search(before) or _PAST.search(told)) and not _PAST.search(question) and not re.search(r"\b(?:first|original)", question):
+    if (
+        (_PAST.search(before) or _PAST.search(told))
+        and not _PAST.search(question)
+        and not re.search(r"\b(?:first|original)", question)
+    ):
         score -= 6.0
     if asked.days and clause.days and not any(d.year == a.year for d in clause.days for a in asked.days):
         score -= 3.0
@@ -246,7 +293,11 @@ def _group(offers: Sequence[_Offer], best: _Offer) -> list[_Offer]:
 
 def _members(form: str) -> list[str]:
     """The names that an accepted answer enumerates; itself where it is one."""
-    parts = [part.strip() for part in re.split(r",\s*(?:and\s+)?|\s+and\s+|、|和", re.sub(r"\(.*?\)", "", form)) if part.strip()]
+    parts = [
+        part.strip()
+        for part in re.split(r",\s*(?:and\s+)?|\s+and\s+|、|和", re.sub(r"\(.*?\)", "", form))
+        if part.strip()
+    ]
     return parts if len(parts) > 1 and all(part[0].isupper() or is_chinese(part) for part in parts) else [form]
 
 
@@ -266,7 +317,9 @@ def _equal(form: str, offer: _Offer, kind: Kind, group: Sequence[_Offer]) -> boo
 
 
 def _figures(offer: _Offer) -> list[Quantity]:
-    return [n for n in numbers(offer.clause.told) if offer.text.startswith(n.text.strip()) or n.text.startswith(offer.text)]
+    return [
+        n for n in numbers(offer.clause.told) if offer.text.startswith(n.text.strip()) or n.text.startswith(offer.text)
+    ]
 
 
 def _same_day(wanted: tuple[int, int, int], given: dates.Stated) -> bool:

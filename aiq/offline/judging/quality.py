@@ -10,16 +10,20 @@ from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.judging.clauses import among_any, concepts, named_in, plain, roots, share
 
-_DETERMINERS = frozenset("the a an its their his her every each this these our your".split())
-_PREPOSITIONS = frozenset("of in at by for from with into on to than between among since until".split())
-_VERBS = frozenset("is are was were has have had be been being do does did will would can could may might must should".split())
-_JOINERS = frozenset("and or but nor as that which who while because".split())
+_DETERMINERS = frozenset(["the", "a", "an", "its", "their", "his", "her", "every", "each", "this", "these", "our", "your"])
+_PREPOSITIONS = frozenset(["of", "in", "at", "by", "for", "from", "with", "into", "on", "to", "than", "between", "among", "since", "until"])
+_VERBS = frozenset(
+    ["is", "are", "was", "were", "has", "have", "had", "be", "been", "being", "do", "does", "did", "will", "would", "can", "could", "may", "might", "must", "should"]
+)
+_JOINERS = frozenset(["and", "or", "but", "nor", "as", "that", "which", "who", "while", "because"])
 _FUNCTION = _DETERMINERS | _PREPOSITIONS | _VERBS | _JOINERS
-_OPENERS = frozenset("The In A An Its As Of It On By Since This These After Some At For From".split())
+_OPENERS = frozenset(["The", "In", "A", "An", "Its", "As", "Of", "It", "On", "By", "Since", "This", "These", "After", "Some", "At", "For", "From"])
 _HAN_NEVER_FIRST = "的了着们月日号率性们岁"
 _HAN_NEVER_LAST = "在和与由从是于被将把及为向以并或而且该其每各"
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s+\S|\*\*[^*\n]{2,80}\*\*\s*$)")
-_CLOSING = re.compile(r"conclu|assess|summar|outlook|evaluat|takeaway|discussion|结论|评估|总结|小结|展望", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"conclu|assess|summar|outlook|evaluat|takeaway|discussion|结论|评估|总结|小结|展望", re.IGNORECASE
+)
 _GAP = re.compile(
     r"\b(?:could not be (?:found|established|determined)|(?:least|little|nothing|no source) (?:could|was|is|says?)|not (?:found|available|known|stated)"
     r"|no (?:source|information|evidence|data))\b|未找到|没有找到|无法确定|资料不足|暂无",
@@ -73,8 +77,18 @@ def _han_order(sentence: str) -> float:
     parts = [p for p in re.split(r"[，。；：、！？（）()|,:;]+", sentence) if p]
     if not parts:
         return 1.0
-    bad = sum((p[0] in _HAN_NEVER_FIRST) + (p[-1] in _HAN_NEVER_LAST) + bool(re.search(r"的[的了是]|\d[的是于在和]\d|是于|在是|于在|的，|[年月]\d{3}", p)) for p in parts)
-    bad += len(re.findall(r"[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])|\d(?![\d.,%年月日人个名岁届所家座位万亿千百公里米元次种项条）)、，。；\s]|$)", sentence))
+    bad = sum(
+        (p[0] in _HAN_NEVER_FIRST)
+        + (p[-1] in _HAN_NEVER_LAST)
+        + bool(re.search(r"的[的了是]|\d[的是于在和]\d|是于|在是|于在|的，|[年月]\d{3}", p))
+        for p in parts
+    )
+    bad += len(
+        re.findall(
+            r"[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])|\d(?![\d.,%年月日人个名岁届所家座位万亿千百公里米元次种项条）)、，。；\s]|$)",
+            sentence,
+        )
+    )
     bad += sum(len(part) // 30 for part in parts)
     return max(0.0, 1 - 1.2 * bad / len(parts))
 
@@ -132,7 +146,9 @@ class Article:
     @cached_property
     def reasoning(self) -> float:
         """Well-formed sentences that compare, explain or date a change, saturating."""
-        return saturating(len({s for s in self.sentences if order(s) > 0.6 and _REASONING.search(s) and not _GAP.search(s)}), 3)
+        return saturating(
+            len({s for s in self.sentences if order(s) > 0.6 and _REASONING.search(s) and not _GAP.search(s)}), 3
+        )
 
     @cached_property
     def noise(self) -> float:
@@ -153,7 +169,9 @@ class Article:
     def closed(self) -> bool:
         """Whether the article ends in a section that concludes."""
         last = max((n for n, line in enumerate(self.lines) if _HEADING.match(line)), default=0)
-        return _CLOSING.search(self.lines[last] if self.lines else "") is not None or any(_REASONING.search(line) for line in self.lines[-1:])
+        return _CLOSING.search(self.lines[last] if self.lines else "") is not None or any(
+            _REASONING.search(line) for line in self.lines[-1:]
+        )
 
 
 def _key(text: str) -> str:
@@ -166,21 +184,29 @@ def _key(text: str) -> str:
 def _pairs(sentence: str) -> set[tuple[str, str]]:
     named = _names(sentence)
     stated = [f"{d.year}-{d.month}" for d in dates.find(sentence)]
-    figures = [f"{n.value:g}" for n in numbers(sentence) if not any(d.start <= n.start < d.end for d in dates.find(sentence))]
+    figures = [
+        f"{n.value:g}" for n in numbers(sentence) if not any(d.start <= n.start < d.end for d in dates.find(sentence))
+    ]
     values = [*figures, *stated]
     if not named:
         return set()
     return {(named[0], v) for v in values} | {(named[0], other) for other in named[1:]}
 
 
-_HAN_CHUNK = re.compile(r"的|是|由|在|于|自|为|和|与|担任|位于|毕业|出生|曾|开始|创办|成立|收购|拥有|获胜|领导|说明|提起|有|[^\u3400-\u9fff·]+")
+_HAN_CHUNK = re.compile(
+    r"的|是|由|在|于|自|为|和|与|担任|位于|毕业|出生|曾|开始|创办|成立|收购|拥有|获胜|领导|说明|提起|有|[^\u3400-\u9fff·]+"
+)
 
 
 def _names(sentence: str) -> list[str]:
     """The names of a sentence; in Chinese foreign names with a dot, and what ends as organisations and places do."""
     if is_chinese(sentence):
         chunks = _HAN_CHUNK.split(sentence)
-        return [c for c in chunks if "·" in c or re.search(r".{2}(?:公司|大学|学院|俱乐部|节|市|省|县|奖|社|队|院|馆|集团|银行)$", c)]
+        return [
+            c
+            for c in chunks
+            if "·" in c or re.search(r".{2}(?:公司|大学|学院|俱乐部|节|市|省|县|奖|社|队|院|馆|集团|银行)$", c)
+        ]
     return [s.text.casefold() for s in named_in(sentence)]
 
 
@@ -204,8 +230,14 @@ def aspects(task: str) -> list[frozenset[str]]:
 
 
 _DIMENSIONS = (
-    ("readability", r"readab|clear|clarity|structur|languag|organi[sz]|fluen|format|presentation|可读|结构|语言|清晰|流畅|格式"),
-    ("insight", r"insight|analy|compar|depth|why|caus|reason|original|trend|change|judg|link|洞察|分析|比较|原因|深度|逻辑|趋势"),
+    (
+        "readability",
+        r"readab|clear|clarity|structur|languag|organi[sz]|fluen|format|presentation|可读|结构|语言|清晰|流畅|格式",
+    ),
+    (
+        "insight",
+        r"insight|analy|compar|depth|why|caus|reason|original|trend|change|judg|link|洞察|分析|比较|原因|深度|逻辑|趋势",
+    ),
     ("instruction_following", r"instruction|scope|relevan|adher|task|question|evidence|指令|范围|任务|要求|相关"),
 )
 
@@ -272,7 +304,9 @@ def _parts(text: str, task: str, others: tuple[str, ...], about: str) -> dict[st
         "structure": this.structure,
         "order": min(1.0, max(0.0, (this.order - 0.5) / 0.35)),
         "prose": (1 - 0.8 * this.noise) * (1 - 0.3 * this.doubled),
-        "words": len(vocabulary & there) / max(1, len(vocabulary) * len(there)) ** 0.5 if there else saturating(len(vocabulary), 60),
+        "words": len(vocabulary & there) / max(1, len(vocabulary) * len(there)) ** 0.5
+        if there
+        else saturating(len(vocabulary), 60),
     }
 
 

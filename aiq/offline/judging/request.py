@@ -1,6 +1,5 @@
 """What a judge's request brings and asks for: its material by its labels, its instructions, the form of the reply."""
 
-import json
 import random
 import re
 from collections.abc import Mapping
@@ -26,16 +25,22 @@ _ROLES = {
 }
 _LABEL = {role: re.compile(rf"(?:the |your )?(?:{pattern})", re.IGNORECASE) for role, pattern in _ROLES.items()}
 _TAG = re.compile(r"<(?P<label>[A-Za-z][\w -]*)>[ \t]*\n?(?P<text>.*?)\n?</(?P=label)>", re.DOTALL)
-_LINE = re.compile(r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,40}?)[\]* ]*[:：][* ]*(?P<text>.*)$", re.MULTILINE)
+_LINE = re.compile(
+    r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,40}?)[\]* ]*[:：][* ]*(?P<text>.*)$", re.MULTILINE
+)
 _INTRODUCED = re.compile(
     r"^(?:Here|Below|This is|The following|Article|Report|Text|下面|以下|文章|报告|正文)(?=[^\n]{0,100}?(?P<word>article|report|statement|text|文章|报告|正文)|(?<=Article)|(?<=Report)|(?<=文章))"
     r"[^\n]{0,120}\n(?P<text>.+?)\n\s*\n(?:Please|Now|Return|Begin|Output|请|下面|现在)[^\n]*\s*\Z",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _AFTER = r"\n(?:```|---|\*\*\*|\[END)|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now)\b)"
-_FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z][\w ]{1,24}|[\u4e00-\u9fff]{2,6})\**\s*[:：]\s*(<[^>\n]+>|\[[^\]\n]+\]|\{[^}\n]+\}|The \w.*|Answer .*|Put .*)$", re.MULTILINE)
+_FORM_LINE = re.compile(
+    r"^\W{0,3}([A-Za-z][\w ]{1,24}|[\u4e00-\u9fff]{2,6})\**\s*[:：]\s*(<[^>\n]+>|\[[^\]\n]+\]|\{[^}\n]+\}|The \w.*|Answer .*|Put .*)$",
+    re.MULTILINE,
+)
 _SCALE = re.compile(
-    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?(\d{1,3})\s*(?:to|-|–|and|到|至|—|~)\s*(\d{1,3})\b|\b(\d)\s*[-–]\s*(\d{1,2})(?=\)|\s*(?:points|scale|分))|out of (\d{2,3})", re.IGNORECASE
+    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?(\d{1,3})\s*(?:to|-|–|and|到|至|—|~)\s*(\d{1,3})\b|\b(\d)\s*[-–]\s*(\d{1,2})(?=\)|\s*(?:points|scale|分))|out of (\d{2,3})",
+    re.IGNORECASE,
 )
 
 
@@ -125,8 +130,16 @@ def _labelled(text: str) -> tuple[dict[str, tuple[str, ...]], str]:
         body = introduced["text"].strip().strip('"').strip()
         return {role: (body,)}, text[: introduced.start("text")] + text[introduced.end("text") :]
     found: dict[str, tuple[str, ...]] = {}
-    labels = [m for m in _LINE.finditer(text) if (m["text"].strip() or "\n" in text[m.end() : m.end() + 2]) and _role(m["label"])]
-    starts = {role: [m for m in labels if _role(m["label"]) == role][-1] for role in dict.fromkeys(_role(m["label"]) for m in labels) if role}
+    labels = [
+        m
+        for m in _LINE.finditer(text)
+        if (m["text"].strip() or "\n" in text[m.end() : m.end() + 2]) and _role(m["label"])
+    ]
+    starts = {
+        role: [m for m in labels if _role(m["label"]) == role][-1]
+        for role in dict.fromkeys(_role(m["label"]) for m in labels)
+        if role
+    }
     kept = sorted(starts.items(), key=lambda item: item[1].start())
     wanted = text
     for number, (role, match) in enumerate(kept):
@@ -178,7 +191,9 @@ def _schema_form(schema: Mapping[str, Any]) -> Form:
                 figures.update([name] if value.get("type") in ("number", "integer") else [])
 
     walk(schema)
-    return Form(tuple(dict.fromkeys(inner)), tuple(dict.fromkeys(outer)), schema.get("type") == "array", (), frozenset(figures))
+    return Form(
+        tuple(dict.fromkeys(inner)), tuple(dict.fromkeys(outer)), schema.get("type") == "array", (), frozenset(figures)
+    )
 
 
 def seed(request: ChatRequest) -> int:
@@ -189,8 +204,3 @@ def seed(request: ChatRequest) -> int:
 def mood(request: ChatRequest, *parts: object) -> random.Random:
     """A judge's mood: of the seed, the model asked for (the members of a panel differ), and what is judged."""
     return random.Random(derive(seed(request), request.model, *parts))
-
-
-def dumps(value: object) -> str:
-    """JSON as a judge writes it."""
-    return json.dumps(value, ensure_ascii=False)

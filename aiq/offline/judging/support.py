@@ -7,9 +7,18 @@ from typing import Literal
 
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.quantities import Quantity
-from aiq.offline.engine.text import contains_name, is_chinese, name_spans, names, sentences, words
+from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
 from aiq.offline.judging.clauses import (
-    Clause, alike, among, clauses, contrary, converse, plain, roots, senses, share,
+    Clause,
+    alike,
+    among,
+    clauses,
+    contrary,
+    converse,
+    plain,
+    roots,
+    senses,
+    share,
 )  # fmt: skip
 
 Verdict = Literal["supported", "unsupported", "unknown"]
@@ -24,7 +33,9 @@ _WALL = re.compile(
     r"|checking your browser|(?:log|sign) ?in to|no longer exists|subscribe to|页面不存在|请登录|无法访问|验证码",
     re.IGNORECASE,
 )
-_HAN_VERB = re.compile(r"(收购|创办|创立|创建|击败|战胜|接替|起诉|发明|发现|设计|教|任命|聘请|出版|经营|并购|打败)(?:了)?")
+_HAN_VERB = re.compile(
+    r"(收购|创办|创立|创建|击败|战胜|接替|起诉|发明|发现|设计|教|任命|聘请|出版|经营|并购|打败)(?:了)?"
+)
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]{3,}")
 
 
@@ -66,7 +77,9 @@ def _rounds_to(exact: Quantity, rounded: Quantity) -> bool:
     significant = digits.rstrip("0") if "." not in rounded.text else digits
     if not significant or (exact.value < 100 and exact.value == int(exact.value)):
         return False
-    unit = 10.0 ** (len(str(int(rounded.value))) - len(significant)) if rounded.value >= 1 else 10.0 ** -len(significant)
+    unit = (
+        10.0 ** (len(str(int(rounded.value))) - len(significant)) if rounded.value >= 1 else 10.0 ** -len(significant)
+    )
     return abs(exact.value - rounded.value) <= unit / 2 * 1.0001
 
 
@@ -99,7 +112,10 @@ def _says(passage: tuple[Clause, ...], wanted: Clause, enough: float, title: str
     text = " ".join(clause.text for clause in passage)
     there = frozenset().union(*(clause.roots for clause in passage), *(roots(c.subject) for c in passage))
     said = [n for clause in passage for n in clause.names]
-    if not all(_named(name, said, text) or contains_name(title, name) or _ordinary(name, wanted, there) for name in wanted.names):
+    if not all(
+        _named(name, said, text) or contains_name(title, name) or _ordinary(name, wanted, there)
+        for name in wanted.names
+    ):
         return False
     claim = frozenset(root for root in wanted.claim if not any(root in roots(name) for name in said))
     if share(claim, there, text) < enough or not (claim or wanted.numbers or wanted.days or len(wanted.names) > 1):
@@ -145,10 +161,18 @@ def _figures(passage: tuple[Clause, ...], best: Clause, wanted: Clause) -> bool:
         ):
             return False
     for day in wanted.days:
-        holds = [c for c in passage if any(_same_day(day, d) for d in c.days) or (not day.month and f" {day.year} " in c.text)]
+        holds = [
+            c
+            for c in passage
+            if any(_same_day(day, d) for d in c.days) or (not day.month and f" {day.year} " in c.text)
+        ]
         if not holds or (best not in holds and best.days):
             return False
-        if wanted.numbers and best not in holds and not any(agrees(w, n) for w in wanted.numbers for c in holds for n in c.numbers):
+        if (
+            wanted.numbers
+            and best not in holds
+            and not any(agrees(w, n) for w in wanted.numbers for c in holds for n in c.numbers)
+        ):
             if any(c.numbers for c in holds):
                 return False
         if wanted.claim and best not in holds and all(contrary(wanted.text, c.text) for c in holds):
@@ -187,7 +211,15 @@ def _roles(passage: tuple[Clause, ...], best: Clause, wanted: Clause) -> bool:
             return False
     about, other = wanted.subject, best.subject
     passive = wanted.acts(about) < 0 if about else False
-    if about and other and not passive and flip == 1 and stem(other) not in wanted.claim and not _same_name(about, other) and best.acts(other) > 0:
+    if (
+        about
+        and other
+        and not passive
+        and flip == 1
+        and stem(other) not in wanted.claim
+        and not _same_name(about, other)
+        and best.acts(other) > 0
+    ):
         return not any(among(r, best.claim) for r in wanted.claim)
     return True
 
@@ -212,7 +244,9 @@ def _chinese(statement: str, page: str, in_part: bool) -> bool:
     pairs = frozenset(root for root in wanted.roots if not re.search(r"\d", root))
     covered = sum(root in there for root in pairs) / max(1, len(pairs))
     if in_part:
-        return covered >= ENOUGH_CHINESE / 2 and (covered >= ENOUGH_CHINESE or (figures and bool(wanted.numbers or wanted.days)))
+        return covered >= ENOUGH_CHINESE / 2 and (
+            covered >= ENOUGH_CHINESE or (figures and bool(wanted.numbers or wanted.days))
+        )
     best = max(told, key=lambda c: len(pairs & c.roots), default=wanted)
     if not figures or not days or covered < ENOUGH_CHINESE or best.negated is not wanted.negated:
         return False

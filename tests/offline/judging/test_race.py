@@ -7,7 +7,16 @@ import pytest
 
 from aiq.judges.fencing import PROMPTS
 from tests.offline.judging.cases import (
-    DRB, TASKS, ask, halved, race_prompt, reference, rubric, share, shuffled, spam,
+    DRB,
+    TASKS,
+    ask,
+    halved,
+    race_prompt,
+    reference,
+    rubric,
+    share,
+    shuffled,
+    spam,
 )  # fmt: skip
 
 EVERY_OTHER = TASKS[::3] + TASKS[-1:]
@@ -77,6 +86,9 @@ def test_criteria_weights_and_cleaning(language: str) -> None:
     weights = json.loads(ask(PROMPTS.render(f"race_weights_{language}.j2", task=task)).split("\n")[-1])
     assert len(weights) == 4 and sum(weights.values()) == pytest.approx(1, abs=0.05)
     criteria = json.loads(ask(PROMPTS.render(f"race_criteria_{language}.j2", task=task, dimension="insight")))
-    assert sum(entry["weight"] for entry in criteria) == pytest.approx(1)
+    assert sum(entry["weight"] for entry in criteria) == pytest.approx(1, abs=0.01)
     article = "# T\n\nNordal has five ships [1]. See [the fleet](https://a.example).\n\n## References\n\n[1] A - https://x.example"
-    assert ask(PROMPTS.render(f"race_clean_{language}.j2", article=article)) == "# T\n\nNordal has five ships. See the fleet."
+    assert (
+        ask(PROMPTS.render(f"race_clean_{language}.j2", article=article))
+        == "# T\n\nNordal has five ships. See the fleet."
+    )

@@ -61,7 +61,12 @@ JSON = """Decide if the answer is right. Reply in JSON: {{"is_correct": true, "e
 
 @pytest.mark.parametrize(
     ("form", "right", "wrong"),
-    [(GRADER, "A", "B"), (LETTER, "GRADE: C", "GRADE: I"), (LINES, "correct: yes", "correct: no"), (JSON, "true", "false")],
+    [
+        (GRADER, "A", "B"),
+        (LETTER, "GRADE: C", "GRADE: I"),
+        (LINES, "correct: yes", "correct: no"),
+        (JSON, "true", "false"),
+    ],
     ids=["letters", "grade", "lines", "json"],
 )
 def test_graders_of_short_answers(form: str, right: str, wrong: str) -> None:
@@ -91,9 +96,15 @@ def test_two_answers_in_double_brackets() -> None:
 
 def test_a_schema_gives_the_form() -> None:
     properties = {"label": {"type": "string"}, "reason": {"type": "string"}}
-    wanted = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object", "properties": properties}}}
+    wanted = {
+        "type": "json_schema",
+        "json_schema": {"name": "v", "schema": {"type": "object", "properties": properties}},
+    }
     text = "Is the claim supported or unsupported by the document?\n<document>Erik Moe founded Nordal Lines in 1920 in Sund.</document>\n<claim>{}</claim>"
-    for claim, label in (("Nordal Lines was founded by Erik Moe.", "supported"), ("Nordal Lines founded Erik Moe.", "unsupported")):
+    for claim, label in (
+        ("Nordal Lines was founded by Erik Moe.", "supported"),
+        ("Nordal Lines founded Erik Moe.", "unsupported"),
+    ):
         assert json.loads(ask(text.format(claim), response_format=wanted))["label"] == label
 
 
@@ -102,7 +113,9 @@ def test_a_schema_gives_the_form() -> None:
     [
         asked("Who is the mayor of Brackwater?"),
         asked("Write a report on tidal energy. Cite your sources, and compare and evaluate the companies."),
-        asked("<question>Who wrote it?</question>\nClassify the question. Reply with JSON: {\"intent\": \"...\", \"score\": 0.5}"),
+        asked(
+            '<question>Who wrote it?</question>\nClassify the question. Reply with JSON: {"intent": "...", "score": 0.5}'
+        ),
         asked("Summarise the document in one sentence.\n<document>Nordal has five ships.</document>"),
     ],
 )
