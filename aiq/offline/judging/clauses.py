@@ -19,7 +19,7 @@ _UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno fewer|\bno less", re.
 _BREAK = re.compile(
     r"[;；，]\s*|(?<![A-Za-z])[–—]\s|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though"
     r"|because|not|however|so|with|and (?:it|he|she|they|its|his|her|their|today|now|later|then|since)|its|his|her)\b)"
-    r"|,\s+(?=and \w+(?:ed|es|s)\b)|\s+(?=(?:but|while|whereas|although|who|which)\s)|\s+(?=and (?:later|today|now|then|is|was|has|had)\b)"
+    r"|,\s+(?=and \w+(?:ed|es|s)\b)|\s+(?=(?:but|while|whereas|although|who)\s)|\s+(?=and (?:later|today|now|then|is|was|has|had)\b)"
     r"|\s+(?=and [a-z]+(?:s|ed) (?:at|in|on|to|a|an|the|its|around|about|\d|[A-Z]))|:\s+(?=[A-Z])",
 )
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
@@ -99,8 +99,13 @@ def plain(text: str) -> str:
 
 def named_in(text: str) -> list[Span]:
     """The names of a text that are no dates or rounded numbers, with their places."""
-    spans = (span for span in name_spans(text) if len(span.text.rstrip(".")) > 1)
+    spans = (_without_number(span) for span in name_spans(text) if len(span.text.rstrip(".")) > 1)
     return [span for span in spans if not dates.find(span.text) and not _NO_NAME.match(span.text)]
+
+
+def _without_number(span: Span) -> Span:
+    name = re.sub(r"\s+\d+$", "", span.text)
+    return Span(span.start, span.start + len(name), name)
 
 
 @lru_cache(maxsize=65536)
