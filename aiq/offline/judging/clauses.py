@@ -1,100 +1,77 @@
 """Texts taken apart for judging: clauses with what they are about, what they claim, and whether they deny it."""
 
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.resources import files
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import Span, is_chinese, name_spans, sentences, words
 
-NEGATION = re.compile(
-    r"\b(?:not|never|no(?! doubt)|nor|neither|none|nobody|without|rarely|seldom|hardly|cannot|refus\w+|den(?:y|ies|ied)"
-    r"|fail(?:s|ed)? to|fals(?:e|ely)|untrue|wrong(?:ly)?|incorrect|mistaken\w*)\b|n['’]t\b|不再|从未|从不|没有|尚未|未曾|并非|并未|不(?!同|少|过|断|久|仅|但|锈)|未(?!来)|没(?!收)|错误",
-    re.IGNORECASE,
-)
-_UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno fewer|\bno less", re.IGNORECASE)
+_DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """A pattern of `words.toml`: any of its lines."""
+    return re.compile("|".join(_DATA["patterns"][name].strip().splitlines()), re.IGNORECASE)
+
+
+def listed(name: str) -> frozenset[str]:
+    """A list of words of `words.toml`."""
+    return frozenset(_DATA["words"][name].split())
+
+
+def _pairs(name: str) -> tuple[tuple[frozenset[str], ...], ...]:
+    """Pairs of sides of `words.toml`, as stems."""
+    lines = (line.split("|") for line in _DATA["words"][name].splitlines())
+    return tuple(tuple(frozenset(map(stem, side.split())) for side in line) for line in lines)
+
+
+NEGATION = pattern("negation")
+OPPOSITES = _pairs("opposites")
+"""Pairs of sides of which a text that says the one does not say the other."""
+_CONVERSE = _pairs("converse")
+"""Verbs that tell the same event from either side: who is named first changes with them."""
+_NONE: frozenset[tuple[int, int]] = frozenset()
+_SIDE = {root: frozenset([(n, m)]) for n, pair in enumerate(OPPOSITES) for m in (0, 1) for root in sorted(pair[m])}
+_LIGHT = frozenset(map(stem, listed("light")))
+_MEASURES = listed("measures")
+
+_UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno (?:fewer|less)", re.IGNORECASE)
 _BREAK = re.compile(
-    r"[;；，]\s*|(?<![A-Za-z])[–—]\s|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though"
-    r"|because|not|however|so|with|and (?:it|he|she|they|its|his|her|their|today|now|later|then|since)|its|his|her)\b)"
-    r"|,\s+(?=and \w+(?:ed|es|s)\b)|\s+(?=(?:but|while|whereas|although|who)\s)|\s+(?=and (?:later|today|now|then|is|was|has|had)\b)"
-    r"|\s+(?=and [a-z]+(?:s|ed) (?:at|in|on|to|a|an|the|its|around|about|\d|[A-Z]))|:\s+(?=[A-Z])",
+    r"[;；，]\s*|(?<![A-Za-z])[–—]\s|:\s+(?=[A-Z])"
+    r"|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though|because|not|however|so"
+    r"|with|its|his|her|and (?:it|he|she|they|its|his|her|their|today|now|later|then|since))\b|and \w+(?:ed|es|s)\b)"
+    r"|\s+(?=(?:but|while|whereas|although|who)\s|and (?:later|today|now|then|is|was|has|had)\b"
+    r"|and [a-z]+(?:s|ed) (?:at|in|on|to|a|an|the|its|around|about|\d|[A-Z]))",
 )
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
 _NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
-_THE_FIRM = re.compile(
-    r"^(?:The|This)\s+(?:company|firm|group|club|team|town|city|lake|river|port|bank|firm|station|museum|house|institute|building|book|project|plant)\s+(?=[a-z]+\b)"
-)
+_THE_FIRM = re.compile(rf"^(?:The|This)\s+(?:{'|'.join(sorted(listed('general')))})\s+(?=[a-z]+\b)")
 _PASSIVE = re.compile(
-    r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)",
+    r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?"
+    r"\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)",
     re.IGNORECASE,
 )
 _PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
-_MEASURES = frozenset(
-    ["percent", "%", "metre", "kilometre", "centimetre", "tonne", "kilogram", "mile", "foot", "inch", "dollar", "euro", "crown", "pound", "hour", "minute"]
-)
-_NO_NAME = re.compile(
-    r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|Second|First|Third|Place)\b"
-)
 _OBLIQUE = re.compile(r"\b(?:to|from|with|by|against|like|than)\s+(?:the\s+)?$|[a-z]\s+(?:in|at|on)\s+$")
 _OPENER = re.compile(
-    r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s|\bchief executive\b|\b(?:head|vice)\b"
+    r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
+    r"|\bchief executive\b|\b(?:head|vice)\b"
 )
-_LIGHT = frozenset(
-    stem(w)
-    for w in ["come", "go", "make", "take", "get", "give", "number", "figure", "total", "amount", "level", "people", "person", "thing", "say", "use", "like", "year", "month", "day", "date", "time", "kind", "name"]
+_NO_NAME = re.compile(
+    r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|First|Second|Third|Place)\b"
 )
-_SPACES = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
-
-OPPOSITES = tuple(
-    tuple(frozenset(stem(word) for word in side.split()) for side in line.split("|"))
-    for line in """
-    rise rose grow grew increase climb gain up higher more | fall fell drop decline decrease shrink sink down lower less fewer
-    approve accept adopt pass | reject refuse decline veto turn_down
-    profit surplus profitable | loss deficit
-    win won winner victory beat defeat | lose lost loser
-    open opened reopen | close closed shut
-    first oldest earliest | last latest youngest newest
-    largest biggest longest highest tallest most | smallest shortest lowest least
-    north northern | south southern
-    east eastern | west western
-    before | after
-    former previous predecessor | current successor present
-    always often every | rarely never seldom
-    import | export
-    melt freeze | boil
-    begin start | end finish stop
-    add join | leave quit
-    supported backed support | opposed oppose""".strip().splitlines()
-)
-"""Pairs of sides of which a text that says the one does not say the other."""
-
-_SIDE = {
-    root: frozenset([(n, m)])
-    for n, pair in enumerate(OPPOSITES)
-    for m, side in enumerate(pair)
-    for root in sorted(side)
-}
-_NONE: frozenset[tuple[int, int]] = frozenset()
-_CONVERSE = tuple(
-    (frozenset(stem(w) for w in left.split()), frozenset(stem(w) for w in right.split()))
-    for left, right in (
-        ("beat defeat win overcome", "lose lost loss"),
-        ("buy acquire bought purchase", "sell sold"),
-        ("teach taught instruct", "learn study pupil student"),
-        ("succeed follow replace", "precede predecessor"),
-        ("employ hire", "work serve"),
-        ("win receive get", "go_to go"),
-    )
-)
-"""Verbs that tell the same event from either side: who is named first changes with them."""
+_MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
 def plain(text: str) -> str:
     """The text without citation marks, emphasis and heading signs."""
-    return _SPACES.sub("", text)
+    return _MARKS.sub("", text)
 
 
 def named_in(text: str) -> list[Span]:

@@ -9,63 +9,20 @@ from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
 from aiq.offline.judging.clauses import (
-    NEGATION,
-    Clause,
-    among,
-    among_any,
-    clauses,
-    concepts,
-    named_in,
-    plain,
-    roots,
-    share,
-)
+    NEGATION, Clause, among, among_any, clauses, concepts, named_in, pattern, plain, roots, share,
+)  # fmt: skip
 from aiq.offline.judging.support import agrees
 
 NEAR = 0.8
 """Similarity of spelling from which two words pass for the same name."""
 
-_NO_ANSWER = re.compile(
-    r"\b(?:do(?:es)? not (?:say|give|state|provide|contain)|(?:could|can) ?(?:not|n't) (?:find|determine|be found|say|answer|tell)"
-    r"|unable to|not enough (?:evidence|information)|insufficient|no (?:current |reliable |further )?(?:information|access|answer|evidence)"
-    r"|unclear|unknown|(?:do not|don't) know|not available|cannot (?:answer|determine|say))\b"
-    r"|没有找到|未能找到|无法(?:确定|回答|得知)|资料不足|不清楚|不知道",
-    re.IGNORECASE,
-)
-_HEDGE = re.compile(
-    r"\b(?:either|possibly|perhaps|could be|may be|might (?:be|have been)|may have been|candidates?|sources (?:differ|disagree)|or)\b|可能|或者|也许|或许",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"\b(?:former(?:ly)?|previous(?:ly)?|ex-|used to|until|till|before that|once|no longer|predecessor|outgoing|was then|left in|at first|originally)\b"
-    r"|前任|原任|曾任|曾是|曾经|此前|原来",
-    re.IGNORECASE,
-)
-_NOW = re.compile(
-    r"\b(?:today|now|current(?:ly)?|these days|at present|present|since|successor|took over|still|latest)\b|现任|目前|现在|如今|自.{2,8}起",
-    re.IGNORECASE,
-)
-_CONCLUSION = re.compile(
-    r"^(?:the (?:correct )?answer|in short|in conclusion|therefore|overall|so,|答案|总之|因此)", re.IGNORECASE
-)
-_PREMISE = re.compile(
-    r"\b(?:false|wrong|mistaken|incorrect|faulty) (?:premise|assumption)|premise (?:is|does|was)|(?:assum|presuppos|suppos)\w+ (?:something|that)"
-    r"|\bnot (?:true|the case|correct|right)\b|\bno such\b|前提|并不属实|不成立",
-    re.IGNORECASE,
-)
-_REMAINS = re.compile(r"\b(?:still|remains?|continues?|to this day)\b|仍|依然|至今", re.IGNORECASE)
-_ENDED = re.compile(
-    r"\b(?:discontinu|clos|replac|end|cancel|abolish|stopp|ceas|suspend|demolish|withdr)\w*\b|any ?more\b|停|取消|关闭|不再",
-    re.IGNORECASE,
-)
-_TURN = re.compile(r"\b(?:however|although|though|but|yet)\b|但是|不过|然而", re.IGNORECASE)
+_NO_ANSWER, _PREMISE, _CONCLUSION = pattern("no_answer"), pattern("premise"), pattern("conclusion")
+_HEDGE, _PAST, _NOW = pattern("hedge"), pattern("past"), pattern("now")
+_REMAINS, _ENDED, _TURN, _RETRACTS = pattern("remains"), pattern("ended"), pattern("turn"), pattern("retracts")
 _BESIDE = re.compile(
     r"(?:The|A|An|Its)\s+(\w+)\s+(?:around|near|of|that|which|in|at|under|behind|opposite|beside|above|below|where|on)\b"
 )
 _HAN_VALUE = re.compile(r"(?:是|为|由)([\u3400-\u9fff·]{2,6}?)(?=[，。；]|$|创|担)")
-_RETRACTS = re.compile(
-    r"^(?:no,|correction|actually|that (?:is|was) (?:wrong|incorrect|not)|sorry|不对|更正)", re.IGNORECASE
-)
 _BETWEEN = re.compile(r"\s*(?:,|，|、|;)?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?", re.IGNORECASE)
 
 Kind = Literal["date", "number", "name", "phrase"]

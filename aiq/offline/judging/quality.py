@@ -8,33 +8,21 @@ from functools import cached_property, lru_cache
 from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.text import is_chinese, sentences, words
-from aiq.offline.judging.clauses import among_any, concepts, named_in, plain, roots, share
+from aiq.offline.judging.clauses import (
+    among_any, concepts, listed, named_in, pattern, plain, roots, share,
+)  # fmt: skip
 
-_DETERMINERS = frozenset(["the", "a", "an", "its", "their", "his", "her", "every", "each", "this", "these", "our", "your"])
-_PREPOSITIONS = frozenset(["of", "in", "at", "by", "for", "from", "with", "into", "on", "to", "than", "between", "among", "since", "until"])
-_VERBS = frozenset(
-    ["is", "are", "was", "were", "has", "have", "had", "be", "been", "being", "do", "does", "did", "will", "would", "can", "could", "may", "might", "must", "should"]
-)
-_JOINERS = frozenset(["and", "or", "but", "nor", "as", "that", "which", "who", "while", "because"])
+_DETERMINERS, _PREPOSITIONS, _JOINERS = listed("determiners"), listed("prepositions"), listed("joiners")
+_VERBS, _OPENERS = listed("verbs"), listed("openers")
 _FUNCTION = _DETERMINERS | _PREPOSITIONS | _VERBS | _JOINERS
-_OPENERS = frozenset(["The", "In", "A", "An", "Its", "As", "Of", "It", "On", "By", "Since", "This", "These", "After", "Some", "At", "For", "From"])
-_HAN_NEVER_FIRST = "的了着们月日号率性们岁"
+_GAP, _REASONING, _CLOSING = pattern("gap"), pattern("reasoning"), pattern("closing")
+_HAN_NEVER_FIRST = "的了着们月日号率性岁"
 _HAN_NEVER_LAST = "在和与由从是于被将把及为向以并或而且该其每各"
+_HAN_TORN = re.compile(
+    r"的[的了是]|\d[的是于在和]\d|是于|在是|于在|的，|[年月]\d{3}|[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])"
+    r"|\d(?![\d.,%年月日人个名岁届所家座位万亿千百公里米元次种项条）)、，。；\s]|$)"
+)
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s+\S|\*\*[^*\n]{2,80}\*\*\s*$)")
-_CLOSING = re.compile(
-    r"conclu|assess|summar|outlook|evaluat|takeaway|discussion|结论|评估|总结|小结|展望", re.IGNORECASE
-)
-_GAP = re.compile(
-    r"\b(?:could not be (?:found|established|determined)|(?:least|little|nothing|no source) (?:could|was|is|says?)|not (?:found|available|known|stated)"
-    r"|no (?:source|information|evidence|data))\b|未找到|没有找到|无法确定|资料不足|暂无",
-    re.IGNORECASE,
-)
-_REASONING = re.compile(
-    r"\b(?:because|therefore|however|whereas|although|despite|while|compared|trend|grew|growth|rose|fell|decline\w*|increas\w*|decreas\w*"
-    r"|larg(?:est|er)|small(?:est|er)|old(?:est|er)|young(?:est|er)|suggests?|implies|points to|due to|as a result|share|both|same|pattern|in contrast|differ\w*|disagree\w*)\b"
-    r"|因此|因为|由于|然而|相比|对比|比较|趋势|增长|下降|上升|减少|最大|最小|最早|最晚|最多|最少|说明|表明|意味|矛盾|不同|相同|规律|占比|总体",
-    re.IGNORECASE,
-)
 
 
 def saturating(amount: float, half: float) -> float:
@@ -74,23 +62,9 @@ def _misplaced(word: str, after: str) -> bool:
 
 
 def _han_order(sentence: str) -> float:
-    parts = [p for p in re.split(r"[，。；：、！？（）()|,:;]+", sentence) if p]
-    if not parts:
-        return 1.0
-    bad = sum(
-        (p[0] in _HAN_NEVER_FIRST)
-        + (p[-1] in _HAN_NEVER_LAST)
-        + bool(re.search(r"的[的了是]|\d[的是于在和]\d|是于|在是|于在|的，|[年月]\d{3}", p))
-        for p in parts
-    )
-    bad += len(
-        re.findall(
-            r"[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])|\d(?![\d.,%年月日人个名岁届所家座位万亿千百公里米元次种项条）)、，。；\s]|$)",
-            sentence,
-        )
-    )
-    bad += sum(len(part) // 30 for part in parts)
-    return max(0.0, 1 - 1.2 * bad / len(parts))
+    parts = [part for part in re.split(r"[，。；：、！？（）()|,:;]+", sentence) if part]
+    bad = sum((part[0] in _HAN_NEVER_FIRST) + (part[-1] in _HAN_NEVER_LAST) + len(part) // 30 for part in parts)
+    return max(0.0, 1 - 1.2 * (bad + len(_HAN_TORN.findall(sentence))) / max(1, len(parts)))
 
 
 class Article:
