@@ -12,22 +12,23 @@ from aiq.offline.engine.lexicon import groups, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import Span, is_chinese, name_spans, sentences, words
 
-_DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+"""General language that the judges read by."""
 
 
 def pattern(name: str) -> re.Pattern[str]:
     """A pattern of `words.toml`: any of its lines."""
-    return re.compile("|".join(_DATA["patterns"][name].strip().splitlines()), re.IGNORECASE)
+    return re.compile("|".join(DATA["patterns"][name].strip().splitlines()), re.IGNORECASE)
 
 
 def listed(name: str) -> frozenset[str]:
     """A list of words of `words.toml`."""
-    return frozenset(_DATA["words"][name].split())
+    return frozenset(DATA["words"][name].split())
 
 
 def _pairs(name: str) -> tuple[tuple[frozenset[str], ...], ...]:
     """Pairs of sides of `words.toml`, as stems."""
-    lines = (line.split("|") for line in _DATA["words"][name].splitlines())
+    lines = (line.split("|") for line in DATA["words"][name].splitlines())
     return tuple(tuple(frozenset(map(stem, side.split())) for side in line) for line in lines)
 
 

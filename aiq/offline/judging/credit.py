@@ -3,13 +3,24 @@
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
 from aiq.offline.judging.clauses import (
-    NEGATION, Clause, among, among_any, clauses, concepts, named_in, pattern, plain, roots, share,
+    NEGATION,
+    Clause,
+    among,
+    among_any,
+    clauses,
+    concepts,
+    named_in,
+    pattern,
+    plain,
+    roots,
+    share,
 )  # fmt: skip
 from aiq.offline.judging.support import agrees
 
@@ -241,7 +252,7 @@ def _group(offers: Sequence[_Offer], best: _Offer) -> list[_Offer]:
     """The values that stand beside the best one in an enumeration, itself included."""
     same = [offer for offer in offers if offer.clause is best.clause]
     group, text = [best], best.clause.told
-    for offer, following in zip(same, same[1:], strict=False):
+    for offer, following in pairwise(same):
         between = text[text.find(offer.text) + len(offer.text) : text.find(following.text)]
         if _BETWEEN.fullmatch(between) and (offer in group or following in group):
             group += [o for o in (offer, following) if o not in group]

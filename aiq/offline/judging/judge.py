@@ -8,6 +8,7 @@ from typing import Any, Final
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.engine.text import is_chinese, words
 from aiq.offline.judging.citing import cited, reference_urls, without_citations
+from aiq.offline.judging.clauses import DATA
 from aiq.offline.judging.credit import credit
 from aiq.offline.judging.quality import named_things, quality
 from aiq.offline.judging.request import Case, mood, read_case
@@ -28,7 +29,10 @@ _NUMBERED = re.compile(r"^\s*(\d+)[.)、:]\s*(.+)$", re.MULTILINE)
 _REASON = r"analysis|reason|comment|expla|justif|rationale|feedback|分析|理由|评语"
 _VERDICT = r"verdict|result|label|judg|evaluation|grade|correct|support|pass|outcome|decision"
 _SCORE = r"score|rating|grade|points|mark|分"
-_CLEANING = r"\b(?:without|remov\w+|take out|strip\w*|clean\w*)\b.{0,400}(?:citation|reference)|(?:去除|去掉|移除|清洗).{0,200}引用"
+_CLEANING = (
+    r"\b(?:without|remov\w+|take out|strip\w*|clean\w*)\b.{0,400}(?:citation|reference)"
+    r"|(?:去除|去掉|移除|清洗).{0,200}引用"
+)
 _WHOLE = r"\b(?:score|rate|rating|grade|judge|evaluate|assess|which (?:is|of))\b|评分|打分|评价|评估"
 
 
@@ -191,13 +195,13 @@ def _option(case: Case, state: str) -> str:
     """The verdict by the option that the prompt offers for it: a letter, or one of two words."""
     letters = re.findall(r"\b([A-E])[:.)]\s*[\"']?(CORRECT|INCORRECT|NOT_ATTEMPTED)", case.wanted)
     letters += re.findall(r"\b([A-Z])[\"'] for (correct|incorrect)", case.wanted)
-    by_state = {name.lower(): letter for letter, name in letters}
+    by_state: dict[str, str] = {name.lower(): letter for letter, name in letters}
     if by_state:
         return by_state.get(state) or by_state.get("incorrect", "B")
     for pair in (("yes", "no"), ("pass", "fail"), ("true", "false"), ("正确", "错误"), ("correct", "incorrect")):
         offered = rf"(?<!\w)({pair[0]})(?:[\"'*]*\s*(?:[,/|;]|or|and|或)\s*[\"'*]*{pair[1]}|[\"'] (?:if|when|for)\b)"
         if match := re.search(offered, case.wanted, re.IGNORECASE):
-            word = pair[state != "correct"]
+            word: str = pair[state != "correct"]
             return word.upper() if match[1].isupper() else word
     return state
 
@@ -217,13 +221,7 @@ def _citations(case: Case) -> str | None:
     return _dumps({form.outer[0]: entries} if form.outer else entries)
 
 
-_DIMENSIONS = {
-    "comprehensiveness": ("全面性", "Coverage of {0}", "{0}的覆盖面", r"\boverview|survey|list|all\b|each|summar|综述|列出|所有|全面|梳理"),
-    "insight": ("洞察力", "Comparison and reasons on {0}", "对{0}的比较与原因", r"\bwhy|reason|caus|compare|analy|explain|trend|原因|比较|分析|趋势"),
-    "instruction_following": ("指令遵循", "Every part of the task on {0}", "关于{0}的每一部分", r"\bmust|only|at least|between|format|必须|至少|格式"),
-    "readability": ("可读性", "Order and language of the report on {0}", "关于{0}的报告的结构与语言", r"\bplain|short|readable|通俗|简短"),
-}  # fmt: skip
-"""Of each dimension its Chinese name, a criterion in English and Chinese, and the words of a task that make it weigh more."""
+_DIMENSIONS: Final[dict[str, dict[str, Any]]] = DATA["dimensions"]
 
 
 def _weighing(case: Case) -> str | None:
@@ -234,18 +232,20 @@ def _weighing(case: Case) -> str | None:
     about = ("、" if is_chinese(task) else ", ").join(named_things(task)[:3] or words(task)[:4])
     drawn = mood(case.request, "weighing")
     if set(_DIMENSIONS) <= set(map(_norm, form.keys)):
-        leans = {name: len(re.findall(row[3], task, re.IGNORECASE)) for name, row in _DIMENSIONS.items()}
+        leans = {name: len(re.findall(row["leans"], task, re.IGNORECASE)) for name, row in _DIMENSIONS.items()}
         raw = {name: 0.25 + 0.03 * min(3, lean) + drawn.uniform(-0.02, 0.02) for name, lean in leans.items()}
         shares = {key: round(raw[_norm(key)] / sum(raw.values()), 2) for key in form.keys if _norm(key) in raw}
         return f"The task is about {about}.\n{_dumps(shares)}"
     if not (form.key(r"^criterion") and form.key(r"weight")):
         return None
     bare = re.sub(r"\*\*\w[\w -]*:\*\*", "", case.wanted).lower()  # without the list that defines all four
-    named = {name: bare.count(name.replace("_", " ")) + case.wanted.count(row[0]) for name, row in _DIMENSIONS.items()}
+    named = {
+        name: bare.count(name.replace("_", " ")) + case.wanted.count(row["han"]) for name, row in _DIMENSIONS.items()
+    }
     dimension = _norm(case.the("dimension") or max(named, key=lambda name: named[name]))
     row = _DIMENSIONS.get(dimension, _DIMENSIONS["comprehensiveness"])
     things = list(named_things(task)[:3]) or [about]
-    names = [row[1 + is_chinese(task)].format(thing) for thing in things]
+    names = [row["criterion"][is_chinese(task)].format(thing) for thing in things]
     said = "报告应具体、准确地做到：{}。" if is_chinese(task) else "Whether the report does this with facts: {}."
     values = [(("criterion", name), ("weight", round(1 / len(names), 4)), ("", said.format(name))) for name in names]
     return _dumps([_filled(form.keys, *entry) for entry in values])

@@ -1,4 +1,4 @@
-"""How good an article is, by what can be checked: its facts, its sentences, what was asked, what another article says."""
+"""How good an article is, by what can be checked: its facts and sentences, the task, what another article says."""
 
 import re
 from collections import Counter
@@ -9,7 +9,14 @@ from aiq.offline.engine import dates
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.judging.clauses import (
-    among_any, concepts, listed, named_in, pattern, plain, roots, share,
+    among_any,
+    concepts,
+    listed,
+    named_in,
+    pattern,
+    plain,
+    roots,
+    share,
 )  # fmt: skip
 
 _DETERMINERS, _PREPOSITIONS, _JOINERS = listed("determiners"), listed("prepositions"), listed("joiners")
@@ -32,7 +39,7 @@ def saturating(amount: float, half: float) -> float:
 
 @lru_cache(maxsize=65536)
 def order(sentence: str) -> float:
-    """How well the words of a sentence follow each other, 0 to 1: the share of small words that stand where they can."""
+    """How well the words of a sentence follow each other, 0 to 1: the share of small words in a fit place."""
     return _han_order(sentence) if is_chinese(sentence) else _latin_order(sentence)
 
 
@@ -126,10 +133,10 @@ class Article:
 
     @cached_property
     def noise(self) -> float:
-        """How much is numbers without words, 0 for what prose has to 1 for a list of them; how poor in words the rest."""
+        """How much is numbers without words, or the same few words: 0 as in prose to 1 as in a list."""
         told = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", self.text)
         figures = sum(word[0].isdigit() for word in told) / max(1, len(told))
-        variety = len(set(told)) / max(1.0, len(told) ** 0.75)
+        variety: float = len(set(told)) / max(1.0, float(len(told)) ** 0.75)
         return max(min(1.0, max(0.0, figures - 0.14) / 0.14), min(1.0, max(0.0, 0.9 - variety)))
 
     @cached_property
@@ -230,8 +237,8 @@ def article(text: str) -> Article:
 def quality(
     text: str, criterion: str, task: str, others: Sequence[str] = (), dimension: str = "", about: str = ""
 ) -> float:
-    """How well an article meets a criterion, 0 to 1. `others`: articles on the same task, of which none is believed more.
-    `about`: what else says what the task is about, such as all its criteria.
+    """How well an article meets a criterion, 0 to 1. `others`: articles on the same task, none of which is believed
+    more. `about`: what else says what the task is about, such as all its criteria.
 
     Facts count that another article has too, others less; what is off the subject, out of order, repeated, or numbers
     without words costs; nothing that the article says of itself counts.
@@ -243,7 +250,8 @@ def quality(
     parts = {**parts, "named": _covered(article(text), named) if named else parts["asked"]}
     weights = _WEIGHTS.get(dimension) or _WEIGHTS[dimension_of(criterion)]
     met = sum(weight * parts[name] for name, weight in weights.items())
-    return (0.15 * parts["words"] + 0.85 * parts["order"] * (0.7 + 0.3 * parts["focus"]) * met) * parts["prose"]
+    score: float = (0.15 * parts["words"] + 0.85 * parts["order"] * (0.7 + 0.3 * parts["focus"]) * met) * parts["prose"]
+    return score
 
 
 _WEIGHTS = {
@@ -293,7 +301,7 @@ def _linked(this: Article, seeds: frozenset[str]) -> frozenset[str]:
 
 
 def _near(sentence: str, known: frozenset[str], asked: frozenset[str]) -> float:
-    """How near a sentence is to the task: 1 where it says what is asked of something tied to it, 0.5 for one of both."""
+    """How near a sentence is to the task: 1 where it says what is asked of a thing tied to it."""
     fits = among_any(concepts(sentence), asked) or _REASONING.search(sentence) is not None
     return 0.5 * fits + 0.5 * (_tied(sentence, known) if _names(sentence) else fits)
 
@@ -301,7 +309,7 @@ def _near(sentence: str, known: frozenset[str], asked: frozenset[str]) -> float:
 def _tied(sentence: str, known: frozenset[str]) -> bool:
     """Whether a sentence names something that is tied to the task."""
     told = sentence.casefold()
-    return any(name in told for name in known if not name[0].isdigit())
+    return any(name in told for name in known if name and not name[0].isdigit())
 
 
 def _covered(this: Article, names: Sequence[str]) -> float:

@@ -9,37 +9,34 @@ from typing import Any
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
+from aiq.offline.judging.clauses import DATA
 
-_ROLES = {
-    "criteria": r"criteria(?:_list| list)?|rubric|(?:评价|评分|评判)?标准",
-    "accepted": r"(?:accepted|gold|golden|target|correct|reference|expected|true|right)[ _-](?:answers?|targets?|responses?)|gold|target|expected|ground[ _-]?truth|criterion|标准答案|参考答案",
-    "response": r"(?:predicted|model|candidate|student|submitted|given|generated|final)?[ _-]?(?:answer|response|prediction|submission|output|reply)|回答|回复|答案",
-    "question": r"(?:user )?(?:question|query|problem)|问题",
-    "task": r"(?:research )?(?:task|assignment|brief|task_prompt)|任务",
-    "dimension": r"dimension|维度",
-    "statements": r"(?:numbered )?(?:statements?|claims?|facts?)|陈述",
-    "listed": r"(?:reference|source)[ _-]?list|references|bibliography|参考文献",
-    "part": r"report[ _-]part|(?:report )?section|报告部分",
-    "page": r"(?:web[ _-]?)?page|source(?: text)?|reference|context|passage|evidence|document|参考资料|网页",
-    "article": r"(?:target_|the )?(?:article|report|essay|text|summary)(?:[ _-](?:[12ab]|one|two|content))?|assistant[ _-][ab]|文章(?:内容|[一二])?|报告|正文",
+_LABEL = {
+    role: re.compile(f"(?:the |your )?(?:{'|'.join(lines.splitlines())})", re.IGNORECASE)
+    for role, lines in DATA["labels"].items()
 }
-_LABEL = {role: re.compile(rf"(?:the |your )?(?:{pattern})", re.IGNORECASE) for role, pattern in _ROLES.items()}
 _TAG = re.compile(r"<(?P<label>[A-Za-z][\w -]*)>[ \t]*\n?(?P<text>.*?)\n?</(?P=label)>", re.DOTALL)
 _LINE = re.compile(
     r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,40}?)[\]* ]*[:：][* ]*(?P<text>.*)$", re.MULTILINE
 )
 _INTRODUCED = re.compile(
-    r"^(?:Here|Below|This is|The following|Article|Report|Text|下面|以下|文章|报告|正文)(?=[^\n]{0,100}?(?P<word>article|report|statement|text|文章|报告|正文)|(?<=Article)|(?<=Report)|(?<=文章))"
+    r"^(?:Here|Below|This is|The following|Article|Report|Text|下面|以下|文章|报告|正文)"
+    r"(?=[^\n]{0,100}?(?P<word>article|report|statement|text|文章|报告|正文)|(?<=Article)|(?<=Report)|(?<=文章))"
     r"[^\n]{0,120}\n(?P<text>.+?)\n\s*\n(?:Please|Now|Return|Begin|Output|请|下面|现在)[^\n]*\s*\Z",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
-_AFTER = r"\n(?:```|---|\*\*\*|\[END)|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now)\b)"
+_AFTER = (
+    r"\n(?:```|---|\*\*\*|\[END)"
+    r"|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now)\b)"
+)
 _FORM_LINE = re.compile(
-    r"^\W{0,3}([A-Za-z][\w ]{1,24}|[\u4e00-\u9fff]{2,6})\**\s*[:：]\s*(<[^>\n]+>|\[[^\]\n]+\]|\{[^}\n]+\}|The \w.*|Answer .*|Put .*)$",
+    r"^\W{0,3}([A-Za-z][\w ]{1,24}|[\u4e00-\u9fff]{2,6})\**\s*[:：]\s*"
+    r"(?:<[^>\n]+>|\[[^\]\n]+\]|\{[^}\n]+\}|The \w.*|Answer .*|Put .*)$",
     re.MULTILINE,
 )
 _SCALE = re.compile(
-    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?(\d{1,3})\s*(?:to|-|–|and|到|至|—|~)\s*(\d{1,3})\b|\b(\d)\s*[-–]\s*(\d{1,2})(?=\)|\s*(?:points|scale|分))|out of (\d{2,3})",
+    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?(\d{1,3})\s*(?:to|-|–|and|到|至|—|~)\s*(\d{1,3})\b"
+    r"|\b(\d)\s*[-–]\s*(\d{1,2})(?=\)|\s*(?:points|scale|分))|out of (\d{2,3})",
     re.IGNORECASE,
 )
 

@@ -9,7 +9,17 @@ from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.quantities import Quantity
 from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
 from aiq.offline.judging.clauses import (
-    Clause, alike, among, clauses, contrary, converse, named_in, pattern, plain, roots, senses, share,
+    Clause,
+    alike,
+    among,
+    clauses,
+    contrary,
+    converse,
+    pattern,
+    plain,
+    roots,
+    senses,
+    share,
 )  # fmt: skip
 
 Verdict = Literal["supported", "unsupported", "unknown"]

@@ -20,7 +20,8 @@ def verdict(case: dict[str, Any]) -> bool:
     )
     answer = ask(text)
     verdicts = re.findall(r"^evaluation: (correct|incorrect)$", answer, re.MULTILINE)
-    assert len(verdicts) == 1 and answer.startswith("comment: ")
+    assert len(verdicts) == 1
+    assert answer.startswith("comment: ")
     return bool(verdicts[0] == "correct")
 
 

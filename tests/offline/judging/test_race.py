@@ -27,7 +27,9 @@ def test_what_is_damaged_scores_lower(task: str) -> None:
     whole = reference(task)
     scores = [share(task, text, whole) for text in (whole, halved(whole), shuffled(whole), spam(task))]
     assert scores == sorted(scores, reverse=True)
-    assert scores[0] == pytest.approx(0.5, abs=0.02) and scores[2] < 0.4 and scores[3] < 0.35
+    assert scores[0] == pytest.approx(0.5, abs=0.02)
+    assert scores[2] < 0.4
+    assert scores[3] < 0.35
 
 
 @pytest.mark.parametrize("task", [TASKS[0], TASKS[-1]])
@@ -77,14 +79,16 @@ def test_without_another_article(task: str) -> None:
         return float(sum(marks) / len(marks))
 
     scores = [mean(text) for text in (reference(task), halved(reference(task)), shuffled(reference(task)), spam(task))]
-    assert scores == sorted(scores, reverse=True) and scores[0] > 4
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 4
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_criteria_weights_and_cleaning(language: str) -> None:
     task = DRB["query"][TASKS[0] if language == "en" else TASKS[-1]]["prompt"]
     weights = json.loads(ask(PROMPTS.render(f"race_weights_{language}.j2", task=task)).split("\n")[-1])
-    assert len(weights) == 4 and sum(weights.values()) == pytest.approx(1, abs=0.05)
+    assert len(weights) == 4
+    assert sum(weights.values()) == pytest.approx(1, abs=0.05)
     criteria = json.loads(ask(PROMPTS.render(f"race_criteria_{language}.j2", task=task, dimension="insight")))
     assert sum(entry["weight"] for entry in criteria) == pytest.approx(1, abs=0.01)
     article = "# T\n\nNordal has five ships [1]. See [the fleet](https://a.example).\n\n## References\n\n[1] A - https://x.example"

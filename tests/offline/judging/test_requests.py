@@ -78,9 +78,32 @@ def test_an_answer_that_is_none() -> None:
     assert ask(GRADER.format(question=WHO, target="Helen Osgood", answer="I do not know.")) == "C"
 
 
-GOOD = "# Ships\n\nNordal has five ships. The Moe was built in 1920 and carries 300 people. The Sund, built in 1931, is larger because trade grew."
+GOOD = (
+    "# Ships\n\nNordal has five ships. The Moe was built in 1920 and carries 300 people. "
+    "The Sund, built in 1931, is larger because trade grew."
+)
 POOR = "Ships 300 Nordal 17 five 4 survey the of 88 ships Nordal 9 of."
-RUBRIC = 'Rate the {kind} from 1 to 5 by the rubric. Reply with JSON: {{"score": 3, "reasoning": "..."}}\n<rubric>\n- Facts\n- Comparison\n</rubric>\n<task>Survey the ships of Nordal.</task>\n<{kind}>\n{text}\n</{kind}>'
+RUBRIC = """Rate the {kind} from 1 to 5 by the rubric. Reply with JSON: {{"score": 3, "reasoning": "..."}}
+<rubric>
+- Facts
+- Comparison
+</rubric>
+<task>Survey the ships of Nordal.</task>
+<{kind}>
+{text}
+</{kind}>"""
+PAIR = """Act as a judge and evaluate two answers to the question.
+Say "[[A]]" if A is better, "[[B]]" if B is, else "[[C]]".
+<question>Survey the ships of Nordal.</question>
+<assistant_a>
+{}
+</assistant_a>
+<assistant_b>
+{}
+</assistant_b>"""
+CLAIM = """Is the claim supported or unsupported by the document?
+<document>Erik Moe founded Nordal Lines in 1920 in the town of Sund.</document>
+<claim>{}</claim>"""
 
 
 @pytest.mark.parametrize("kind", ["report", "essay", "answer"])
@@ -90,22 +113,18 @@ def test_one_score_by_a_rubric(kind: str) -> None:
 
 
 def test_two_answers_in_double_brackets() -> None:
-    form = 'Act as a judge and evaluate two answers to the question. Say "[[A]]" if A is better, "[[B]]" if B is, else "[[C]]".\n<question>Survey the ships of Nordal.</question>\n<assistant_a>\n{}\n</assistant_a>\n<assistant_b>\n{}\n</assistant_b>'
-    assert "[[A]]" in ask(form.format(GOOD, POOR)) and "[[B]]" in ask(form.format(POOR, GOOD))
+    assert "[[A]]" in ask(PAIR.format(GOOD, POOR))
+    assert "[[B]]" in ask(PAIR.format(POOR, GOOD))
 
 
-def test_a_schema_gives_the_form() -> None:
-    properties = {"label": {"type": "string"}, "reason": {"type": "string"}}
-    wanted = {
-        "type": "json_schema",
-        "json_schema": {"name": "v", "schema": {"type": "object", "properties": properties}},
-    }
-    text = "Is the claim supported or unsupported by the document?\n<document>Erik Moe founded Nordal Lines in 1920 in Sund.</document>\n<claim>{}</claim>"
-    for claim, label in (
-        ("Nordal Lines was founded by Erik Moe.", "supported"),
-        ("Nordal Lines founded Erik Moe.", "unsupported"),
-    ):
-        assert json.loads(ask(text.format(claim), response_format=wanted))["label"] == label
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [("Nordal Lines was founded by Erik Moe.", "supported"), ("Nordal Lines founded Erik Moe.", "unsupported")],
+)
+def test_a_schema_gives_the_form(claim: str, label: str) -> None:
+    schema = {"type": "object", "properties": {"label": {"type": "string"}, "reason": {"type": "string"}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
+    assert json.loads(ask(CLAIM.format(claim), response_format=wanted))["label"] == label
 
 
 @pytest.mark.parametrize(
@@ -113,9 +132,7 @@ def test_a_schema_gives_the_form() -> None:
     [
         asked("Who is the mayor of Brackwater?"),
         asked("Write a report on tidal energy. Cite your sources, and compare and evaluate the companies."),
-        asked(
-            '<question>Who wrote it?</question>\nClassify the question. Reply with JSON: {"intent": "...", "score": 0.5}'
-        ),
+        asked('<question>Who wrote it?</question>\nClassify it. Reply with JSON: {"intent": "...", "score": 0.5}'),
         asked("Summarise the document in one sentence.\n<document>Nordal has five ships.</document>"),
     ],
 )
