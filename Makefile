@@ -18,7 +18,7 @@ lock: ## compile the hashed locks anew (needs uv)
 	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/test.lock
 
 world: ## generate the closed world and the mini datasets anew
-	.venv/bin/aiq offline world --out benchmarks
+	.venv/bin/python -m benchmarks.closed_world --out benchmarks
 
 graphs: ## draw the diagrams of docs/graphs.md anew
 	.venv/bin/aiq graphs --out docs/graphs.md

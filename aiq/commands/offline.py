@@ -1,7 +1,7 @@
-"""Serve the offline stack for other clients, or generate a closed world.
+"""Serve the offline stack for other clients.
 
 `aiq offline` answers OpenAI chat completions, a Tavily-shaped search and web pages on this machine,
-without key and network, until Ctrl-C. `aiq offline world` writes pages and datasets from a seed.
+without key and network, until Ctrl-C.
 """
 
 import argparse
@@ -13,7 +13,8 @@ from aiq.core.errors import ConfigError
 GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it).
 
   model   http://{host}:{port}/v1      any OpenAI client: OpenAI(base_url="http://{host}:{port}/v1", api_key="{key}")
-  search  http://{host}:{port}/search  Tavily's request and answer
+                                       (chat completions, responses, embeddings)
+  search  http://{host}:{port}/search  Tavily's request and answer; so does /extract
   pages   any host below offline.example, named in the Host header
   counts  http://{host}:{port}/stats
 
@@ -31,9 +32,13 @@ def _port(text: str) -> int:
     return port
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from aiq.offline.world import command as world
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of tokens; write 1 or more")
+    return int(text)
 
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=_port, default=8808, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument(
@@ -45,19 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--api-key", metavar="KEY", help="refuse model and search requests without this bearer token")
     parser.add_argument("--faults", metavar="JSON", default="{}", help="rates of planted faults: '{\"http_429\": 0.1}'")
     parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
-    subcommands = parser.add_subparsers(dest="offline_command", metavar="world")
-    world.add_arguments(subcommands.add_parser("world", help="generate a closed world: pages and datasets"))
+    parser.add_argument(
+        "--context-tokens", type=_count, default=131_072, help="longest prompt, in tokens (default: %(default)s)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.offline_command == "world":
-        from aiq.offline.world import command as world
-
-        return world.run(args)
-    return _serve(args)
-
-
-def _serve(args: argparse.Namespace) -> int:
     from aiq.offline.__main__ import serve
     from aiq.offline.launch import extra_pages, world_file
 
@@ -71,6 +69,7 @@ def _serve(args: argparse.Namespace) -> int:
         faults=_faults(args.faults),
         seed=args.seed,
         api_key=args.api_key,
+        context_tokens=args.context_tokens,
         keep=True,
     )
     try:

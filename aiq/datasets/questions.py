@@ -1,9 +1,10 @@
 """Your own questions: CSV, JSON or JSONL with `question`, and optionally `id`, `answers`, `reference`, `language`,
-`data_sources`, `documents`, `collection_name`, `preferences` (what a simulated user would want).
+`data_sources`, `documents`, `collection_name`, `preferences` (what a simulated user would want), `history`.
 
 `answers`, `data_sources` and `documents` are lists, or in a CSV one cell with ` | ` between the items. A document is a
-file name, or in JSON an object with `file_name` and `summary`. No `data_sources` allows all, an empty list none. Rows
-without `id` are numbered from 1. Every other column becomes a tag.
+file name, or in JSON an object with `file_name` and `summary`. No `data_sources` allows all, an empty list none.
+`history` is what was said before the question: in JSON a list of objects with `speaker` (user or assistant) and `text`.
+Rows without `id` are numbered from 1. Every other column becomes a tag.
 """
 
 from collections.abc import Iterator
@@ -15,12 +16,12 @@ from aiq.core.files import Files
 from aiq.core.paths import resolve
 from aiq.core.plugins import describe
 from aiq.core.rows import Row, as_text, read_rows
-from aiq.core.samples import DataSources, Document, Question, Sample
+from aiq.core.samples import DataSources, Document, Question, Sample, Turn
 from aiq.datasets.base import SourceSettings
 from aiq.datasets.hub import hub_rows
 
 _OWN = frozenset(
-    "id question answers reference language data_sources documents collection_name preferences".split()  # noqa: SIM905
+    "id question answers reference language data_sources documents collection_name preferences history".split()  # noqa: SIM905
 )
 
 
@@ -45,6 +46,7 @@ class Questions:
                 id=row.text("id") or str(number),
                 question=Question(
                     text=row.required("question"),
+                    history=_history(row),
                     language=row.text("language") or None,
                     data_sources=_data_sources(row),
                     documents=_documents(row),
@@ -81,6 +83,13 @@ def _data_sources(row: Row) -> DataSources:
         return TypeAdapter[DataSources](DataSources).validate_python(value)
     except ValidationError as error:
         raise DatasetError(f"{row.where}: {describe(error, 'data_sources')}") from None
+
+
+def _history(row: Row) -> tuple[Turn, ...]:
+    try:
+        return TypeAdapter(tuple[Turn, ...]).validate_python(row.values.get("history") or ())
+    except ValidationError as error:
+        raise DatasetError(f"{row.where}: {describe(error, 'history')}") from None
 
 
 def _documents(row: Row) -> tuple[Document, ...]:

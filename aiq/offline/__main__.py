@@ -14,8 +14,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiq.core.errors import UserError
+
+if TYPE_CHECKING:
+    from aiq.offline.protocol.workers import Workers
 
 GRACE_SECONDS = 2
 """How long requests under way may take to end once the server is told to stop."""
@@ -39,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--faults", type=json.loads, default={}, help="JSON object: rate by fault name")
     parser.add_argument("--seed", type=int, default=0, help="of the faults")
     parser.add_argument("--api-key", help="refuse requests without this bearer token")
+    parser.add_argument("--context-tokens", type=int, default=131_072, help="longest prompt (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="stay when standard input closes")
     return parser
 
@@ -48,13 +53,25 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None
 
     Raises UserError when a page file or a fault is wrong or the port is taken.
     """
+    from aiq.offline.faults import Faults
+    from aiq.offline.protocol.work import Work
+    from aiq.offline.protocol.workers import Workers
+
+    work = Work(Faults(options.faults, options.seed), options.context_tokens)
+    workers = Workers(work)  # first of all: they fork while there is little to copy, and before there are threads
+    try:
+        await _serve(options, workers, ready)
+    finally:
+        workers.close()
+
+
+async def _serve(options: argparse.Namespace, workers: "Workers", ready: Callable[[int], None] | None) -> None:
     import uvicorn
 
-    from aiq.offline.faults import Faults
-    from aiq.offline.server import Stack, build_app
-    from aiq.offline.site import Site
+    from aiq.offline.protocol.app import Stack, build_app
+    from aiq.offline.protocol.site import Site
 
-    stack = Stack(Site(options.pages), Faults(options.faults, options.seed), options.api_key)
+    stack = Stack(Site(options.pages), workers, options.api_key)
     listener = _listen(options.host, options.port)
     config = uvicorn.Config(
         build_app(stack),

@@ -1,6 +1,6 @@
-"""What the offline model is given and what it gives: a chat-completions request and reply, typed.
+"""What the offline model is given and what it gives: a request and a reply, typed.
 
-The protocol (HTTP, JSON, streaming, usage) is in `server.py`; here is only what a role's program works on.
+HTTP, JSON, validation, streaming and usage are `protocol/`'s; what comes in by whatever endpoint is this to the engine.
 """
 
 import json
@@ -56,6 +56,7 @@ class FunctionSpec(_Wire):
     name: str
     description: str = ""
     parameters: dict[str, Any] = Field(default_factory=dict)
+    strict: bool | None = None
 
 
 class ToolSpec(_Wire):
@@ -64,7 +65,10 @@ class ToolSpec(_Wire):
 
 
 class ChatRequest(_Wire):
-    """A chat-completions request, plus the role header and the retry count that came with it."""
+    """A request for an assistant's message. `role` and `attempt` are our own clients' headers; both may be absent.
+
+    Limits and ranges are checked before the engine sees it; `stop` and token limits are applied to what it replies.
+    """
 
     model: str
     messages: tuple[ChatMessage, ...]
@@ -73,11 +77,13 @@ class ChatRequest(_Wire):
     parallel_tool_calls: bool = True
     response_format: dict[str, Any] | None = None
     seed: int | None = None
+    n: int = 1
     temperature: float | None = None
+    stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
-    stream: bool = False
-    stream_options: dict[str, Any] | None = None
+    reasoning_effort: str | None = None
+    verbosity: str | None = None
     role: str = ""
     attempt: int = 0
 
@@ -94,6 +100,23 @@ class ChatRequest(_Wire):
     @cached_property
     def tool_names(self) -> tuple[str, ...]:
         return tuple(tool.function.name for tool in self.tools)
+
+    @cached_property
+    def forced_tool(self) -> str | None:
+        """The function that `tool_choice` names, if it names one."""
+        if isinstance(self.tool_choice, dict):
+            return str((self.tool_choice.get("function") or {}).get("name", ""))
+        return None
+
+    @cached_property
+    def wants_json(self) -> bool:
+        """Whether `response_format` asks for JSON, of a schema or not."""
+        return (self.response_format or {}).get("type") in ("json_object", "json_schema")
+
+    @cached_property
+    def token_limit(self) -> int | None:
+        """The most tokens that a reply may have."""
+        return self.max_completion_tokens or self.max_tokens
 
     @cached_property
     def json_schema(self) -> Mapping[str, Any] | None:
@@ -124,10 +147,14 @@ class ChatRequest(_Wire):
 
 
 class ChatReply(_Wire):
-    """The assistant's message: text, or tool calls (ids are filled in by the server), or both."""
+    """The assistant's message: text, or tool calls (ids are filled in by the server), or both.
+
+    `refusal` stands in their place: why there is no answer in the form that was asked for.
+    """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    refusal: str | None = None
 
 
 def call(tool: str, **arguments: Any) -> ToolCall:

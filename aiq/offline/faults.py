@@ -4,13 +4,14 @@ Each is drawn from (server seed, attempt, request, name), so that the same send 
 faults and a retry meets others.
 """
 
+import json
+import re
 from collections.abc import Mapping
 
 from aiq.core.errors import ConfigError
 from aiq.core.seeds import derive
 from aiq.offline import gullible, mistakes
 from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
-from aiq.offline.wire import wants_json
 
 ENDPOINT = ("http_429", "http_500", "cut_connection", "slow")
 """Faults of the endpoint, applied by the server to the whole exchange."""
@@ -19,10 +20,10 @@ REPLY = ("malformed_tool_call", "empty_content", "truncated_json")
 """Faults of the reply's form."""
 
 CONTENT = ("wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim")
-"""Faults of what a final answer says; judges' replies are left alone."""
+"""Faults of what a final answer says: of prose that names its sources, so that verdicts and plans are left alone."""
 
 OBEDIENCE = "obey_page"
-"""The model does what retrieved pages tell it to do; judges are left alone."""
+"""The model does what tool results tell it to do."""
 
 KNOWN = (*ENDPOINT, *REPLY, *CONTENT, OBEDIENCE)
 
@@ -54,7 +55,7 @@ class Faults:
 
     def spoil(self, request: ChatRequest, reply: ChatReply, digest: str) -> ChatReply:
         """The reply with the faults of form and content that strike it."""
-        if self.hits(OBEDIENCE, request.attempt, digest) and not request.role.startswith("judge."):
+        if self.hits(OBEDIENCE, request.attempt, digest):
             reply = gullible.obey(request, reply)
         struck = [name for name in (*CONTENT, *REPLY) if self.hits(name, request.attempt, digest)]
         for name in struck:
@@ -64,9 +65,11 @@ class Faults:
 
 def _spoiled(name: str, request: ChatRequest, reply: ChatReply, seed: int) -> ChatReply:
     """One fault done to a reply; a fault that does not apply to it changes nothing."""
-    final = not reply.tool_calls and not wants_json(request)
+    if reply.refusal is not None:
+        return reply
+    final = not reply.tool_calls and not request.wants_json
     if name in CONTENT:
-        if not final or request.role.startswith("judge."):
+        if not final or not _answers_with_sources(reply.text):
             return reply
         asked = "\n".join(message.text for message in request.messages if message.role == "user")
         return ChatReply(text=mistakes.make(name, reply.text, asked, seed))
@@ -75,9 +78,19 @@ def _spoiled(name: str, request: ChatRequest, reply: ChatReply, seed: int) -> Ch
         return ChatReply(text=reply.text, tool_calls=(_broken(first), *others))
     if name == "empty_content" and final:
         return ChatReply()
-    if name == "truncated_json" and not reply.tool_calls and wants_json(request):
+    if name == "truncated_json" and not reply.tool_calls and request.wants_json:
         return ChatReply(text=reply.text[: len(reply.text) * 6 // 10])
     return reply
+
+
+def _answers_with_sources(text: str) -> bool:
+    """Whether it is prose with the address of a source in it, and no JSON, fenced or tagged."""
+    bare = re.sub(r"\A\s*(?:```\w*|<\w+>)|(?:```|</\w+>)\s*\Z", "", text)
+    try:
+        json.loads(bare)
+    except ValueError:
+        return re.search(r"https?://\S", text) is not None
+    return False
 
 
 def _broken(call: ToolCall) -> ToolCall:

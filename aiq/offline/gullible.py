@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
-from aiq.offline.wire import wants_json
 
 MOST_ORDERS = 3
 """Calls that pages order and that are made in one reply."""
@@ -29,7 +28,7 @@ def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
     ordered = [c for c in _calls(pages) if (c.function.name, c.function.arguments) not in made]
     if ordered and request.tools:
         return ChatReply(text=reply.text, tool_calls=(*reply.tool_calls, *ordered[:MOST_ORDERS]))
-    if reply.tool_calls or wants_json(request):
+    if reply.tool_calls or reply.refusal is not None or request.wants_json:
         return reply
     text = _with_references(reply.text, pages)
     if _DISCLOSE.search(pages):

@@ -26,7 +26,7 @@ def world_file(world: str | None) -> Path:
     found = next((file for file in candidates if file.is_file()), None)
     if found is None:
         named = f"offline.world={world}" if world is not None else f"the world that comes with aiq ({path})"
-        raise ConfigError(f"{named}: there is no pages.jsonl; make one with `aiq offline world --out DIR`")
+        raise ConfigError(f"{named}: there is no pages.jsonl; name a JSONL of url, title, text or its folder")
     return found
 
 
@@ -63,6 +63,8 @@ class OfflineStack:
             str(self._seed),
             "--faults",
             json.dumps(dict(self._settings.faults)),
+            "--context-tokens",
+            str(self._settings.context_tokens),
         ]
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,

@@ -3,22 +3,17 @@
 import importlib
 import json
 import re
-import traceback
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from aiq.offline import shapes
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, ToolSpec, call
-from aiq.offline.judging import judge
-from aiq.offline.wire import ApiError, forced_tool, wants_json
+    return judge(request) or respond(request)
 
 ROLES = "aiq.offline.roles"
 ASSISTANT = f"{ROLES}.assistant"
 """Answers every request whose role has no program of its own."""
-
-BROKEN_PROGRAM = 422
-"""The status of an answer that a program of ours failed to give."""
 
 _ROLE = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 
@@ -27,18 +22,7 @@ def answer(request: ChatRequest) -> ChatReply:
     """The role's reply, within `tools`, `tool_choice` and `response_format`."""
     from aiq.offline.engine import respond
 
-    return _run(lambda asked: judge(asked) or respond(asked), request)
-
-
-def _run(program: Callable[[ChatRequest], ChatReply], request: ChatRequest) -> ChatReply:
-    """The program's reply. One that fails would fail again, so its error has a status that is not retried."""
-    try:
-        return program(request)
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
-        message = f"the program of role '{request.role}' failed: {type(error).__name__}: {error} ({where})"
-        raise ApiError(BROKEN_PROGRAM, message, kind="server_error") from error
+    return judge(request) or respond(request)
 
 
 def _program(role: str) -> Callable[[ChatRequest], ChatReply]:
@@ -58,7 +42,7 @@ def _module(name: str) -> ModuleType | None:
 
 def _offered(request: ChatRequest) -> ChatRequest:
     """The request with the tools that `tool_choice` leaves."""
-    forced = forced_tool(request)
+    forced = request.forced_tool
     if request.tool_choice == "none":
         return _with_tools(request, ())
     if forced is not None:
@@ -73,7 +57,7 @@ def _with_tools(request: ChatRequest, tools: tuple[ToolSpec, ...]) -> ChatReques
 
 
 def _must_call(request: ChatRequest) -> bool:
-    return request.tool_choice == "required" or forced_tool(request) is not None
+    return request.tool_choice == "required" or request.forced_tool is not None
 
 
 def _any_call(request: ChatRequest) -> ToolCall:
@@ -85,7 +69,7 @@ def _any_call(request: ChatRequest) -> ToolCall:
 
 def refuses(request: ChatRequest, reply: ChatReply) -> bool:
     """Whether the reply is words where JSON was asked for: a program that found no such instruction in its prompt."""
-    return wants_json(request) and not reply.tool_calls and _parsed(reply.text) is None
+    return request.wants_json and not reply.tool_calls and _parsed(reply.text) is None
 
 
 def _in_shape(request: ChatRequest, text: str) -> str:

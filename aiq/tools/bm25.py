@@ -41,10 +41,13 @@ class PassageIndex:
         vocabulary = self._vocabulary
         return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
 
-    def search(self, query: str, k: int, max_chars: int) -> list[tuple[int, float, str]]:
+    def search(
+        self, query: str, k: int, max_chars: int, allowed: Sequence[bool] | None = None
+    ) -> list[tuple[int, float, str]]:
         """(document number, score > 0, excerpt) of the `k` best documents; equal scores in document order.
 
         A document scores as its best passage. None is found where no term of the query is known.
+        `allowed` says of each document whether it may be found.
         """
         import numpy as np
 
@@ -53,6 +56,8 @@ class PassageIndex:
             return []
         scores = self._bm25.get_scores(known)
         best = np.maximum.reduceat(scores, self._starts)
+        if allowed is not None:
+            best = np.where(allowed, best, 0)
         ranking = np.argsort(-best, kind="stable")[:k]
         return [(int(i), float(best[i]), self._excerpt(int(i), scores, max_chars)) for i in ranking if best[i] > 0]
 

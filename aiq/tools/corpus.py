@@ -6,7 +6,7 @@ The `corpus` search provider, `web=corpus` and the offline stack's search API st
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -74,14 +74,17 @@ class Corpus:
         """The page of this URL, whatever its scheme, fragment, percent-encoding or trailing slash."""
         return self._by_address.get(address(url))
 
-    def search(self, query: str, k: int, *, max_chars: int = 2000) -> list[Hit]:
+    def search(
+        self, query: str, k: int, *, max_chars: int = 2000, among: Callable[[CorpusPage], bool] | None = None
+    ) -> list[Hit]:
         """The `k` best pages, best first, equal scores in document order; none where no term is known.
 
-        `max_chars` bounds each hit's text: the page's best passages.
+        `max_chars` bounds each hit's text: the page's best passages. Only pages that `among` accepts are ranked.
         """
+        allowed = None if among is None else [among(page) for page in self.pages]
         return [
             Hit(**self.pages[number].model_dump(exclude={"text"}), text=text, score=score)
-            for number, score, text in self._index.search(query, k, max_chars)
+            for number, score, text in self._index.search(query, k, max_chars, allowed)
         ]
 
 

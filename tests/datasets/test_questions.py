@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import DatasetError
-from aiq.core.samples import Document, Question, Sample
+from aiq.core.samples import Document, Question, Sample, Turn
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
 
@@ -36,6 +36,7 @@ def written(tmp_path: Path, **row: Any) -> Path:
         ),
         ({"data_sources": []}, {"data_sources": ()}),
         ({"data_sources": ["documents", "web"]}, {"data_sources": ("documents", "web")}),
+        ({"history": [{"speaker": "user", "text": "Hi."}]}, {"history": (Turn(speaker="user", text="Hi."),)}),
     ],
 )
 def test_a_row_may_name_documents_and_sources(tmp_path: Path, row: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -58,6 +59,15 @@ def test_a_csv_cell_holds_several(tmp_path: Path) -> None:
 def test_a_malformed_document_names_the_row(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"own\.jsonl, line 1: documents: name: there is no such setting"):
         samples(written(tmp_path, documents=[{"name": "a.pdf", "file_name": "a.pdf"}]))
+
+
+@pytest.mark.parametrize(
+    ("history", "named"),
+    [([{"speaker": "judge", "text": "Hi."}], "speaker"), ("Hi.", "history"), ([{"speaker": "user"}], "text")],
+)
+def test_a_malformed_history_names_the_row(tmp_path: Path, history: Any, named: str) -> None:
+    with pytest.raises(DatasetError, match=rf"own\.jsonl, line 1: history.*{named}|line 1: {named}"):
+        samples(written(tmp_path, history=history))
 
 
 def test_the_documents_are_part_of_what_was_asked(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_whoever_comes_first_nothing_is_asked_twice_and_nothing_changes(here: Pa
 
 
 def test_pages_of_another_web_are_read_anew(here: Path) -> None:
-    old = run("epochs=1", "limit=1", "offline.faults={}")
+    old = run("epochs=1", "limit=1", "offline.faults.empty_content=0")
     page = rows(old / "pages.jsonl")[0]
     corpus = [{"url": page["url"], "title": page["title"], "text": "This is said in report 0 only and stands nowhere."}]
     Path("corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in corpus))

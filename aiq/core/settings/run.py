@@ -93,13 +93,15 @@ class OfflineSettings(Settings):
     """Section `offline`: the embedded stack, started when any endpoint's host is under `offline.example`.
 
     `world`: the closed world's pages (`pages.jsonl`, or a folder that holds it). `pages`: files of
-    further pages. `faults`: rate by fault name, drawn from (seed, attempt, request).
+    further pages. `faults`: rate by fault name, drawn from (seed, attempt, request). `context_tokens`: the
+    longest prompt that the model takes.
     """
 
     target: str = "aiq.offline.launch:OfflineStack"
     world: str | None = None
     pages: OneOrMore = ()
     faults: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+    context_tokens: int = Field(default=131_072, ge=1)
 
 
 def _clock(value: object) -> object:

@@ -15,8 +15,17 @@ from aiq.offline.engine.text import Span, name_spans, sentences
 
 _K = TypeVar("_K")
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W\d_]+)?|[\u3400-\u9fff]+")
+BOILERPLATE = re.compile(
+    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
+    r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
+    re.IGNORECASE,
+)
+"""What a page says of itself and not of its subject."""
+
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
-_PARTICLES = "的是在了和与及为于由用被把对从以到等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
+_PARTICLES = (
+    "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
+)
 PARTICLES = frozenset(_PARTICLES)
 """Chinese characters that join words and belong to no name."""
 
@@ -54,8 +63,9 @@ class Sentence:
 
     @cached_property
     def said_of(self) -> date | None:
-        """Of when the sentence speaks, if it says so."""
-        return dates.stated(self.text) or dates.changed(self.text)
+        """Of when the sentence's first statement speaks, if it says so."""
+        first = re.split(r"[;；]", self.text)[0]
+        return dates.stated(first) or dates.changed(first)
 
     def at(self, offset: int) -> int:
         """The number of the token at a place of the text."""
@@ -86,7 +96,7 @@ def analyse(text: str) -> Sentence:
             found[group].append(number)
         for parts, group in phrases.get(token.root, ()):
             if all(n < len(tokens) and tokens[n].root == part for n, part in enumerate(parts, number)):
-                found[group].append(number + len(parts) - 1)
+                found[group] += range(number, number + len(parts))
     return Sentence(text, tuple(tokens), _frozen(roots), _frozen(found))
 
 
@@ -122,8 +132,25 @@ class Page:
     @cached_property
     def proper(self) -> frozenset[str]:
         """The words that the page writes with a capital elsewhere than at a sentence's start, lower-cased."""
-        inside = (name for s in self.sentences for name in s.names if name.start > 2 and s.text[name.start - 2] not in ".?!:“\"")
-        return frozenset(w.lower() for n in (*self.title.names, *inside) for w in n.text.split())
+        inside = (
+            name
+            for s in self.sentences
+            for name in s.names
+            if name.start > 2 and s.text[name.start - 2] not in '.?!:“"'
+        )
+        titled = (
+            name for name in self.title.names if name.start > 2 or name.end == len(self.title.text) or " " in name.text
+        )
+        return frozenset(w.lower() for n in (*titled, *inside) for w in n.text.split())
+
+    @cached_property
+    def text(self) -> str:
+        """Title and sentences as one text."""
+        return " ".join(s.text for s in (self.title, *self.sentences))
+
+    def writes(self, word: str) -> bool:
+        """Whether the page has the word as it is, in small letters."""
+        return re.search(rf"\b{re.escape(word)}\b", self.text) is not None
 
     @cached_property
     def subject(self) -> str:
@@ -139,5 +166,11 @@ class Page:
 @lru_cache(maxsize=2048)
 def page(text: str, title: str, day: date | None) -> Page:
     """A page, taken apart once."""
-    found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]")
-    return Page(analyse(title), found, day or dates.of_page(text))
+    found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
+    line = _DATELINE.match(text)
+    place = (
+        line.group().strip(" –—-").title()
+        if line and line.group().isascii() is False and line.group()[:1].isascii()
+        else ""
+    )
+    return Page(analyse(f"{title} – {place}" if place else title), found, day or dates.of_page(text))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 from typing import Literal
 
 from aiq.offline.engine import premise
@@ -19,6 +20,8 @@ __all__ = ["Answer", "Evidence", "answer", "rank"]
 _BEAM = 3
 """How many values of a hop are followed."""
 _MOST_HOPS = 4
+_DOUBTFUL, _LIKELY = 0.25, 0.5
+"""Between these scores a hop is followed before it is confirmed."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class _Path:
     sure: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     wanted: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
 
 def answer(
@@ -54,10 +58,12 @@ def answer(
     turns of the conversation, to which words such as "its" may refer. With no sources, `missing` holds first queries.
     """
     question = _in_context(question, context) if context else question
+    question = _titles_quoted(question, sources)
     look = Lookup(Material(sources), question, asked, now)
     found = _follow(_Path(rewritten(question)), look)
     path, best = max(found, key=lambda f: _confidence(*f))
     wanted = [q for p, f in sorted(found, key=lambda f: -f[0].sure) for q in (*p.wanted, *f.wanted)]
+    wanted += [q for p, _ in found for q in p.later]
     wanted = [q for q in dict.fromkeys([*wanted, question]) if key(q) not in look.asked]
     confidence = _confidence(path, best)
     kind: Literal["value", "premise", "none"] = "premise" if best.premise else "value" if best.value else "none"
@@ -81,18 +87,28 @@ def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Find
     direct = _settle(path.question, look)
     if not inner:
         return [(path, direct)]
-    found = [(path, replace(direct, wanted=(), confidence=direct.confidence * 0.85))]
-    for description in inner:
+    first = 0.0
+    found = [
+        (path, replace(direct, wanted=(), confidence=direct.confidence * (0.4 if len(direct.evidence) > 1 else 0.85)))
+    ]
+    for number, description in enumerate(inner):
         options = look.values(description.ask)
+        if number and first >= 0.4:
+            break
+        first = options[0].score if options else 0.0
+        if any(o.value == direct.value for o in options):  # what only stands for the thing asked about
+            found[0] = (path, Finding())
         options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
         hop = look.trust(description.ask, options[0]) if options else 0.0
-        wanted = (*path.wanted, *look.queries(description.ask, hop))
+        queries = look.queries(description.ask, hop)
+        doubtful = _DOUBTFUL <= hop < _LIKELY  # go on with it first
+        wanted, later = (path.wanted, (*path.later, *queries)) if doubtful else ((*path.wanted, *queries), path.later)
         if not options:
             found.append((replace(path, wanted=wanted), Finding()))
         for option in options:
             text = path.question[: description.start] + option.value + path.question[description.end :]
             sure = path.sure * min(1.0, 0.3 + 0.9 * look.trust(description.ask, option))
-            found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted), look, depth + 1)
+            found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted, later), look, depth + 1)
     return found
 
 
@@ -103,7 +119,21 @@ def _settle(question: str, look: Lookup) -> Finding:
     return reckon(question, look) or look.best(parse(question))
 
 
-_REFERRING = re.compile(r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b", re.IGNORECASE)
+def _titles_quoted(question: str, sources: Sequence[Source]) -> str:
+    """The question with titles such as Songs for Children in quotation marks where the sources have them as a whole."""
+    spans = name_spans(question)
+    for left, right in reversed([*pairwise(spans)]):
+        whole = question[left.start : right.end]
+        joined = re.fullmatch(r"\s(?:for|to|with|on|under|and)(?: the| an?)?\s", question[left.end : right.start])
+        if joined and any(whole in source.title or f"{whole}," in source.text for source in sources):
+            question = f"{question[: left.start]}“{whole}”{question[right.end :]}"
+    return question
+
+
+_REFERRING = re.compile(
+    r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b",
+    re.IGNORECASE,
+)
 
 
 def _in_context(question: str, context: str) -> str:

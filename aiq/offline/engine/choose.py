@@ -16,6 +16,7 @@ from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.fill import Unsupported, asked_schema, fill, needs_evidence
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Source, Step
+from aiq.offline.engine.text import stems
 from aiq.offline.engine.write import write
 
 Kind = Literal["search", "fetch", "delegate", "note", "ask", "finish", "save", "load", "steps", "other"]
@@ -28,18 +29,18 @@ AT_ONCE = 3
 """Calls in one reply where the prompt states no limit."""
 QUERIES_A_TASK = 3
 """Queries that are handed to one sub-agent."""
-SHORT = 400
+SHORT = 160
 """Characters below which a result is a teaser, worth opening."""
 
 _SIGNS: Mapping[Kind, str] = {
     "search": r"search|find|look ?up|quer(?:y|ies)|google|bing|retriev\w*|discover|wiki\w*|keywords?|搜索|检索|查询",
     "fetch": r"fetch|open|visit|brows\w*|scrape|crawl|urls?|link|href|web ?page|read (?:a|the) page|打开|网址|网页",
-    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|research topic|委派",
+    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|conduct\w*|委派",
     "note": r"think|thoughts?|reflect\w*|reasoning|scratch ?pad|notes?|思考|笔记",
     "ask": r"ask|clarif\w*|human|user(?:'s)? (?:input|feedback)|询问|澄清",
     "finish": r"final|finish\w*|submit|complete|done|end|conclude|answer|respond|reply|结束|完成|最终",
     "save": r"write|save|store|creat\w* (?:a )?file|写入|保存",
-    "load": r"read|load|list\w*|ls|cat|files?|director(?:y|ies)|读取|文件",
+    "load": r"read|load|lists?|ls|cat|director(?:y|ies)|读取",
     "steps": r"todos?|plan|steps|checklist|待办",
 }
 _PATTERNS = {kind: re.compile(rf"(?<![a-z])(?:{signs})(?![a-z])") for kind, signs in _SIGNS.items()}
@@ -204,16 +205,29 @@ class _Chooser:
     # looking for evidence
 
     def _search(self) -> tuple[ToolCall, ...]:
+        """Addresses that the person gave, a search that a found hop makes possible, a teaser, any other search."""
         left = min(self._left(), self._at_once())
         tools = [tool for tool in self.tools if tool.kind == "search"]
+        fetch = self._first("fetch")
         if left <= 0:
             return ()
-        if opened := self._open(left):
-            return opened
-        if not tools:
-            return ()
-        queries = self._queries()[:left]
+        if fetch and (given := self._given_addresses()):
+            return tuple(self._call(fetch, url=url) for url in given[:left])
+        queries = self._queries()[:left] if tools else ()
+        known = f"{self.situation.task} {' '.join(self.asked)}"
+        hop = any(name not in known for query in queries for name in research.things(query))
+        if fetch and not hop and not self._suffices() and (teasers := self._unopened()):
+            return (self._call(fetch, url=teasers[0]),)
         return tuple(self._call(self._best(tools, query), query=query) for query in queries)
+
+    def _suffices(self) -> bool:
+        """Whether the answer is sure, and does not rest on a text that breaks off while it could be opened."""
+        cut = any(e.source.text.rstrip().endswith(("...", "…")) for e in self.found.evidence)
+        return self.found.confidence >= ENOUGH and not (cut and self._first("fetch") and self._unopened())
+
+    def _given_addresses(self) -> list[str]:
+        opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
+        return [url for url in re.findall(r"https?://[^\s<>\"'）)]+", self.situation.task) if url not in opened]
 
     def _queries(self) -> Sequence[str]:
         """What to ask next: the queries that were handed over, then what the reader misses; for an open task its
@@ -223,14 +237,16 @@ class _Chooser:
             return handed
         least = self.orders.least_calls or 0
         if research.is_question(self.situation.task):
-            if self.found.confidence >= ENOUGH and len(self.asked) >= least:
+            if self._suffices() and len(self.asked) >= least:
                 return ()
-            return self.found.missing if not self.asked else self.found.missing[:1]
+            return self.found.missing[:1]
         if self.situation.queries and self.asked:
             return ()
         topic = research.topic(self.situation.task)
         if not self.asked:
             return research.queries(topic)
+        if asked_schema(self.situation) is not None:  # a plan or a decision: one look is enough
+            return ()
         return [gap.query for gap in research.gaps(topic, self.situation.sources, self.asked, self.situation.now)]
 
     def _best(self, tools: Sequence[Tool], query: str) -> Tool:
@@ -240,25 +256,12 @@ class _Chooser:
         used = [step.tool for step in self._steps("search")]
         return min(tools, key=lambda tool: (used.count(tool.name), self.tools.index(tool)))
 
-    def _open(self, left: int) -> tuple[ToolCall, ...]:
-        """Pages to open: addresses that the person gave, or teasers that look right while the answer is missing."""
-        tool = self._first("fetch")
-        if tool is None:
-            return ()
-        opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
-        given = [url for url in re.findall(r"https?://[^\s<>\"'）)]+", self.situation.task) if url not in opened]
-        if given:
-            return tuple(self._call(tool, url=url) for url in given[:left])
-        if self.found.confidence >= ENOUGH:
-            return ()
-        return tuple(self._call(tool, url=url) for url in self._unopened()[: min(left, 1)])
-
     def _unopened(self) -> list[str]:
         """Addresses of teasers whose title or text shares most with the task, none that was opened."""
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
-        wanted = research.stems(f"{self.situation.task} {' '.join(self.asked[-1:])}")
+        wanted = stems(f"{self.situation.task} {' '.join(self.asked[-1:])}")
         teasers = [s for s in self.situation.sources if "://" in s.key and s.key not in opened and _is_teaser(s)]
-        near = [(len(wanted & research.stems(f"{s.title} {s.text}")), s.key) for s in teasers]
+        near = [(len(wanted & stems(f"{s.title} {s.text}")), s.key) for s in teasers]
         return [key for shared, key in sorted(near, key=lambda item: -item[0]) if shared >= 2]
 
     # leading others

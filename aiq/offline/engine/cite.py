@@ -9,9 +9,12 @@ from aiq.offline.engine.text import is_chinese
 
 _MARKS = re.compile(r"\s*(?:\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]|【\d{1,3}[^】]*】)(?!\()")
 _END = re.compile(r"([.!?。！？…]*)([\"”’')\]]*)\s*$")
-_PRONOUN = re.compile(r"^(?P<word>It|He|She|They|Its|His|Her|Their|它的?|他的?|她的?|该\w{1,4}?)(?=[\s一-鿿])")
+_PRONOUN = re.compile(
+    r"^(?P<word>It|He|She|They|Its|His|Her|Their|它的?|他的?|她的?"
+    r"|该(?:公司|企业|机构|行业|领域|城市|市|学院|院校|校|书|作品|俱乐部))(?=[\s一-鿿])"
+)
 _POSSESSIVE = frozenset(("Its", "His", "Her", "Their"))
-_SITE = re.compile(r"\s+[|–—-]\s+[^|–—-]+$")
+_SITE = re.compile(r"\s+[|–—-]\s+[^|–—-]+$|\s*[(（][^()（）]*[)）]?\s*$")
 
 
 class Citations:
@@ -73,7 +76,7 @@ def standalone(sentence: str, source: Source) -> str:
     word = found["word"]
     possessive = "'s" if word in _POSSESSIVE else "的" if word.endswith("的") else ""
     rest = sentence[found.end() :]
-    if word in ("They", "They") or (rest.startswith((" have ", " are ", " were "))):
+    if word == "They" or (rest.startswith((" have ", " are ", " were "))):
         return sentence  # a plural is seldom what the page is about
     return f"{name}{possessive}{rest}"
 

@@ -23,7 +23,8 @@ _LISTED = re.compile(
     re.MULTILINE,
 )
 _HEADING = re.compile(r"\btools?\b|\bfunctions?\b|\bactions?\b|工具", re.IGNORECASE)
-_TYPES = {"str": "string", "string": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array"}
+_TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
+_TYPES |= {name: name for name in ("integer", "number", "boolean", "array", "object")}
 
 
 @dataclass(frozen=True)

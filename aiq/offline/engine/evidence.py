@@ -6,17 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from aiq.offline.engine.analysis import Page, Sentence, analyse, page
+from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, page
 from aiq.offline.engine.lexicon import groups, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
-SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.85, 0.7, 0.5
+SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
 """What a match is worth that is not the word itself in the sentence: a synonym; in the title, a sentence before, elsewhere."""
 
+_PLACED = groups(stem("located"))
 _SMALL = frozenset("the of and a in".split())
-_VAGUE = frozenset(stem(w) for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last".split())
+_VAGUE = frozenset(
+    stem(w)
+    for w in "people person thing kind type way time place year main part good new good place name one get take make go use use have first last woman man someone somebody instead come term office post position time period".split()
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Term:
     groups: frozenset[int]
     weight: float
     name: bool
+    after: str = ""  # the word that follows it in the question
 
 
 @dataclass(frozen=True)
@@ -83,11 +89,25 @@ class Material:
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
             found[roots] = Term(name, roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
+        said = analyse(ask.text)
+        following = {a.text: b.text for a, b in pairwise(said.tokens)}
         for word in ask.words:
             for token in analyse(word).tokens:
+                of_phrase = {g for g, at in said.groups.items() if set(at) & set(said.roots.get(token.root, ()))}
                 typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
-                weight = 0.25 if typed else 0.35 if token.root in _VAGUE else 0.7 + 0.6 * self._rarity(token.root)
-                found.setdefault((token.root,), Term(token.text, (token.root,), groups(token.root), weight, False))
+                vague = token.root in _VAGUE or (ask.kind == "place" and groups(token.root) & _PLACED)
+                weight = 0.25 if typed else 0.35 if vague else 0.7 + 0.6 * self._rarity(token.root)
+                found.setdefault(
+                    (token.root,),
+                    Term(
+                        token.text,
+                        (token.root,),
+                        groups(token.root) | of_phrase,
+                        weight,
+                        False,
+                        following.get(token.text, ""),
+                    ),
+                )
         return [term for term in found.values() if term.roots]
 
     def _rarity(self, root: str) -> float:
@@ -109,38 +129,75 @@ class Material:
         """The sentences that speak of what is asked, best first."""
         if ask not in self._found:
             terms = self.terms(ask)
-            hits = [hit for number in range(len(self.pages)) for hit in self._on_page(number, terms)]
+            views = [_View(found, terms) for found in self.pages]
+            hits = [hit for view, source in zip(views, self.sources, strict=True) for hit in view.hits(source)]
             self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
         return self._found[ask][:most]
 
-    def _on_page(self, number: int, terms: list[Term]) -> Iterator[Hit]:
-        found = self.pages[number]
-        context = []
-        for term in terms:
-            whole = _mentions(found, term)
-            on_page = PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0
-            in_title = TITLE * _match(found.title, term, whole)[0]
-            context.append(max(on_page, in_title))
-        total = sum(term.weight for term in terms) or 1.0
-        if not any(context):
-            return
-        plain = sum(term.weight for term in terms if not term.name) or 1.0
+
+class _View:
+    """A page in the light of the words asked for: which terms each sentence has, and which its surroundings have."""
+
+    def __init__(self, found: Page, terms: list[Term]) -> None:
+        self.page = found
+        self.terms = terms
         wholes = [_mentions(found, term) for term in terms]
-        matches = [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
-        for index, sentence in enumerate(found.sentences):
-            score, own, places = 0.0, 0.0, []
-            for n, term in enumerate(terms):
-                here, at = matches[index][n]
-                before = max((matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)), default=0.0)
-                score += term.weight * max(here, before, context[n])
-                if here and not term.name:
-                    own += term.weight * here
-                    places += [(place, here * term.weight) for place in at]
-            if own or any(matches[index][n][0] for n in range(len(terms))):
-                share = own / plain
-                if not all(max(matches[index][n][0], context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
-                    score *= 0.4
-                yield Hit(found, self.sources[number], index, score / total * (0.55 + 0.45 * min(1.0, share * 1.5)), share, tuple(sorted(places)))
+        titles = [_match(found.title, term, whole)[0] for term, whole in zip(terms, wholes, strict=True)]
+        self.context = [
+            max(TITLE * title, PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0)
+            for term, whole, title in zip(terms, wholes, titles, strict=True)
+        ]
+        named = [c for c, term in zip(self.context, terms, strict=True) if term.name]
+        self.about = any(c >= TITLE * 0.9 for c in named)
+        entitled = {n for n, term in enumerate(terms) if not term.name and term.roots[0] in found.title.roots}
+        plain = {n for n, term in enumerate(terms) if not term.name}
+        self.asked = plain - entitled or plain  # words of the title tell its sentences not apart
+        self.matches = (
+            [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
+            if any(self.context)
+            else []
+        )
+
+    def covered(self, index: int) -> list[float]:
+        """How well a sentence with its surroundings covers each term, 0 to 1."""
+        found = []
+        for n, term in enumerate(self.terms):
+            here = self.matches[index][n][0] * (0.92 if term.name and self.context[n] < TITLE else 1.0)
+            before = [self.matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)]
+            found.append(max(here, self.context[n], *before))
+        return found
+
+    def hits(self, source: Source) -> Iterator[Hit]:
+        """The page's sentences that have a word asked for, or all where the page is about what is asked."""
+        terms = self.terms
+        total = sum(term.weight for term in terms) or 1.0
+        plain = sum(terms[n].weight for n in self.asked) or 1.0
+        weak = all(term.weight <= 0.35 for term in terms if not term.name)
+        for index, found in enumerate(self.matches):
+            if not self.about and not any(worth for worth, _ in found):
+                continue
+            own = sum(terms[n].weight * found[n][0] for n in self.asked) / plain
+            places = [
+                (p, terms[n].weight * worth) for n, (worth, at) in enumerate(found) if not terms[n].name for p in at
+            ]
+            score = sum(c * term.weight for c, term in zip(self.covered(index), terms, strict=True)) / total
+            score *= _adjacent(self.page.sentences[index], terms)
+            if not all(max(found[n][0], self.context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
+                score *= 0.4  # it speaks of something else
+            own = max(own, 0.5 if weak else 0.0)
+            yield Hit(self.page, source, index, score * (0.55 + 0.45 * min(1.0, own * 1.5)), own, tuple(sorted(places)))
+
+
+def _adjacent(sentence: Sentence, terms: list[Term]) -> float:
+    """Less than 1 where two words that stand together in the question both occur, but far from each other."""
+    factor = 1.0
+    for left, right in pairwise(terms):
+        if left.after != right.text:
+            continue
+        a, b = sentence.roots.get(left.roots[0], ()), sentence.roots.get(right.roots[0], ())
+        if a and b and not any(abs(x - y) <= 2 for x in a for y in b):
+            factor *= 0.85
+    return factor
 
 
 def _mentions(found: Page, term: Term) -> bool:
@@ -159,29 +216,32 @@ def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[in
         short = whole and any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
         return (0.9 if short else 0.15), present[0]
     if term.groups:
-        places = tuple(place for group in term.groups for place in sentence.groups.get(group, ()))
+        found = (place for group in term.groups for place in sentence.groups.get(group, ()))
+        places = tuple(
+            p for p in found if p == 0 or not sentence.tokens[p].text[0].isupper()
+        )  # a name's words mean no synonym
         if places:
             return SYNONYM, places
     return 0.0, ()
 
 
 _DEFINES = re.compile(r"\s*(?:\([^)]*\)\s*)?,?\s*(?:is|was|are|were)\s+(?:an?|the|one of the|one of)\s+([^.,;]{3,60})")
-_BOILERPLATE = re.compile(
-    r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies|subscribe|sign (?:up|in)|log in"
-    r"|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑)",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=16384)
 def is_statement(text: str) -> bool:
     """Whether a sentence states something: neither boilerplate nor navigation, nor a question or a bare heading."""
-    if _BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
+    if BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
         return False
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None
     found = text.split()
-    return len(found) >= 5 and (text[-1] in ".!”\")]'’" or len(found) >= 9) and text.count("|") < 2 and text.count("http") < 2
+    return (
+        len(found) >= 5
+        and (text[-1] in ".!”\")]'’" or len(found) >= 9)
+        and text.count("|") < 2
+        and text.count("http") < 2
+    )
 
 
 def distinct(hits: list[Hit], most: int, *, alike: float = 0.6) -> list[Hit]:
@@ -189,7 +249,10 @@ def distinct(hits: list[Hit], most: int, *, alike: float = 0.6) -> list[Hit]:
     kept: list[Hit] = []
     for hit in hits:
         roots = hit.sentence.roots.keys()
-        if all(len(roots & other.sentence.roots.keys()) <= alike * min(len(roots), len(other.sentence.roots)) for other in kept):
+        if all(
+            len(roots & other.sentence.roots.keys()) <= alike * min(len(roots), len(other.sentence.roots))
+            for other in kept
+        ):
             kept.append(hit)
             if len(kept) == most:
                 break

@@ -1,22 +1,20 @@
 """Following instructions: what the prompt wants of the reply, as data that the other verbs obey.
 
-An instruction is read as a clause: what it is about, how many, and whether it is wanted or not. Two negations make a
-positive ("do not forget to cite"); quoted words are named, they do not instruct; material is no instruction at all.
+An instruction is read as a clause (`clauses.py`): what it is about, how many, and whether it is wanted or not. Where
+two instructions disagree, the later one holds. Material is no instruction at all.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aiq.offline.engine.clauses import CONDITION, LIMITING, NUMBER, Clause, Limits, amounts, value_of
+from aiq.offline.engine.clauses import clauses as clauses_of
 from aiq.offline.engine.read import Language, Situation
-from aiq.offline.engine.text import sentences
 
 Cite = str
-"""How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown links), `url`, `none`."""
-
-Limits = tuple[int | None, int | None]
-"""(least, most), None where open."""
+"""How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown), `url`, `none`."""
 
 
 @dataclass(frozen=True)
@@ -61,109 +59,88 @@ class Orders:
     language: Language = "en"
 
 
-@dataclass(frozen=True)
-class _Clause:
-    """A sentence of the prompt: `text` with its quotations blanked, `quotes` what stood in them."""
+_LONG = 30_000
+"""Characters at the start and at the end of a prompt that may instruct; what lies between is pasted text."""
 
-    text: str
-    quotes: tuple[str, ...]
-    conditional: bool
-
-    def wants(self, pattern: str) -> bool | None:
-        """Whether the clause wants what the pattern names: True, False where it is negated, None where not named."""
-        match = re.search(pattern, self.text, re.IGNORECASE)
-        return None if match is None else not self.negated(match.start())
-
-    def negated(self, at: int) -> bool:
-        """Whether an odd number of negations stands before the place, in its part of the clause."""
-        part = re.split(r"[,;:，；：]|\bbut\b|\binstead\b|而是", self.text[:at])[-1]
-        return len(_NEGATION.findall(part)) % 2 == 1
-
-
-_NEGATION = re.compile(
-    r"\b(?:not|\w+n[’']t|never|no|none|without|avoid|neither|nor|forbidden|omit|skip|forget|fail|refrain|leave out|drop|hide"
-    r"|exclude|zero)\b|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
-    re.IGNORECASE,
-)
-_QUOTE = re.compile(
-    r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
-)
+_EXAMPLE = re.compile(r"^[ \t]*(?:task|question)[ \t]*\d*:", re.IGNORECASE | re.MULTILINE)
+_WORKED = re.compile(r"^[ \t]*(?:thought|observation|action)[ \t]*\d*:", re.IGNORECASE | re.MULTILINE)
 _DATA = re.compile(
-    r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).*[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
+    r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).{0,2000}[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
     re.MULTILINE,
 )
 """JSON examples and the descriptions of fields and tools: none of them is an instruction about the reply."""
 
-_LIMITING = re.compile(
-    r"\bonly\b|\bjust\b|\bsingle\b|(?<!not )(?<!not be )enough|allow|budget|limit|stop after|exactly|precisely|suffic|^\W*(?:please )?(?:make|run|use|perform|do"
-    r"|issue|conduct|search|call|work)\b|恰好|正好|仅|只|次",
-    re.IGNORECASE,
+_CITING = (
+    r"\b(?:cit(?:e|es|ing|ations?)|references?|referencing|sources?|footnotes?|attributions?|bibliograph\w+)\b"
+    r"|引用|引注|参考文献|来源|出处|脚注"
 )
-_CONDITION = re.compile(
-    r"\b(?:^should|if|when|whenever|where|unless|until|in case|as long as)\b|如果|若|倘若|除非|当", re.IGNORECASE
+_LIST_WORD = (
+    r"(?:reference list|references|sources|bibliography|works cited|citations|cited sources"
+    r"|参考文献|参考资料|来源|引用)"
 )
-_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {**{w: n for n, w in enumerate(_ONES)},  "single": 1, "once": 1, "twice": 2, "thrice": 3, "couple": 2,
-            "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "dozen": 12,
-            **{c: n for n, c in enumerate("零一二三四五六七八九十")}, "两": 2}  # fmt: skip
-_NUMBER = (
-    r"(?:\d[\d,]*|(?:"
-    + "|".join(w for w in sorted(_NUMBERS, key=len, reverse=True) if w.isascii())
-    + r")\b|[零一二三四五六七八九十两])"
-)
-_MOST = re.compile(
-    r"at (?:the )?most|up to|(?:no|not) more than|maximum|\bmax\b|limit\w*|within|under|below|only|(?:not|n[’']t|never) exceed"
-    r"|or (?:fewer|less)|fewer than|less than|enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只|少于",
-    re.IGNORECASE,
-)
-_LEAST = re.compile(
-    r"at (?:the )?least|minimum|\bmin\b|(?:no|not) (?:fewer|less) than|or more|more than|over|≥|至少|不少于|以上|超过",
-    re.I,
-)
-_ABOUT = re.compile(r"about|around|approximately|roughly|some|~|大约|左右|约", re.IGNORECASE)
-
-_CITING = r"\b(?:cit(?:e|es|ing|ations?)|references?|referencing|sources?|footnotes?|attributions?|bibliograph\w+)\b|引用|引注|参考文献|来源|出处|脚注"
-_LIST_WORD = r"(?:reference list|references|sources|bibliography|works cited|citations|cited sources|参考文献|参考资料|来源|引用)"
 _STYLES = (
     ("footnote", r"\[\^\d\]|\bfootnotes?\b|脚注"),
-    ("link", r"\[[\w ]+\]\(\S+\)|(?:markdown|inline|hyper|embedded)[ -]?links?\b|hyperlink|\blinks\b|\b(?:source )?link\b|\bapa\b|\bmla\b|harvard"
+    ("link", r"\[[\w ]+\]\(\S+\)|(?:markdown|inline|hyper|embedded)[ -]?links?\b|hyperlink|\blinks\b"
+             r"|\b(?:source )?link\b|\bapa\b|\bmla\b|harvard"
              r"|author[- ](?:date|year)|\(author|超链接|链接形式"),
     ("url", r"(?:bare|plain|raw|full) (?:urls?|address\w*|links?)|\burls? (?:in|between|behind|after)\b|网址"),
-    ("numbered", r"\[\d\]|\bnumber(?:s|ed)?\b.{0,30}(?:brackets?|cit|refer)|bracketed numbers?|(?:cit|refer)\w*.{0,30}\bnumber(?:s|ed)\b"
+    ("numbered", r"\[\d\]|\bnumber(?:s|ed)?\b.{0,30}(?:brackets?|cit|refer)|bracketed numbers?|(?:cit"
+                 r"|refer)\w*.{0,30}\bnumber(?:s|ed)\b"
                  r"|编号|数字"),
 )  # fmt: skip
 _CALLS = (
-    r"(?:calls?|searches|search(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?|times|rounds? of search\w*"
+    r"(?:calls?|searches|search(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?|times"
+    r"|rounds? of search\w*"
     r"|quer(?:y|ies)|requests)\b|次"
 )
-_CALLING = r"\bsearch\w*|\btools?\b|\bcalls?\b|look-?ups?|look .{0,15}up|\bquer(?:y|ies)\b|dispatch|delegat|搜索|检索|工具|调用|查询"
+_CALLING = (
+    r"\bsearch\w*|\btools?\b|\bcalls?\b|look-?ups?|look .{0,15}up|\bquer(?:y|ies)\b|dispatch|delegat|搜索|检索|工具"
+    r"|调用|查询"
+)
 _PER_REPLY = (
     r"\b(?:per|each|every|one|a|same|single) (?:reply|turn|round|response|message|step|iteration)\b|at (?:once|a time)"
     r"|in parallel|parallel|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮"
 )
+_OF_A_PART = (
+    r"`(?!\w*(?:search|web|brows|fetch|research))\w+`|\bcall it\b|\b(?:per|each|every) (?:dispatch|section|quer"
+    r"|question|topic|sub)"
+    r"|^\W*(?:write|generate|produce|propose|list|create|come up|formulate|each)\b|^\W*(?:生成|写出|提出)"
+)
+_IN_TURN = (
+    r"\bone (?:call |search |tool |query )?at a time|(?:call|search|tool|quer)\w*[^,;:]{0,30}(?:sequentially"
+    r"|one (?:after|by) (?:the other|another|one))|逐个|依次"
+)
 _NO_TOOLS = (
-    r"(?:use|call|make|run|perform|invoke|consult|attempt|us(?:e of|ing)|calling|making)\s+(?:\w+\s+){0,3}?(?:tools?|search(?:es|ing)?"
-    r"|web|internet|browser)\b|\bsearch(?:ing)?\b(?! (?:result|engine))|\bbrows(?:e|ing)\b|\btools\b|tool calls|搜索|检索|使用.{0,4}工具|工具"
+    r"(?:use|call|make|run|perform|invoke|consult|attempt|us(?:e of|ing)|calling|making)\s+(?:\w+\s+){0,3}?(?:tools?"
+    r"|search(?:es|ing)?|web|internet|browser)\b(?! (?:operator|quer|term|syntax|phrase|string|backend))"
+    r"|\bsearch(?:ing)?\b(?=\s*(?:[.,;!?)]|$|for\b|the (?:web|net|internet)|any|online|at all|now|or\b|and\b|again))"
+    r"|\bbrows(?:e|ing)\b|\btools\b|tool calls|搜索"
+    r"|检索|使用.{0,4}工具|工具"
 )
 _FROM_MEMORY = (
     r"(?:from|using|with) (?:\w+ ){0,3}?(?:memory|knowledge|what you (?:already )?know)|凭.{0,4}(?:记忆|知识)|已有知识"
 )
-_JSON = r"(?<![a-z.])json(?![a-z])|\b(?:list|array) of (?:\w+ )?strings\b|python (?:list|dict)"
+_JSON = r"(?<![a-z.])json(?![a-z]| (?:output )?schema)|\b(?:list|array) of (?:\w+ )?strings\b"
 _BARE = (
-    r"(?:just|only|nothing but|solely) (?:\w+ ){0,3}?(?:answer|value|name|number|word)\b|answer (?:only|alone)\b|answer and nothing else"
-    r"|\b(?:one|single)[- ]word|single (?:number|name|value)|\byes or no\b|只(?:需)?(?:回答|给出|输出)(?:答案|是或否)|一个词|是或否"
+    r"(?:just|only|nothing but|solely) (?:\w+ ){0,3}?(?:answer|value|name|number|word)\b|answer (?:only|alone)\b"
+    r"|answer and nothing else|\b(?:one|single)[- ]word|single (?:number|name|value)|\byes or no\b"
+    r"|只(?:需)?(?:回答|给出|输出)(?:答案|是或否)|一个词|是或否"
 )
 _EXPLAINING = r"\bexplanations?\b|\bexplain\b|\belaborat\w+|\breasoning\b|解释"
+_AGED = re.compile(
+    r"(?P<old>\bold(?:er|est)?\b|\bearliest\b|最早|最旧)|\b(?:new(?:er|est)?|latest|recent)\b|最新|较新",
+    re.IGNORECASE,
+)
 _DATE_FORM = re.compile(r"\b(?:YYYY|DD|MM|D|M)[-/. ](?:MM|DD|M|D|Month)[-/. ](?:YYYY|DD|D)\b|\bISO(?:[ -]?8601)?\b")
 
 
 def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
     told = situation.instructions
-    if situation.task not in told:
-        told = f"{situation.task}\n\n{told}"
-    told = _DATA.sub(" ", told)
-    clauses = tuple(_clauses(told))
+    if len(told) > 2 * _LONG:
+        told = f"{told[:_LONG]}\n{told[-_LONG:]}"
+    told = f"{situation.task}\n\n{_DATA.sub(' ', _without_examples(told))}"
+    clauses = tuple(clauses_of(told))
     found: dict[str, Any] = {"language": situation.language}
     for clause in clauses:
         for part in (_citing, _calling, _shape, _lengths, _manner, _abstaining):
@@ -176,55 +153,17 @@ def follow(situation: Situation) -> Orders:
     return replace(Orders(), **found)
 
 
-def _clauses(told: str) -> Iterator[_Clause]:
-    for line in told.splitlines():
-        for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
-            for piece in re.split(r"[;；]\s*", sentence):
-                quotes = tuple(next(g for g in m.groups() if g) for m in _QUOTE.finditer(piece))
-                text = _QUOTE.sub(lambda m: f"`{m[4]}`" if m[4] else '""', piece)
-                yield _Clause(text, quotes, _CONDITION.search(text) is not None)
+def _without_examples(told: str) -> str:
+    """A prompt without its worked examples and transcripts, each up to a rule or the end."""
+    parts = []
+    for part in re.split(r"^-{3,}[ \t]*$", told, flags=re.MULTILINE):
+        example = _EXAMPLE.search(part)
+        worked = example and _WORKED.search(part, example.end())
+        parts.append(part[: example.start()] if example and worked else part)
+    return "\n".join(parts)
 
 
-def _value(word: str) -> int:
-    return int(word.replace(",", "")) if word[0].isdigit() else _NUMBERS[word.lower()]
-
-
-def _amounts(clause: _Clause, unit: str) -> Iterator[tuple[Limits, int]]:
-    """How many of a unit a clause speaks of, and where: "at most 3 calls", "5 to 8 sections", "twice"."""
-    text = clause.text
-    counted = rf"(?P<a>(?<![A-Za-z\d.\[])(?:{_NUMBER}))(?:\s*(?:to|or|and|-|–|到|至|或)\s*(?P<b>{_NUMBER}))?[\s-]*(?:[\w-]+\s+){{0,2}}?(?:{unit})"
-    limited = rf"(?:{unit})(?: \w+){{0,3}}?(?<! up) (?:to|is|are|of|:)\s*(?:at most |at least |up to )?(?P<a>{_NUMBER})(?![\w\]]|\.\d)"
-    often = r"\b(?P<a>once|twice|thrice)\b" if "times" in unit else r"(?!)"
-    for pattern in (counted, limited, often):
-        for match in re.finditer(pattern, text, re.IGNORECASE):
-            first = _value(match["a"])
-            second = _value(match["b"]) if "b" in match.groupdict() and match["b"] else None
-            before, after = text[max(0, match.start() - 32) : match.start()], text[match.end() : match.end() + 12]
-            yield _bounds(first, second, before, match.group(), after, clause.negated(match.start())), match.start()
-
-
-def _bounds(first: int, second: int | None, before: str, said: str, after: str, negated: bool) -> Limits:
-    before, after = re.split(r"[.,;，；]", before)[-1], re.split(r"[.,;，；]", after)[0]
-    near = before + (
-        said + after
-        if re.search(r"or (?:fewer|less|more)|at most|at least|以内|以上|左右|enough", said + after)
-        else ""
-    )
-    if second is not None:
-        return (None if _MOST.search(near) else min(first, second), max(first, second))
-    if _ABOUT.search(before[-16:]) or "左右" in after:
-        return first * 8 // 10, -(-first * 12 // 10)
-    if re.search(r"(?:more|over|exceed\w*)(?: than)?\s*$", before, re.IGNORECASE) or "超过" in before:
-        return (None, first) if negated or re.search(r"exceed|不超过", before) else (first + 1, None)
-    if re.search(r"(?:fewer|less|under|below)(?: than)?\s*$", before, re.IGNORECASE):
-        return (first, None) if negated else (None, first - 1)
-    least, most = (max((m.end() for m in kind.finditer(near)), default=-1) for kind in (_LEAST, _MOST))
-    if least == most:
-        return (None, None) if negated else (first, first)
-    return (first, None) if least > most else (None, first)
-
-
-def _citing(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _citing(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """Whether and how to cite; what must not be invented or which sources are meant says nothing of that."""
     about = re.search(_CITING, clause.text, re.IGNORECASE)
     styles = [(name, clause.wants(pattern)) for name, pattern in _STYLES]
@@ -232,7 +171,8 @@ def _citing(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     if about and not clause.conditional and clause.negated(about.start()):
         rest = clause.text[about.end() :]
         limited = re.match(
-            r"(?:\s+\w+)?\s+(?:that|which|who|you|unless|other|more|from (?!your|the (?:answer|reply|text|report))|twice|except|without|to|is|are|has|returned)\b",
+            r"(?:\s+\w+)?\s+(?:that|which|who|you|unless|other|more|from (?!your|the (?:answer|reply|text|report))"
+            r"|twice|except|without|to|is|are|has|returned)\b",
             rest,
         )
         made_up = re.search(
@@ -264,61 +204,66 @@ def _citing(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _calling(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _calling(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """How many tool calls, rounds, and calls at once."""
-    text = clause.text
-    orders: dict[str, Any] = {}
-    for limits, _ in _amounts(clause, r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"):
-        if limits[0] != limits[1] or _LIMITING.search(text):
-            orders["most_rounds"] = limits[1]
-    if match := re.search(rf"\brounds?\b.{{0,12}}?at most ({_NUMBER})\b(?! times)", text, re.IGNORECASE):
-        orders["most_rounds"] = _value(match[1])
-    particular = re.search(
-        r"`(?!\w*(?:search|web|brows|fetch|research))\w+`|\bcall it\b|\beach (?:dispatch|section|quer)", text, re.I
-    )
+    rounds = _rounds(clause)
     if clause.wants(_FROM_MEMORY) and not clause.conditional:
         return {"most_calls": 0}
-    if not re.search(_CALLING, text, re.IGNORECASE) or (particular and not re.search("dispatch", text)):
-        return orders
-    if re.search(r"\b(?:per|each|every|for every) (?:section|query|question|topic|sub)", text, re.IGNORECASE):
-        return orders
-    written = re.match(
-        r"\W*(?:write|generate|produce|propose|list|create|come up|formulate|each|生成|写出|提出)", text, re.IGNORECASE
-    )
-    at_once = re.search(_PER_REPLY, text, re.IGNORECASE)
-    for (least, most), _ in () if written else _amounts(clause, _CALLS):
-        if least == most and not _LIMITING.search(text):
-            continue
-        if at_once:
-            orders["most_at_once"] = most if most is not None else orders.get("most_at_once")
-        else:
-            exact = least == most and not re.search(r"exactly|precisely|恰好|正好", text, re.IGNORECASE)
-            orders |= {} if most is None else {"most_calls": most}
-            orders |= {} if least is None or exact else {"least_calls": least}
-    if orders:
-        return orders
-    if re.search(
-        r"\bone (?:call |search |tool |query )?at a time|(?:call|search|tool|quer)\w*[^,;:]{0,30}(?:sequentially|one (?:after|by) (?:the other|another|one))|逐个|依次",
-        text,
-        re.IGNORECASE,
-    ) or (at_once and clause.negated(at_once.start())):
+    if not re.search(_CALLING, clause.text, re.IGNORECASE) or re.search(_OF_A_PART, clause.text, re.IGNORECASE):
+        return rounds
+    counted = rounds | _counted(clause)
+    at_once = re.search(_PER_REPLY, clause.text, re.IGNORECASE)
+    if counted:
+        return counted
+    if re.search(_IN_TURN, clause.text, re.IGNORECASE) or (at_once and clause.negated(at_once.start())):
         return {"most_at_once": 1}
     return _tools_off(clause)
 
 
-def _tools_off(clause: _Clause) -> dict[str, Any]:
+def _rounds(clause: Clause) -> dict[str, Any]:
+    behind = re.search(rf"\brounds?\b.{{0,12}}?at most ({NUMBER})\b(?! times)", clause.text, re.IGNORECASE)
+    if behind:
+        return {"most_rounds": value_of(behind[1])}
+    for limits, _ in amounts(clause, r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"):
+        if limits[0] != limits[1] or LIMITING.search(clause.text):
+            return {"most_rounds": limits[1]}
+    return {}
+
+
+def _counted(clause: Clause) -> dict[str, Any]:
+    """The numbers of calls that a clause names; "one search" without a word of limiting is no number of calls."""
+    orders: dict[str, Any] = {}
+    at_once = re.search(_PER_REPLY, clause.text, re.IGNORECASE)
+    for (least, most), _ in amounts(clause, _CALLS):
+        if least == most and not LIMITING.search(clause.text):
+            continue
+        exact = least == most and not re.search(r"exactly|precisely|恰好|正好", clause.text, re.IGNORECASE)
+        if most is not None:
+            orders["most_at_once" if at_once else "most_calls"] = most
+        if least is not None and not exact and not at_once:
+            orders["least_calls"] = least
+    return orders
+
+
+def _tools_off(clause: Clause) -> dict[str, Any]:
     match = re.search(_NO_TOOLS, clause.text, re.IGNORECASE)
-    restricted = r"other than|except|besides|same|twice|repeat|yourself|unless|until|more than|before|first|\bonly\b|\bno tool\b \w+ed"
-    if re.search(restricted, clause.text, re.IGNORECASE) or _CONDITION.search(
+    restricted = (
+        r"other than|except|besides|same|twice|repeat|yourself|unless|until|more than|before|first|\bonly\b"
+        r"|\bno tool\b \w+ed"
+    )
+    if re.search(restricted, clause.text, re.IGNORECASE) or CONDITION.search(
         clause.text[: match.start()] if match else ""
     ):
         return {}
-    off = r"(?:search\w*|tools?|browsing)\b.{0,12} (?:is|are) (?:not (?:allow|avail|permit|need|necess)|unavail|forbid|disab|off\b)"
+    off = (
+        r"(?:search\w*|tools?|browsing)\b.{0,12} (?:is|are) (?:not (?:allow|avail|permit|need|necess)|unavail"
+        r"|forbid|disab|off\b)"
+    )
     refused = bool(match and clause.negated(match.start())) or re.search(off, clause.text, re.IGNORECASE)
     return {"most_calls": 0} if refused else {}
 
 
-def _shape(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _shape(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """JSON, only the answer, a table, bullets."""
     orders: dict[str, Any] = {}
     replying = re.search(
@@ -339,12 +284,12 @@ def _shape(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         orders["table"] = table
     if (listed := clause.wants(r"\bbullet(?:s|ed)?\b|要点列表|项目符号|列表")) is not None:
         orders["bullets"] = (
-            next((limits for limits, _ in _amounts(clause, "bullets?|要点")), (None, None)) if listed else None
+            next((limits for limits, _ in amounts(clause, "bullets?|要点")), (None, None)) if listed else None
         )
     return orders
 
 
-def _lengths(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _lengths(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """Sentences, words, characters and sections of the whole reply; what each part of it has is not meant."""
     units = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters": r"characters?\b|个?(?:汉)?字(?!段)",
              "section_count": r"sections?\b|chapters?\b|章节?|小节|个?部分"}  # fmt: skip
@@ -352,14 +297,14 @@ def _lengths(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         return {}
     orders: dict[str, Any] = {}
     for name, unit in units.items():
-        for limits, at in _amounts(clause, unit):
+        for limits, at in amounts(clause, unit):
             if not re.search(r"\b(?:the first|first|one of the) \w*$|第$", clause.text[:at]):
                 orders[name] = limits
                 break
     return orders
 
 
-def _manner(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _manner(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """Language, dates, premise, which evidence wins."""
     orders: dict[str, Any] = {}
     saying = r"\b(?:in|into|use|using)\s+(?:\w+ )?"
@@ -370,13 +315,14 @@ def _manner(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         wants = clause.wants(pattern)
         if wants is not None and not clause.conditional:
             orders["language"] = language if wants else ("zh" if language == "en" else "en")
-    if (form := _DATE_FORM.search(" ".join([clause.text, *clause.quotes]))) and re.search(
-        r"\bdates?\b|日期", clause.text, re.IGNORECASE
-    ):
-        if not clause.negated(clause.text.lower().find("date")):
-            orders["date_form"] = "YYYY-MM-DD" if form.group().startswith("ISO") else form.group()
+    form = _DATE_FORM.search(" ".join([clause.text, *clause.quotes]))
+    if form and clause.wants(r"\bdates?\b|日期"):
+        orders["date_form"] = "YYYY-MM-DD" if form.group().startswith("ISO") else form.group()
     premise = r"takes? for granted|\bpremises?\b|presuppos\w+|\bassum(?:es|ptions?)\b|前提"
-    checking = r"check|verif|\bquestion (?:the|its|any)\b|challenge|validat|test|correct|point out|examin|make sure|检查|核实|确认|质疑|核对"
+    checking = (
+        r"check|verif|\bquestion (?:the|its|any)\b|challenge|validat|test|correct|point out|examin|make sure"
+        r"|检查|核实|确认|质疑|核对"
+    )
     if re.search(checking, clause.text, re.IGNORECASE) and (wants := clause.wants(premise)) is not None:
         orders["premise_check"] = wants
     if re.search(
@@ -385,22 +331,24 @@ def _manner(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
         re.IGNORECASE,
     ):
         orders["newest"] = False
-    order = r"prefer|favou?r|priorit|rely|use|trust|优先|采用|以"
-    if re.search(order, clause.text, re.IGNORECASE):
-        if (newest := clause.wants(r"\b(?:newest|newer|latest|most recent|more recent)\b|最新|较新")) is not None:
-            orders["newest"] = newest
-        if (oldest := clause.wants(r"\b(?:oldest|older|earliest|original)\b|最早|最旧")) is not None:
-            orders["newest"] = not oldest
+    if re.search(r"prefer|favou?r|priorit|trust|优先|采用", clause.text, re.IGNORECASE):
+        wanted = re.split(r"\bover\b|\brather than\b|\binstead of\b|\bunless\b|而非", clause.text)[0]
+        aged = _AGED.search(wanted)
+        if aged:
+            orders["newest"] = bool(aged["old"]) == clause.negated(aged.start())
     return orders
 
 
-def _abstaining(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
+def _abstaining(clause: Clause, found: dict[str, Any]) -> dict[str, Any]:
     """The words for missing evidence, or that there must be none."""
-    missing = r"suffic|enough|short|cannot|can[’']?t|unable|missing|not? (?:\w+ ){0,3}?(?:find|found|know|contain|evidence|answer|say|result|support)|n[’']t|unknown|unsure|nothing|lack|无法|不足|没有|找不到|不知道|不确定"
+    missing = (
+        r"suffic|enough|short|cannot|can[’']?t|unable|missing|not? (?:\w+ ){0,3}?(?:find|found|know|contain"
+        r"|evidence|answer|say|result|support)|n[’']t|unknown|unsure|nothing|lack|无法|不足|没有|找不到|不知道|不确定"
+    )
     saying = re.search(
         r"\b(?:say|reply|answer|respond|write|state|output|return)\b|回答|回复|说|输出", clause.text, re.IGNORECASE
     )
-    gives_up = any(re.search(missing, quote, re.IGNORECASE) for quote in clause.quotes)
+    gives_up = [quote for quote in clause.quotes if re.search(missing, quote, re.IGNORECASE)]
     if saying and clause.negated(saying.start()) and not clause.conditional:
         unknowing = r"(?:you |that you )?(?:do not|don[’']t|cannot) know|unknown|不知道"
         return (
@@ -409,19 +357,18 @@ def _abstaining(clause: _Clause, found: dict[str, Any]) -> dict[str, Any]:
             else {}
         )
     if re.search(
-        r"always (?:give|provide|answer)|best guess|必须(?:给出|回答)", clause.text, re.I
+        r"always (?:give|provide) (?:an?|your|some) (?:best )?(?:answer|guess)|always answer|your best guess"
+        r"|必须(?:给出|回答)",
+        clause.text,
+        re.I,
     ) and not clause.negated(0):
         return {"must_answer": True}
     where = re.search(
         r"^should\b|\bif\b|\bwhen\b|\bwhere\b|\bin case\b|\botherwise\b|如果|若|否则", clause.text, re.IGNORECASE
     )
-    if saying and where and clause.quotes and not clause.negated(saying.start()):
-        if gives_up or re.search(missing, clause.text[where.start() :], re.IGNORECASE):
-            return {
-                "abstain": clause.quotes[-1]
-                if not gives_up
-                else next(q for q in clause.quotes if re.search(missing, q, re.I))
-            }
+    lacking = gives_up or (where and re.search(missing, clause.text[where.start() :], re.IGNORECASE))
+    if saying and where and lacking and clause.quotes and not clause.negated(saying.start()):
+        return {"abstain": (gives_up or clause.quotes)[-1]}
     return {}
 
 
@@ -429,7 +376,11 @@ def _references(told: str) -> dict[str, Any]:
     """The heading of the reference list, and the form of its lines, by the prompt's own example."""
     orders: dict[str, Any] = {}
     heading = rf"(?P<mark>#{{1,4}} |\*\*)(?P<name>{_LIST_WORD})(?P<end>:?(?:\*\*)?:?)"
-    named = rf"(?:section|heading|list|header)\s+(?:titled|called|named|headed|entitled)\s+[\"“`'](?P<name>[^\"”`'\n]+)[\"”`']|[\"“`'](?P<other>{_LIST_WORD}:?)[\"”`']\s+(?:section|heading|list)|(?:under|heading|titled|called) [\"“`'](?P<third>{_LIST_WORD}:?)[\"”`']"
+    named = (
+        rf"(?:section|heading|list|header)\s+(?:titled|called|named|headed"
+        rf"|entitled)\s+[\"“`'](?P<name>[^\"”`'\n]+)[\"”`']|[\"“`'](?P<other>{_LIST_WORD}:?)[\"”`']\s+(?:section"
+        rf"|heading|list)|(?:under|heading|titled|called) [\"“`'](?P<third>{_LIST_WORD}:?)[\"”`']"
+    )
     for match in re.finditer(named, told, re.IGNORECASE):
         name = next(g for g in match.groups() if g)
         if re.search(_LIST_WORD, name, re.IGNORECASE):
@@ -451,7 +402,8 @@ def _references(told: str) -> dict[str, Any]:
 def _entry(line: str) -> str | None:
     """The form of a reference list's line that is an example of one: `[1] Title - URL`."""
     match = re.fullmatch(
-        r"\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<a>[\w ]*(?:title|name|标题)|url|link|https?://\S+?)(?P<between>\W{1,5}?)"
+        r"\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<a>[\w ]*(?:title|name|标题)|url|link"
+        r"|https?://\S+?)(?P<between>\W{1,5}?)"
         r"(?P<b>[\w ]*(?:title|name|标题)|url|link|网址|链接|https?://[^\s)>]+)(?P<after>\W*)",
         line.strip().rstrip(".,"), re.IGNORECASE,
     )  # fmt: skip
@@ -467,14 +419,17 @@ def _placeholder(said: str) -> str:
     return "{title}" if re.search(r"title|name|标题", said, re.IGNORECASE) else "{url}"
 
 
-def _sections(told: str, clauses: Iterable[_Clause]) -> dict[str, Any]:
+def _sections(told: str, clauses: Iterable[Clause]) -> dict[str, Any]:
     """The headings that the prompt asks for: quoted, listed after a colon, or in lines."""
     word = r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题"
     for clause in clauses:
         names = [q.lstrip("# ") for q in clause.quotes if q.strip("# ") and not re.search(_LIST_WORD, q, re.IGNORECASE)]
         if len(names) > 1 and clause.wants(word):
             return {"sections": tuple(names)}
-    listed = rf"(?:{word}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)"
+    listed = (
+        rf"(?:{word}|\bstructure"
+        rf"|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)"
+    )
     for match in re.finditer(listed, told, re.IGNORECASE):
         items = re.findall(r"^[ \t]*(?:[-*•]|\d+[.)、])[ \t]+(.+)$", match["items"], re.MULTILINE)
         separator = r"\s*[;；]\s*" if re.search("[;；]", match["line"]) else r"\s*(?:[,，、]|\band\b|和)\s*"

@@ -107,7 +107,13 @@ def kind_of(noun: str) -> str:
     """What a noun stands for: person, place, organisation, work, thing, time, number, colour, material; else ""."""
     classes = vocabulary().classes
     word = noun.lower()
-    for form in (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)):
+    for form in (
+        word,
+        vocabulary().bases.get(word, word),
+        word.removesuffix("s"),
+        word.removesuffix("es"),
+        re.sub("ies$", "y", word),
+    ):
         if form in classes:
             return "person" if classes[form] == "occupation" else classes[form]
     if _CHINESE.search(word):

@@ -8,27 +8,12 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
 
-from aiq.offline.engine import dates
-from aiq.offline.engine.text import is_chinese, sentences
-
-
-@dataclass(frozen=True)
-class Source:
-    """A piece of evidence: a page, a search result, a document's page, a finding that names where it comes from.
-
-    `key` is what a citation must say: a URL or a document key, exactly as the material writes it; empty where the
-    material names none. `day` is the material's own date. `message` is the index of the message that brought it.
-    """
-
-    text: str
-    key: str = ""
-    title: str = ""
-    day: date | None = None
-    message: int = 0
+from aiq.offline.engine.source import LINK, URL, Source, day_of, first_url, is_prose
+from aiq.offline.engine.written import findings, first_title, heads_and_tells, page_day, records, table_rows
 
 
 class Element(NamedTuple):
@@ -41,13 +26,12 @@ class Element(NamedTuple):
     end: int
 
 
-_URL = re.compile(r"(?:https?|file)://(?:[^\s<>\"'`|()\[\]{}，。；、（）【】]|\([^\s()]*\))+")
-_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+\"[^\"\n]*\")?\)")
 _OPEN = re.compile(r"<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _HTML = re.compile(r"<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>", re.IGNORECASE)
 _ERROR = re.compile(
-    r"\W*(?:\w*error|exception|traceback|failed|failure|time(?:d )?out|no (?:\w+ ){0,3}(?:results?|matches|documents?|pages?"
+    r"\W*(?:\w*error|exception|traceback|failed|failure|time(?:d )?out|no (?:\w+ ){0,3}(?:results?|matches"
+    r"|documents?|pages?"
     r"|hits)|nothing (?:was )?found|(?:page |file )?not found|could ?n[o']t|cannot|unable to|invalid|40\d|50\d|none$"
     r"|没有找到|未找到|无结果|错误|失败)",
     re.IGNORECASE,
@@ -58,24 +42,6 @@ _KEY_NAME = re.compile(
     r"source|document|file|file_?name|path|doc_?id|citation|citation_?key|reference|key|id|来源", re.IGNORECASE
 )
 _OTHER_NAME = re.compile(r"image|thumb|icon|logo|favicon|query|question|prompt|instruction|type$|score|engine", re.I)
-_LABEL = re.compile(
-    r"\W{0,4}(?:(?P<url>url|link|source|href|uri|网址|链接|来源)|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
-    r"|(?P<date>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_UPDATED = re.compile(
-    r"(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(.{6,24})", re.IGNORECASE
-)
-_HEAD = re.compile(r"\s*(?:#{1,6}\s+|\*\*|[-*•]\s+|\[\d+\]\s*|\d+[.)、]\s+)+")
-_RULE = re.compile(r"\s*[-=_*~]{3,}\s*")
-_REFERENCES = re.compile(
-    r"^\W*(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W*$",
-    re.I | re.M,
-)
-_ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?(\d+)\]|【(\d+)】|(\d+)[.)])[:：]?\s*(\S.*)$", re.MULTILINE)
-_MARK = re.compile(r"[\[【]\^?(\d+(?:\s*[,，、]\s*\d+)*)[\]】]")
-_LATE_MARKS = re.compile(r"([.!?。！？])[ \t]*((?:[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】][ \t]*)+)")
 
 
 def sources(text: str, *, key: str = "") -> list[Source]:
@@ -98,33 +64,6 @@ def sources(text: str, *, key: str = "") -> list[Source]:
 def is_error(text: str) -> bool:
     """Whether a tool's result says that there is none."""
     return len(text) < 400 and _ERROR.match(text) is not None
-
-
-def is_prose(text: str) -> bool:
-    """Whether a text is at least a sentence, not a name, a number or an address."""
-    words = text.split()
-    if is_chinese(text):
-        return len(text) >= 10
-    return len(words) >= 25 or (
-        len(words) >= 4 and re.search(r"[.!?…][\"”’)\]*_]*$|[a-z)][.!?] +[A-Z]", text) is not None
-    )
-
-
-def first_url(text: str) -> str:
-    """The first address of a text, without the punctuation around it; empty where it has none."""
-    found = _URL.search(text)
-    return found.group().rstrip(".,;:!?*_\\") if found else ""
-
-
-def day_of(text: str) -> date | None:
-    """The day, month or year that a field states; None where it is no date."""
-    text = re.sub(r"(\d)[T_](?=\d\d:)", r"\1 ", text[:60])
-    found = dates.find(re.sub(r"(\d{4})[/.](\d\d?)[/.](\d\d?)", _iso, text))
-    return found[0].when if found else None
-
-
-def _iso(match: re.Match[str]) -> str:
-    return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"
 
 
 def parsed(text: str) -> list[Any] | None:
@@ -204,7 +143,8 @@ def _rows(value: Any, outer: Source) -> list[Source]:
     if not isinstance(value, dict) or _has_failed(value):
         return []
     fields, inner = _fields(value)
-    key, title, day = _key(fields), _title(fields), _day(fields)
+    key, title, day = _key(fields), "", _day(fields)
+    title = _title({name: field for name, field in fields.items() if field != key})
     here = Source("", key or outer.key, title or outer.title, day or outer.day)
     prose = [v for n, v in fields.items() if v not in (key, title) and not _OTHER_NAME.search(n) and is_prose(v)]
     if not key and prose:
@@ -258,7 +198,7 @@ def _fields(row: dict[str, Any]) -> tuple[dict[str, str], list[Any]]:
 
 def _key(fields: dict[str, str]) -> str:
     """A row's address, else its document key."""
-    urls = [(n, v) for n, v in fields.items() if _URL.fullmatch(v) and not _OTHER_NAME.search(n)]
+    urls = [(n, v) for n, v in fields.items() if URL.fullmatch(v) and not _OTHER_NAME.search(n)]
     if urls:
         return min(urls, key=lambda field: not re.search(r"url|link|href|uri|source", field[0], re.IGNORECASE))[1]
     keys = [(n, v) for n, v in fields.items() if _KEY_NAME.fullmatch(n) and 0 < len(v) < 200 and not is_prose(v)]
@@ -327,166 +267,14 @@ def _page(page: str, outer: Source) -> list[Source]:
 def _written(text: str, outer: Source) -> list[Source]:
     """The sources of a text for people: findings with a reference list, results one after the other, or one page."""
     if outer.key:
-        title = outer.title or _first_title(text)
-        return [replace(outer, text=_LINK.sub(r"\1", text), title=title, day=outer.day or _page_day(text))]
-    found = findings(text) or _table(text) or _records(text)
-    return found or [
-        replace(outer, text=text, title=outer.title or _first_title(text), day=outer.day or _page_day(text))
-    ]
-
-
-def _first_title(text: str) -> str:
-    for line in text.strip().splitlines()[:6]:
-        label = _LABEL.fullmatch(line)
-        if (label and label["title"]) or (_HEAD.match(line) and not is_prose(line)):
-            return (label["rest"] if label else _HEAD.sub("", line, count=1)).strip("*# ")
-    first = text.strip().split("\n", 1)
-    return first[0].strip() if len(first) > 1 and len(first[0]) < 120 and not is_prose(first[0]) else ""
-
-
-def _page_day(text: str) -> date | None:
-    for line in text.splitlines()[:10]:
-        label = _LABEL.match(line)
-        if label and label["date"] and day_of(label["rest"]):
-            return day_of(label["rest"])
-    return _own_day(text)
-
-
-def _own_day(text: str) -> date | None:
-    """The day that a page gives for itself ("Page updated 2026-03-14")."""
-    for match in _UPDATED.finditer(text):
-        found = dates.find(match[1])
-        if found and found[0].start < 6 and found[0].day:
-            return found[0].when
-    return None
-
-
-def findings(text: str) -> list[Source]:
-    """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
-    headed = list(_REFERENCES.finditer(text))
-    listed = [m for m in _ENTRY.finditer(text) if first_url(m[4]) or (headed and m.start() > headed[-1].end())]
-    body, at = [], 0
-    for match in listed:
-        body.append(text[at : match.start()])
-        at = match.end()
-    prose = _LATE_MARKS.sub(r" \2\1 ", "".join([*body, text[at:]]))
-    cited: dict[str, list[str]] = {}
-    for sentence in sentences(prose):
-        for number in {n: None for mark in _MARK.findall(sentence) for n in re.split(r"\D+", mark)}:
-            cited.setdefault(number, []).append(re.sub(r"\s+(?=[.,;!?])", "", _MARK.sub("", sentence)).strip("-*• "))
-    found = []
-    for match in listed:
-        if said := cited.get(match[1] or match[2] or match[3]):
-            key, title = _entry(match[4])
-            found.append(Source("\n".join(said), key, title, day_of(re.sub(r"\S+://\S+", "", title))))
-    return found
-
-
-def _entry(entry: str) -> tuple[str, str]:
-    """Key and title of a reference list's entry."""
-    link = _LINK.search(entry)
-    key = link[2] if link else first_url(entry)
-    if not key:
-        title, _, key = entry.rpartition(" - ")
-        return key.strip(), title.strip() or key.strip()
-    title = link[1] if link and not _URL.match(link[1]) else entry.replace(key, " ").replace("[]()", " ")
-    return key, " ".join(re.sub(r"(?i)\b(?:url|link)\s*[:：]\s*$", "", title.strip(" -–—:：()<>*,.")).split()).strip(
-        " -–—:：()<>*"
-    )
-
-
-def _table(text: str) -> list[Source]:
-    """The rows of a Markdown table with a column of addresses."""
-    lines = [
-        [c.strip() for c in line.strip().strip("|").split("|")] for line in text.splitlines() if line.count("|") > 1
-    ]
-    if len(lines) < 3 or not any(first_url(" ".join(row)) for row in lines[2:]):
-        return []
-    rows = []
-    for row in lines[2:]:
-        link = _LINK.search(" ".join(row))
-        cells = dict(zip(lines[0], (_LINK.sub(r"\1", cell) for cell in row), strict=False))
-        rows.append({**cells, "url": link[2]} if link else cells)
-    return [source for source in _rows(rows, Source("")) if source.key]
-
-
-def _records(text: str) -> list[Source]:
-    """Results one after the other, each with its address; a sentence that ends in a link is a result too."""
-    blocks = [b for b in re.split(r"\n\s*\n|\n(?=\s*[-=_*~]{3,}\s*\n)", text) if b.strip() and not _RULE.fullmatch(b)]
-    with_url = [len(_addresses(block)) for block in blocks]
-    while blocks and not with_url[0] and not is_prose(blocks[0]) and not _HEAD.match(blocks[0]):
-        blocks, with_url = blocks[1:], with_url[1:]  # "Found 3 results:"
-    if not any(with_url):
-        return []
-    if all(count == 1 for count in with_url):
-        return [_record(block) for block in blocks]
-    return [_record(record) for record in _cut(text.splitlines()) if _addresses(record)]
-
-
-def _cut(lines: list[str]) -> list[str]:
-    """The lines cut into records: after each address where prose comes first, else before the title over it."""
-    marked = [i for i, line in enumerate(lines) if _addresses(line)]
-    first_prose = next((i for i, line in enumerate(lines) if is_prose(_shown(line))), len(lines))
-    if first_prose < marked[0] or all(is_prose(_shown(lines[i])) for i in marked):
-        cuts = [0, *(i + 1 for i in marked)]
-    else:
-        cuts = [_title_over(lines, i) for i in marked]
-    return ["\n".join(lines[a:b]) for a, b in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
-
-
-def _title_over(lines: list[str], at: int) -> int:
-    """Where the record starts whose address stands in line `at`: with the title lines right over it."""
-    start = at
-    while (
-        start
-        and at - start < 3
-        and lines[start - 1].strip()
-        and not is_prose(lines[start - 1])
-        and not _addresses(lines[start - 1])
-    ):
-        if _HEAD.match(lines[start]) and lines[start].lstrip()[0] in "#[0123456789":
-            break
-        start -= 1
-    return start
-
-
-def _addresses(text: str) -> list[str]:
-    """The different addresses of a text that are no pictures."""
-    links = [m[2] for m in _LINK.finditer(text) if m[0][0] != "!" and _URL.match(m[2])]
-    bare = (m.group().rstrip(".,;:!?*_\\") for m in _URL.finditer(_LINK.sub(" ", text)))
-    return list(dict.fromkeys([*links, *bare]))
-
-
-def _shown(line: str) -> str:
-    """A line as a reader sees it, without addresses and list marks."""
-    return _HEAD.sub("", _URL.sub("", _LINK.sub(r"\1", line))).strip(" -–—:：()<>|")
-
-
-def _record(record: str) -> Source:
-    """A result in lines as a source: labelled lines, the title by its label, its link or its place, prose as text."""
-    key, title, day, kept = _addresses(record)[0], "", None, []
-    for link in _LINK.finditer(record):
-        title = title or (
-            "" if _URL.match(link[1]) or re.fullmatch(r"\W*(?:\d+|link|source|url|来源)\W*", link[1], re.I) else link[1]
-        )
-    for line in record.splitlines():
-        label = _LABEL.fullmatch(line)
-        shown = _shown(label["rest"] if label else line)
-        if label and label["title"]:
-            title = shown.strip("*")
-        elif (label and label["date"]) or (shown and len(shown) < 30 and day_of(shown) and not is_prose(shown)):
-            day = day or day_of(shown)
-        elif shown and not (label and label["url"]) and shown.strip("*") != title and not _RULE.fullmatch(line):
-            if not title and not kept and not is_prose(shown):
-                title = shown.strip("* ")
-            else:
-                kept.append(shown.removeprefix(title).lstrip("*])(:：-–— ") if title and _addresses(line) else shown)
-    text = "\n".join(line for line in kept if line)
-    return Source(text or title, key, title, day or _own_day(text))
+        title = outer.title or first_title(text)
+        return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=outer.day or page_day(text))]
+    found = findings(text) or [row for row in _rows(table_rows(text), outer) if row.key] or records(text)
+    return found or [replace(outer, text=text, title=outer.title or first_title(text), day=outer.day or page_day(text))]
 
 
 def is_result(paragraph: str) -> bool:
     """Whether a paragraph of a prompt is a result with its address, not somebody's words with a link."""
-    lines = paragraph.splitlines()
-    heads = [line for line in lines if _addresses(line) and not is_prose(_shown(line))]
-    return bool(heads) and any(is_prose(_shown(line)) and not line.endswith(("?", "？")) for line in lines)
+    if paragraph.lstrip()[:1] in ("[", "{"):
+        return any(source.key for source in sources(paragraph))
+    return heads_and_tells(paragraph)

@@ -3,13 +3,14 @@
 import re
 from dataclasses import replace
 
+from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.extract import DENIED
+from aiq.offline.engine.extract import DENIED, denies
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.question import Ask, parse
 from aiq.offline.engine.text import is_chinese, names
 
-_ASSUMES = ("date", "reason", "number", "phrase")
+_ASSUMES = ("date", "reason", "number")
 """Kinds of question that take a statement for granted and ask for a circumstance of it."""
 
 _ENDS = re.compile(
@@ -38,14 +39,19 @@ def _denied(ask: Ask, look: Lookup) -> Hit | None:
     """A sentence that denies what is asked about: a word of the question right after "no", "not" or "never"."""
     if DENIED.search(ask.text):
         return None
+    asked = {t.root for word in ask.words for t in analyse(word).tokens}
     for hit in look.material.find(ask, 6):
         text = hit.sentence.text
         for match in DENIED.finditer(text):
             reach = re.split(r"[,;.:，；。]|\bbut\b|而是", text[match.end() :])[0]
             first = hit.sentence.at(match.end())
             last = hit.sentence.at(match.end() + len(reach))
-            strength = sum(worth for place, worth in hit.places if first <= place < min(last, first + 6))
-            if strength >= 1.0 and hit.score >= 0.45:
+            if match.group().lower() in ("ruled out", "disproved", "unfounded", "untrue"):
+                first, last = max(0, first - 6), first
+            near = [hit.sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
+            shown = analyse(f"{hit.page.title.text} {text}").roots.keys()
+            named = all(any(t.root in shown for t in analyse(name).tokens) for name in ask.names)
+            if hit.score >= 0.4 and named and any(root in asked for root in near):
                 return hit
     return None
 
@@ -54,7 +60,7 @@ def _together(ask: Ask, look: Lookup) -> bool:
     """Whether a sentence, or one with its page's title, says what is taken for granted of all the names."""
     for hit in look.material.find(ask, 12):
         shown = f"{hit.page.title.text} {hit.sentence.text}"
-        if hit.own >= 0.3 and all(name in shown for name in ask.names) and not DENIED.search(hit.sentence.text):
+        if hit.own >= 0.3 and all(name in shown for name in ask.names) and not denies(hit):
             return True
     return False
 
@@ -64,10 +70,24 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
     for name in reversed(ask.names):
         others = tuple(n for n in ask.names if n != name)
         for kind in ("person", "place", "organisation"):
-            words = tuple(w for w in ask.words if not _ENDS.search(w)) or ask.words
-            turned = replace(ask, text=" ".join((*others, *words)), words=words, kind=kind, names=others, head="", units="", past=False)
-            options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.5]
-            if not options or options[0].score < 0.55 or any(name in c.value or c.value in name for c in options):
+            staying = set(parse(_ENDS.sub(" ", ask.text)).words)
+            words = tuple(w for w in ask.words if w in staying) or ask.words
+            turned = replace(
+                ask,
+                text=" ".join((*others, *words)),
+                words=words,
+                kind=kind,
+                names=others,
+                head="",
+                units="",
+                past=False,
+            )
+            options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
+            if (
+                not options
+                or options[0].score < 0.55
+                or any((name in c.value or c.value in name) and c.score > 0.6 * options[0].score for c in options)
+            ):
                 continue
             best = options[0]
             text = f"{best.hit.sentence.text.rstrip('.。')} ({'并非' if is_chinese(ask.text) else 'not'} {name})."
@@ -77,15 +97,19 @@ def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
 
 def _still(ask: Ask, look: Lookup) -> Finding | None:
     """The state that the question says has ended, where the newest evidence has it going on and none reports the end."""
-    state = tuple(w for w in ask.words if not _ENDS.search(w))
-    ended = tuple(w for w in ask.words if _ENDS.search(w))
+    staying = set(parse(_ENDS.sub(" ", ask.text)).words)
+    state = tuple(w for w in ask.words if w in staying)
+    ended = tuple(w for w in ask.words if w not in staying)
     if not state or not ended:
         return None
-    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not DENIED.search(h.sentence.text)]
+    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and not denies(h)]
     lasting = [h for h in lasting if all(n in f"{h.page.title.text} {h.sentence.text}" for n in ask.names)]
-    reports = [h for h in look.material.find(replace(ask, words=ended), 6) if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)]
-    present = [h for h in lasting if re.search(r"\b(?:is|are|has been|have been)\b|现任|是", h.sentence.text)]
-    if present and not reports:
-        best = max(present, key=lambda h: h.day)
+    reports = [
+        h
+        for h in look.material.find(replace(ask, words=ended), 6)
+        if h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names)
+    ]
+    if lasting and not reports:
+        best = max(lasting, key=lambda h: h.day)
         return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True)
     return None

@@ -25,7 +25,16 @@ _ONES += "seventeen eighteen nineteen".split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SMALL = {word: float(i) for i, word in enumerate(_ONES)} | {word: 20.0 + 10 * i for i, word in enumerate(_TENS)}
 _SMALL |= {"dozen": 12.0, "half": 0.5, "once": 1.0, "twice": 2.0, "thrice": 3.0}
-_LARGE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "m": 1e6, "bn": 1e9, "k": 1e3}
+_LARGE = {
+    "hundred": 1e2,
+    "thousand": 1e3,
+    "million": 1e6,
+    "billion": 1e9,
+    "trillion": 1e12,
+    "m": 1e6,
+    "bn": 1e9,
+    "k": 1e3,
+}
 _WORD = "|".join(sorted([*_SMALL], key=len, reverse=True))
 _SCALE = r"(?:hundred|thousand|million|billion|trillion)"
 _FIGURE = r"\d{1,3}(?:[,\u2009\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
@@ -38,9 +47,22 @@ _HAN_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN = re.compile(r"(?P<head>\d[\d,]*(?:\.\d+)?|[〇零一二两三四五六七八九十百千]+)(?P<large>[万亿]+)?(?:(?P<more>\d[\d,]*|[零一二两三四五六七八九十百千]+)(?P<large2>万)?)?(?P<more2>[余多])?")  # fmt: skip
 _UNIT = re.compile(r"[\s-]*(?:(?P<sign>%|°\s?[CF]?|per cent|percent|square \w+|cubic \w+)|(?P<word>[A-Za-z²³]+))")
-_HAN_UNIT = re.compile(r"\s*(平方公里|平方米|公里|千米|厘米|毫米|米|公斤|千克|克|吨|公顷|元|人|岁|年|个月|天|小时|分钟|座|名|位|方|个|字|户|家|所|次|度|%|[^\W\d]?)")
-_NO_UNIT = frozenset("of the in and or to a an by from for at on with as is was were are had have has per which that".split())
-SYMBOLS = {"km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre", "kg": "kilogram", "g": "gram", "t": "tonne", "ft": "foot"}
+_HAN_UNIT = re.compile(
+    r"\s*(平方公里|平方米|公里|千米|厘米|毫米|米|公斤|千克|克|吨|公顷|元|人|岁|年|个月|天|小时|分钟|座|名|位|方|个|字|户|家|所|次|度|%|[^\W\d]?)"
+)
+_NO_UNIT = frozenset(
+    "of the in and or to a an by from for at on with as is was were are had have has per which that".split()
+)
+SYMBOLS = {
+    "km": "kilometre",
+    "m": "metre",
+    "cm": "centimetre",
+    "mm": "millimetre",
+    "kg": "kilogram",
+    "g": "gram",
+    "t": "tonne",
+    "ft": "foot",
+}
 
 
 def _in_words(text: str) -> float:
@@ -90,7 +112,11 @@ def _english(text: str, match: re.Match[str]) -> Quantity | None:
         value = float(re.sub(r"[^\d.]", "", match["figure"])) * _LARGE.get((match["scale"] or "").lower(), 1)
     unit = _UNIT.match(text, match.end())
     word = "" if match["ordinal"] or not unit else (unit["sign"] or unit["word"]).lower()
-    word = "" if word in _NO_UNIT else SYMBOLS.get(word, word if word == "people" else re.sub(r"(?<=[a-z]{3})s$", "", word))
+    word = (
+        ""
+        if word in _NO_UNIT
+        else SYMBOLS.get(word, word if word == "people" else re.sub(r"(?<=[a-z]{3})s$", "", word))
+    )
     return Quantity(value, match["sign"] or word, match.start(), match.end(), match.group())
 
 
@@ -110,4 +136,5 @@ def with_unit(text: str, quantity: Quantity) -> str:
     unit = (_HAN_UNIT if re.match(r"\s*[\u3400-\u9fff%]", text[quantity.end :]) else _UNIT).match(text, quantity.end)
     if quantity.is_year or not unit or not quantity.unit:
         return quantity.text
-    return text[quantity.start : unit.end()]
+    more = re.match(r"(?:,| and)? \d+ (?:minute|second|month|day|inche|centimetre)s?\b", text[unit.end() :])
+    return text[quantity.start : unit.end() + (more.end() if more else 0)]

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.engine import material, transcript
-from aiq.offline.engine.material import Source
+from aiq.offline.engine.source import Source, day_of, first_url, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
+from aiq.offline.engine.written import findings, is_field
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "read"]
 
@@ -71,27 +72,31 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 _MATERIAL = re.compile(
-    r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt|text|data"
+    r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt|text"
+    r"|data"
     r"|knowledge|report|answer|response|observation|evidence|snippet|note|webpage|资料|材料|上下文|文档|结果|内容|信息|原文)s?",
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements|accepted"
+    r"dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
+    r"|accepted"
     r"|reference.?list|memory|对话|历史",
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint|require|limit|think"
-    r"|reason|tip|style|criteria_for|policy|workflow|process|steps?$|说明|规则|要求|格式|示例",
+    r"(?<![a-z])(?:instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint"
+    r"|require|limit"
+    r"|think|reason|tip|style|policy|workflow|process|steps?$)|说明|规则|要求|格式|示例",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
-    rf"(?:^|(?<=[.!?。]\s))[ \t]*(?:#+ *|\*\*)?(?P<label>(?:[A-Za-z' ]{{0,60}}\b)?{_TASK_WORD}|(?:研究|用户|的|当前)*"
-    r"(?:问题|任务|主题|课题|查询|请求|提问))\**(?: is| was|是)?[ \t]*(?:[:：]\**|\n)\s*(?P<text>\S.*)",
+    rf"(?:^|(?<=[.!?。]\s))[ \t]*(?:#+ *|\*\*)?(?P<label>(?:[A-Za-z', ]{{0,120}}\b)?{_TASK_WORD}|(?:研究|用户|的|当前)*"
+    r"(?:问题|任务|主题|课题|查询|请求|提问))\**(?: is| was|是)?[ \t]*(?:[:：]\**|--|\n)\s*(?P<text>\S.*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _QUOTED = re.compile(
-    rf"(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}|[\"“「])(?P<text>[^\"”」]{{4,2000}})[\"”」]",
+    rf"(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}"
+    rf"|[\"“「])(?P<text>[^\"”」]{{4,2000}})[\"”」]",
     re.I,
 )
 _PART_LABEL = re.compile(
@@ -99,31 +104,36 @@ _PART_LABEL = re.compile(
 )
 _FENCE = re.compile(r"(?P<mark>```|~~~|\"\"\"|''')(?P<language>\w*)[ \t]*\n?(?P<text>.*?)(?P=mark)", re.DOTALL)
 _FORM = re.compile(r"format|schema|example|e\.g\.|form\b|like this|such as|json|格式|示例|例如|如下形式", re.IGNORECASE)
-_TURN = re.compile(r"^\W*(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
+_TURN = re.compile(r"^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
 _LISTED = re.compile(
-    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters|subtopics"
-    r"|检索词|查询|子问题|章节|大纲|提纲))\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)",
+    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters"
+    r"|subtopics|检索词|查询|子问题|章节|大纲|提纲))\**[ \t]*[:：]\**[ \t]*(?P<line>.*)"
+    r"(?P<items>(?:\n[ \t]*(?:[-*•]|\d+[.)、])[ \t]+.+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SECTIONS = re.compile(r"section|outline|heading|chapter|topic|章节|大纲|提纲", re.IGNORECASE)
 _NOW = re.compile(
-    r"(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^\W*date|now\b"
+    r"(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date|now\b"
     r"|今天|今日|当前(?:日期|时间)|现在|日期)[^\n.。]{0,30}?(?P<day>\d{4}\D|\d{1,2}\s|[A-Z][a-z]{2,8}\.? \d)",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPLY_FORM = re.compile(
-    r"(?:please |then |now |and |请)*(?:answer|reply|respond|return|output|give your|write your|cite|use|keep|do not|don't|never"
-    r"|always|be |format|include|provide your|your (?:answer|reply|response|output)|the (?:answer|reply|response|output)|回答|回复"
+    r"(?:please |then |now |and |请)*(?:answer|reply|respond|return|output|give your|write your|cite|use|keep|do not"
+    r"|don't|never"
+    r"|always|be |format|include|provide your|your (?:answer|reply|response|output)|the (?:answer|reply|response"
+    r"|output)|回答|回复"
     r"|输出|返回|只|不要|用|以)",
     re.IGNORECASE,
 )
-_META = frozenset(
-    """answer final continue give write report json tool tools use using result results above step steps search searches
+_META_WORDS = """
+    answer final continue give write report json tool tools use using result results above step steps search searches
     ready ok okay thanks thank begin start proceed go ahead next carry task question query reply respond response return
     output format valid based information found previous provide complete finish done call called observation try again
-    make plan yes good great research findings enough user need want keep work follow following instruction instructions
-    error parse once more well help remember must should don't you've you'll let's without further conversation text""".split()
-)
+    make plan yes good great research findings enough user need want keep work follow following instruction once more
+    instructions error parse well help remember don't you've you'll let's without further conversation text
+"""
+_META = frozenset(_META_WORDS.split())
+"""Words of one who urges on; a message of nothing else asks for nothing new."""
 
 
 def read(request: ChatRequest) -> Situation:
@@ -139,8 +149,11 @@ def read(request: ChatRequest) -> Situation:
         task = next((text for role, text in reversed(history) if role == "user"), "")
     earlier = enumerate(request.messages[: max(at, 0)])
     told = {part.message: part for part in parts}
-    history += [(m.role, told[n].told if n in told else m.text) for n, m in earlier
-                if m.role in ("user", "assistant") and m.text.strip() and not transcript.is_working(m.text)]  # fmt: skip
+    history += [
+        (m.role, told[n].told if n in told else m.text)
+        for n, m in earlier
+        if m.role in ("user", "assistant") and m.text.strip() and not transcript.is_working(m.text)
+    ]
     notes, results = _notes(request, steps)
     listed = _listed(
         [*(p.told for p in parts if p.role == "user"), *(b.text for b in blocks), *(s.result or "" for s in steps)]
@@ -169,7 +182,7 @@ def _part(number: int, message: ChatMessage, text: str) -> _Part:
         label = element.label.replace("_", " ")
         known = _TASK.fullmatch(label) or _MATERIAL.search(label) or _TALK.search(label)
         data = bool(known or user) and not (_TOLD.search(label) or _speaks_to_model(element.text, label))
-        if data:
+        if data and element.text.strip() not in ("", "and", "or", "...", "…"):  # "between <a> and </a>" names tags
             blocks.append(Block(element.label, element.text, number))
             told.append(text[at : element.start])
             at = element.end
@@ -189,15 +202,15 @@ def _speaks_to_model(text: str, label: str) -> bool:
 
 
 def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
-    """A user's text without the material in it: fenced, under a label such as "Context:", or a result with its address."""
+    """A user's text without its material: fenced, under a label such as "Context:", or a result with its address."""
     blocks: list[Block] = []
 
     def fenced(match: re.Match[str]) -> str:
-        before = text[: match.start()].rstrip().rsplit("\n", 1)[-1]
+        before = text[max(0, match.start() - 200) : match.start()].rstrip().rsplit("\n", 1)[-1]
         content = match["text"].strip()
         if _TASK.search(before[-40:]) and not _FORM.search(before) and len(before) < 120:
             blocks.append(Block("task", content, number))
-        elif not _FORM.search(before) and (material.is_prose(content) or any(s.key for s in material.sources(content))):
+        elif not _FORM.search(before) and (is_prose(content) or any(s.key for s in material.sources(content))):
             blocks.append(Block(before.strip(" :：#*")[-60:] or "fence", content, number))
         else:
             return match.group()
@@ -207,43 +220,55 @@ def _pasted(text: str, number: int) -> tuple[str, list[Block]]:
     kept: list[str] = []
     label = ""
     gathered: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", text):
+    text = re.sub(r"\n(?=([^\n:：]{1,60})[:：].)", _apart, text)
+    paragraphs = [p for p in re.split(r"\n\s*\n|\n(?=[-=]{3,}[ \t]*\n)", text) if p.strip()]
+    for at, paragraph in enumerate(paragraphs):
         head = _PART_LABEL.match(paragraph)
         name = head["label"].strip() if head else ""
-        own = bool(name) and _is_material_label(name)
-        if own or (label and not _ends_material(paragraph, name)):
-            if own and gathered:
-                blocks.append(Block(label, "\n\n".join(gathered), number))
-                gathered = []
-            label = name if own else label
-            gathered.append(paragraph[head.end() :] if own and head else paragraph)
-            continue
-        label = ""
-        if material.is_result(paragraph):
-            blocks.append(Block("result", paragraph, number))
+        asks = at == len(paragraphs) - 1 and re.fullmatch(r"[^\n]*[?？]\s*", paragraph)
+        if head and _is_material_label(name) and not paragraph.startswith("http", head.end()):
+            blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
+            label, gathered = name, [paragraph[head.end() :]]
+        elif gathered and not asks and not _ends_material(paragraph, name):
+            gathered.append(paragraph)
         else:
-            kept.append(paragraph)
-        if gathered:
-            blocks.append(Block("material", "\n\n".join(gathered), number))
+            blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
             gathered = []
-    if gathered:
-        blocks.append(Block(label, "\n\n".join(gathered), number))
+            if material.is_result(paragraph):
+                blocks.append(Block("result", paragraph, number))
+            else:
+                kept.append(paragraph)
+    blocks += [Block(label, _unquoted(gathered), number)] if gathered else []
     return "\n\n".join(kept), blocks
 
 
+def _apart(match: re.Match[str]) -> str:
+    """A line break before a label of material, as a paragraph's."""
+    return "\n\n" if _is_material_label(match[1]) and not is_field(f"{match[1]}:") else "\n"
+
+
+def _unquoted(paragraphs: Sequence[str]) -> str:
+    text = "\n\n".join(paragraphs).strip()
+    return text.strip('"').strip() if text.startswith('"') and text.endswith('"') else text
+
+
 def _is_material_label(name: str) -> bool:
-    last = re.split(r"[ _]", name.casefold())[-1]
-    return bool(_MATERIAL.fullmatch(last)) and not _TOLD.search(name) and len(name.split()) < 9
+    if re.match(r"\s*[-*•]|\w+_\w", name):  # the description of a tool or a field
+        return False
+    last = name.casefold().split(" ")[-1]
+    said = last.rstrip("s") in ("answer", "response")  # as worked examples label theirs
+    return bool(_MATERIAL.fullmatch(last)) and not said and not _TOLD.search(name) and len(name.split()) < 9
 
 
 def _ends_material(paragraph: str, name: str) -> bool:
     """Whether a paragraph after pasted material is the prompt again: a label of its own, a rule, an instruction."""
     opening = (
-        r"\W*(?:using|based on|given|now|please|answer|write|according to|from the|with the|use the|根据|请|基于)\b"
+        r"\W*(?:using|based on|given|now|please|answer|write|construct|create|summari[sz]e|according to|from the"
+        r"|with the|use|根据|请|基于)\b"
     )
     return bool(
         (name and (_TASK.search(name) or _TOLD.search(name)))
-        or re.match(r"\s*(?:---|===|#)", paragraph)
+        or (re.match(r"\s*(?:---|===|#)", paragraph) and not first_url(paragraph))
         or re.match(opening, paragraph, re.IGNORECASE)
     )
 
@@ -270,15 +295,16 @@ def _asked(part: _Part) -> str:
     )
     if quoted := [m["text"] for m in _QUOTED.finditer(told)]:
         return quoted[-1]
-    labelled = [m["text"] for m in _LABELLED.finditer(told) if _is_real(m["text"]) and not _TOLD.search(m["label"])]
+    labelled = [m for m in _LABELLED.finditer(told) if _is_real(m["text"]) and not _TOLD.search(m["label"])]
     if labelled:
-        return labelled[-1].strip(' *"“”')
-    if not set(words(told)) - _META:
+        plain = [m for m in labelled if _TASK.fullmatch(m["label"].strip())]
+        return str((plain or labelled)[-1]["text"]).strip(' *"“”')
+    if not re.search("[?？]", told) and not set(words(told)) - _META:
         return ""
     if (
         part.role == "user"
         and len(told) < 1200
-        and not re.search(r"^#|^\W*(?:rules|format)\W*$", told, re.IGNORECASE | re.MULTILINE)
+        and not re.search(r"^#|^[^\w\n]{0,8}(?:rules|format)[^\w\n]{0,8}$", told, re.IGNORECASE | re.MULTILINE)
     ):
         return _without_form(told)
     asked = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
@@ -333,22 +359,21 @@ def _found(blocks: Iterable[Block]) -> list[Source]:
         for block in blocks
         if not _TALK.search(block.label) and not _TASK.fullmatch(block.label.replace("_", " "))
         for source in material.sources(block.text)
+        if source.key or is_prose(source.text)
     ]
 
 
 def _answered(messages: Sequence[ChatMessage]) -> list[Source]:
     """Findings in the assistant's earlier answers: sentences that cite an address, nothing else of them."""
     return [replace(source, message=number) for number, message in enumerate(messages)
-            if message.role == "assistant" for source in material.findings(message.text)]  # fmt: skip
+            if message.role == "assistant" for source in findings(message.text)]  # fmt: skip
 
 
 def _returned(steps: Iterable[Step]) -> list[Source]:
     """The evidence in the tools' results; of a page that was asked for by its address, the address is the key."""
     found = []
     for step in steps:
-        address = next(
-            (v for v in step.arguments.values() if isinstance(v, str) and material.first_url(v) == v and v), ""
-        )
+        address = next((v for v in step.arguments.values() if isinstance(v, str) and first_url(v) == v and v), "")
         found += [replace(source, message=step.message) for source in material.sources(step.result or "", key=address)]
     return found
 
@@ -398,6 +423,7 @@ def _now(parts: Sequence[_Part]) -> date | None:
     """The date that the prompt states for today, in the system prompt first."""
     for part in sorted(parts, key=lambda part: part.role == "user"):
         for match in _NOW.finditer(part.told):
-            if day := material.day_of(part.told[match.start("day") : match.start("day") + 40]):
+            line = part.told[match.start() :].split("\n", 1)[0]
+            if "?" not in line and (day := day_of(part.told[match.start("day") : match.start("day") + 40], exact=True)):
                 return day
     return None

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from aiq.offline.engine.answer import rank
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
+MOST_WORDS = 8
+"""Words of a query beside the thing that it asks about."""
 
 _PRODUCT = (
     r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
@@ -59,6 +60,13 @@ _CHINESE_SUBJECT = (
     re.compile(r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨)(?:一下)?(?P<subject>[^，。；：]{2,40})"),
 )
 _CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
+
+
+_CHINESE_NAME = re.compile(
+    r"[\u4e00-\u9fff]{1,6}?(?:·[\u4e00-\u9fff]{1,6}?)+(?=[^\u4e00-\u9fff·]|[于是在的任和与由出创为从担现以曾即将就接])"
+    r"|(?<=[是在于的、，为由])[\u4e00-\u9fff]{2,10}?(?:公司|集团|大学|学院|学校|研究所|协会|俱乐部)"
+)
+_CHINESE_LIST = re.compile(r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)")
 
 
 @dataclass(frozen=True)
@@ -193,11 +201,11 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
     which nothing was found. `asked`: the queries made so far."""
     looked_up = " \n ".join(asked).casefold()
-    found = [
-        Gap(_line(name, why, of.chinese), _query(name, _wanted(of), of.chinese))
-        for name, why in _things(of, sources)
-        if name.casefold() not in looked_up
-    ]
+    found = []
+    for name, facet in _things(of, sources, asked):
+        if name.casefold() not in looked_up:
+            wanted = [*(facet.words if facet else ()), *_wanted(of)]
+            found.append(Gap(_line(name, facet, of.chinese), _query(name, wanted, of.chinese)))
     for facet in of.facets:
         query = _query(of.subject, facet.words, of.chinese)
         if query not in asked and not _covered(facet, sources):
@@ -206,13 +214,14 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     return found
 
 
-def _line(name: str, why: str, chinese: bool) -> str:
-    return f"{name}：尚未查找（{why}）" if chinese else f"{name}: not looked up yet ({why})"
+def _line(name: str, facet: Facet | None, chinese: bool) -> str:
+    why = f" ({facet.title})" if facet else ""
+    return f"{name}：尚未查找{why}" if chinese else f"{name}: not looked up yet{why}"
 
 
 def _query(thing: str, wanted: Iterable[str], chinese: bool) -> str:
     rest = [word for word in dict.fromkeys(wanted) if word not in thing.casefold()]
-    return f"{thing} {' '.join(rest)}".strip()[:400]
+    return f"{thing} {' '.join(rest[:MOST_WORDS])}".strip()[:400]
 
 
 def _wanted(of: Topic) -> list[str]:
@@ -235,45 +244,47 @@ def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
     return len(wanted & told) * 2 > len(wanted)
 
 
-def _things(of: Topic, sources: Sequence[Source]) -> list[tuple[str, str]]:
+def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[tuple[str, Facet | None]]:
     """Names in sentences about the subject or about a thing of an earlier step, with the facet they came with.
 
     Nearest to the subject first; within a step, things that come with a facet before others, then the most frequent.
     """
-    told = [(sentence, source) for source in sources for sentence in sentences(source.text)]
+    told = [(sentence, source.title) for source in sources for sentence in sentences(source.text)]
     core = stems(of.subject)
-    reached: dict[str, tuple[int, int, int, str]] = {}
-    known: list[str] = []
+    proper = _proper([sentence for sentence, _ in told])
+    reached: dict[str, tuple[int, bool, int, Facet | None]] = {}
+    known = [name for query in asked for name in names(query)[:1]]
     for step in range(3):
-        counted: dict[str, tuple[int, str]] = {}
-        for sentence, source in told:
-            near = len(core & (stems(sentence) | stems(source.title))) * 2 > len(core)
-            if not (near if step == 0 else any(name in sentence or name in source.title for name in known)):
-                continue
-            facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
-            why_here = facet.title if facet and _shared(facet, sentence) else ""
-            for name in things(sentence):
-                if name not in of.text and name not in reached:
-                    count, why = counted.get(name, (0, ""))
-                    counted[name] = (count + 1, why or why_here)
-        for name, (count, why) in counted.items():
-            reached[name] = (step, 0 if why else 1, -count, why)
+        counted: dict[str, tuple[int, Facet | None]] = {}
+        for sentence, title in told:
+            near = step == 0 and len(core & (stems(sentence) | stems(title))) * 2 > len(core)
+            if near or any(name in sentence or name in title for name in known):
+                facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
+                facet = facet if facet and _shared(facet, sentence) else None
+                for name in things(sentence):
+                    if name in proper and name not in of.text and name not in reached:
+                        count, before = counted.get(name, (0, None))
+                        counted[name] = (count + 1, before or facet)
+        reached |= {name: (step, facet is None, -count, facet) for name, (count, facet) in counted.items()}
         known = list(counted)
     ordered = sorted(reached.items(), key=lambda item: item[1][:3])
-    return [(name, rank_[3] or of.subject) for name, rank_ in ordered]
+    return [(name, place[3]) for name, place in ordered]
+
+
+def _proper(told: Sequence[str]) -> frozenset[str]:
+    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too; no part of a
+    longer name."""
+    found = {name for sentence in told for name in things(sentence)}
+    inside = {name for sentence in told for name in found if sentence.find(name) > 0 and " " not in name}
+    longer = {part for name in found if " " in name for part in name.split()}
+    return frozenset(n for n in found if " " in n or "·" in n or (n in inside and n not in longer))
 
 
 def things(sentence: str) -> tuple[str, ...]:
-    """The names of a sentence; in Chinese, where names have no capitals, the members of its lists as well."""
+    """The names of a sentence; in Chinese, where names have no capitals, by their form and the lists they stand in."""
     found = list(names(sentence))
     if is_chinese(sentence):
-        for listed in re.findall(
-            r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)", sentence
-        ):
+        found += _CHINESE_NAME.findall(sentence)
+        for listed in _CHINESE_LIST.findall(sentence):
             found += [part for part in re.split(r"[、和及]", listed) if 2 <= len(part) <= 14]
     return tuple(dict.fromkeys(found))
-
-
-def findings(query: str, sources: Sequence[Source], now: date | None, most: int = 10) -> list[tuple[str, Source]]:
-    """The sentences that speak to a query, best first, with their sources."""
-    return [(evidence.sentence, evidence.source) for evidence in rank(query, sources, now, most=most)]

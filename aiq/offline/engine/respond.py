@@ -31,7 +31,8 @@ def _reply(situation: Situation, orders: Orders) -> ChatReply:
     try:
         return ChatReply(text=json.dumps(fill(schema, situation, orders), ensure_ascii=False))
     except Unsupported as error:
-        return ChatReply(refusal=str(error))
+        demanded = situation.request.response_format is not None
+        return ChatReply(refusal=str(error)) if demanded else ChatReply(text=str(error))
 
 
 def _in_text(situation: Situation, orders: Orders, spoken: Dialect) -> ChatReply:
@@ -40,4 +41,4 @@ def _in_text(situation: Situation, orders: Orders, spoken: Dialect) -> ChatReply
     offered = ChatRequest.model_construct(**{**fields, "tools": spoken.tools})
     if calls := choose(replace(situation, request=offered), orders):
         return ChatReply(text=spoken.written(calls))
-    return ChatReply(text=spoken.final(_reply(situation, orders).text))
+    return ChatReply(text=spoken.final(write(situation, orders)))

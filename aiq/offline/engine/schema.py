@@ -1,4 +1,4 @@
-"""JSON schemas: references resolved, values checked, and a schema read out of a JSON example or a list of keys in prose.
+"""JSON schemas: references resolved, values checked, a schema read out of a JSON example or a list of keys in prose.
 
 The reading is lenient, for people write `{"intent": "meta" or "research", "note": text or null, ...}`, `<int>`,
 comments, `string[]` and `a|b` where they mean a schema.
@@ -9,10 +9,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from aiq.offline.engine.read import Situation
+
 Schema = Mapping[str, Any]
 
 _DEEPEST = 12
-"""References followed within each other; a schema that refers to itself ends there."""
+"""References followed within each other, and brackets within brackets; what goes deeper is cut."""
+_PROMPT = 40_000
+"""Characters of a prompt in which a format is looked for."""
+_LONGEST, _MOST_FAILED = 20_000, 40
+"""Characters of an example at most; brackets tried that open none."""
 _TYPES = {
     "string": r"strings?|str|text|sentences?|words?|phrases?|markdown|url|文本|字符串|一句话",
     "integer": r"int|integers?|整数",
@@ -28,9 +34,12 @@ _LIST_OF = re.compile(
 )
 _OPTION = re.compile(r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]")
 _KEY = re.compile(r"\s*(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})'|`([^`\n]{1,60})`|([A-Za-z_]\w{0,60}))\s*(\?)?\s*[:：=]")
-_COMMENT = re.compile(r"\s*(?:(?://|#)\s*([^\n]*)|/\*(.*?)\*/)", re.DOTALL)
+_BLANK = re.compile(r"(?:[\s,;…]|\.{3}|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*")
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|“([^”\n]*)”|'((?:[^'\\\n]|\\.)*)'(?=\s*(?:[,}\]|\n]|or\b|$))")
-_CUE = re.compile(r"json|\bobject\b|\bformat\b|\bschema\b|\bform\b|\blist\b|\barray\b|\bstructure|格式|对象|列表", re.I)
+_CUE = re.compile(
+    r"json|\boutput|\brespond|\breturn|\breply|\binterface\b|\bobject\b|\bformat\b|\bschema\b|\bform\b|\blist\b|\barray\b|\bstructure|格式|对象|列表",
+    re.I,
+)
 _NOT_REPLY = re.compile(r"Action Input\s*[:：]\s*$|<tool_call>\s*$|\barg(?:ument)?s?\"?\s*[:：]\s*$", re.IGNORECASE)
 _KEY_LINE = re.compile(
     r"^\s*(?:[-*•]|\d+[.)])\s*(?:\*\*)?[`\"']?(?P<key>[A-Za-z_][\w]*)[`\"']?(?:\*\*)?\s*(?:\((?P<type>[^)\n]*)\))?\s*(?:\*\*)?\s*[:：–—-]\s+(?P<text>.+)$",
@@ -41,6 +50,29 @@ _KEYS_NAMED = re.compile(r"\b(?:keys?|fields?|properties)\b[^.\n{]*|(?:字段|�
 
 class Prose(str):
     """A value that the example describes instead of giving."""
+
+
+def asked_schema(situation: Situation) -> Schema | None:
+    """The JSON schema of the reply: of `response_format`, or read from a JSON example in the prose; else None.
+
+    A free string of `response_format` takes the options and the description that the prose gives for the same key.
+    """
+    told = "\n\n".join(m.text for m in situation.request.messages if m.role not in ("assistant", "tool"))
+    prose = from_prose(situation.instructions[:_PROMPT]) or from_prose(told[:_PROMPT])
+    given = situation.request.json_schema
+    if given is None:
+        is_json = (situation.request.response_format or {}).get("type") == "json_object"
+        return prose or ({"type": "object", "properties": {"answer": {"type": "string"}}} if is_json else None)
+    properties = {}
+    for name, wanted in (given.get("properties") or {}).items():
+        shown = ((prose or {}).get("properties") or {}).get(name, {})
+        whole = resolve(wanted, given)
+        free = {form["type"] for form in branches(whole, given)} <= {"string", "null"} and "enum" not in whole
+        took = {
+            k: shown[k] for k in ("enum", "description") if shown.get(k) and k not in whole and (free or k != "enum")
+        }
+        properties[name] = {**wanted, **took}
+    return {**given, "properties": properties} if properties else given
 
 
 def resolve(schema: Schema, root: Schema) -> dict[str, Any]:
@@ -132,24 +164,64 @@ def from_prose(text: str) -> Schema | None:
     """
     found: Schema | None = None
     end = 0
+    failed = 0
     for match in re.finditer(r"[\[{]", text):
-        before = text[max(0, match.start() - 300) : match.start()]
-        if match.start() < end or not _CUE.search(before) or _NOT_REPLY.search(before):
+        start = match.start()
+        before = text[max(0, start - 300) : start]
+        if start < end or not _CUE.search(before) or _NOT_REPLY.search(before):
             continue
-        parsed = _Reader(text, match.start()).read()
+        parsed = _Reader(text[start : start + _LONGEST]).read()
         if parsed is not None and _is_example(parsed[0]):
-            found, end = _as_schema(parsed[0]), parsed[1]
+            found, end = _with_examples(_as_schema(parsed[0]), found), start + parsed[1]
+        failed += parsed is None
+        if failed > _MOST_FAILED:
+            break
     lines = {m["key"]: (m["type"] or "", m["text"]) for m in _KEY_LINE.finditer(text)}
-    if found is None and re.search(r"json", text, re.IGNORECASE):
-        named = [o for m in _KEYS_NAMED.finditer(text) for o in _OPTION.findall(m.group()) if re.fullmatch(r"\w+", o)]
-        keys = {key: Prose(" ".join(lines[key])) for key in lines if re.search(r"\w", lines[key][0]) or key in named}
-        keys = keys or {key: Prose("") for key in named}
-        found = _as_schema(keys) if keys else None
+    if found is None and re.search(r"json", text, re.I):
+        keys = {key: Prose(" ".join(line)) for key, line in lines.items() if re.search(r"\w", line[0])}
+        found = _as_schema(keys or _named_keys(text)) if keys or _named_keys(text) else None
+        if found and re.search(r"(?:list|array) of (?:json )?objects", text, re.I):
+            found = {"type": "array", "items": found}
     if found is None and re.search(
         r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", text, re.I
     ):
         found = {"type": "array", "items": {"type": "string"}}
     return _described(found, lines) if found else None
+
+
+def _named_keys(text: str) -> dict[str, Prose]:
+    """The keys that a sentence names ("with the keys `a` (one of ...) and `b`", "keys a and b"), with what it adds."""
+    found: dict[str, Prose] = {}
+    for match in _KEYS_NAMED.finditer(text):
+        plain = re.sub(r"\([^)]*\)", "", match.group())
+        bare = re.match(r"\w+:? ((?:\w+, )*\w+,? and \w+)\b", plain)
+        for key in _OPTION.findall(plain) or re.findall(r"\b(?!and\b)\w+", bare[1] if bare else ""):
+            added = re.search(rf"{re.escape(key)}\W?\s*\(([^)]*)\)", match.group())
+            found |= {key: Prose(added[1] if added else "")} if re.fullmatch(r"\w+", key) else {}
+    return found
+
+
+def _with_examples(schema: Schema, earlier: Schema | None) -> Schema:
+    """The schema of an example with the values that an earlier example of the same keys gave."""
+    parts, before = (s.get("properties") or {} if s else {} for s in (schema, earlier))
+    if not parts or set(parts) != set(before):
+        return schema
+    more = {
+        k: {**p, "examples": [*before[k].get("examples", ()), *p["examples"]]}
+        for k, p in parts.items()
+        if "examples" in p
+    }
+    return {**schema, "properties": {**parts, **more}}
+
+
+def stated_options(text: str) -> list[str]:
+    """The options that a description states: "'yes' or 'no'", "one of: low, medium, high", "a|b"."""
+    if piped := re.search(r"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])", text):
+        return re.findall(r"[\w-]+", piped.group())
+    if quoted := re.search(rf"{_OPTION.pattern}(?:\s*(?:,|/|or|，|、|或)\s*(?:or\s*)?{_OPTION.pattern})+", text):
+        return _OPTION.findall(quoted.group())
+    listed = re.search(r"\bone of:?\s+([\w-]+(?:, [\w-]+)*,? or [\w-]+|[\w-]+(?:, [\w-]+)+)", text)
+    return re.findall(r"[\w-]+", re.sub(r"\bor\b", " ", listed[1])) if listed else []
 
 
 def _is_example(value: Any) -> bool:
@@ -169,7 +241,7 @@ def _as_schema(value: Any) -> Schema:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     if isinstance(value, list):
         return {"type": "array", "items": _as_schema(value[0]) if value else {"type": "string"}}
-    if isinstance(value, Prose):
+    if isinstance(value, Prose) and value:
         return _prose_schema(value)
     if isinstance(value, str):
         return {"type": "string", "description": value, "examples": [value]}
@@ -213,38 +285,35 @@ def _described(schema: Schema, lines: Mapping[str, tuple[str, str]]) -> Schema:
 class _Reader:
     """A lenient reader of one JSON value with prose in it."""
 
-    def __init__(self, text: str, at: int) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.at = at
+        self.at = 0
+        self.depth = 0
 
     def read(self) -> tuple[Any, int] | None:
         """The value and where it ends; None where the brackets do not close or nothing in them is a key."""
         try:
             return self._value(), self.at
-        except (IndexError, ValueError, RecursionError):
+        except (IndexError, ValueError):
             return None
 
     def _value(self) -> Any:
         self._skip()
         opening = self.text[self.at]
-        if opening == "{":
-            self.at += 1
-            return dict(self._pairs())
-        if opening == "[":
-            self.at += 1
-            return list(self._items())
-        return self._scalar()
+        if opening not in "{[":
+            return self._scalar()
+        self.at += 1
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ValueError("too deep")
+        value = dict(self._pairs()) if opening == "{" else list(self._items())
+        self.depth -= 1
+        return value
 
-    def _skip(self) -> str:
-        """Past blanks, commas, dots and comments; what the last comment says."""
-        said = ""
-        while True:
-            if comment := _COMMENT.match(self.text, self.at):
-                said, self.at = (comment[1] or comment[2] or "").strip(), comment.end()
-            elif dots := re.compile(r"\s*(?:,|;|…|\.{3})|\s+").match(self.text, self.at):
-                self.at = dots.end()
-            else:
-                return said
+    def _skip(self) -> None:
+        """Past blanks, commas, dots and comments."""
+        blank = _BLANK.match(self.text, self.at)
+        self.at = blank.end() if blank else self.at
 
     def _pairs(self) -> Iterator[tuple[str, Any]]:
         while True:

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from aiq.offline.engine.lexicon import stem
 from aiq.tools.tokens import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -18,7 +19,6 @@ _STOP_WORDS = """
 _STOP = frozenset(_STOP_WORDS.split())
 """English words that say nothing of a question's subject."""
 
-_ENDING = re.compile(r"(?:ations?|ings?|ed|ion|ions|ers?|ors?|ly|ment|al|es|e|s|t)$")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Mt|vs|No|Inc|Ltd|Co|Corp|Gen|Col|Sen|Rep|Gov|Jan|Feb|Mar|Apr|Jun|Jul"
     r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])$"
@@ -30,7 +30,7 @@ _BOUNDARY = re.compile(
 _JOINERS = r"(?:of|the|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
 _UPPER = r"[A-Z\u00c0-\u00de\u0100-\u024f]"
 _CAPITAL = rf"(?:(?:St|Mt|Dr|Jr|Sr)\.|(?:{_UPPER}\.)+|{_UPPER}[\w’'\-&]*)"
-_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?,.])))*")
+_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?.]|,(?!\d))))*")
 _QUOTED = re.compile(r"[\"“„「『《]([^\"”“」』》]{2,80})[\"”」』》]")
 
 
@@ -49,14 +49,6 @@ def words(text: str) -> tuple[str, ...]:
 def stems(text: str) -> frozenset[str]:
     """The content words of a text without their endings, for comparing: `invented` and `inventor` are alike."""
     return frozenset(stem(word) for word in words(text))
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """A word in search form without its commonest English endings; short words as they are."""
-    if len(word) < 5 or not word.isascii() or not word.isalpha():
-        return word
-    return _ENDING.sub("", word) if len(_ENDING.sub("", word)) > 2 else word
 
 
 @lru_cache(maxsize=512)
@@ -99,7 +91,7 @@ def names(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def name_spans(text: str) -> tuple[Span, ...]:
     """The same with their places, repetitions included."""
-    quoted = [match for match in _QUOTED.finditer(text) if _is_title(match.group(1))]
+    quoted = [match for match in _QUOTED.finditer(text) if match.group()[0] in "《『" or _is_title(match.group(1))]
     found = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quoted]
     inside = [match.span() for match in quoted]
     for match in _NAME.finditer(text):
@@ -119,7 +111,7 @@ _ORDINARY_WORDS = """
     Around Across Behind Beyond Near Next Not Neither Nor Never Nothing Nobody Somebody Everybody Whoever Whatever Unlike Like
     Instead Unless Until Till Though Even Still Yet Only Just Such Same Very Too So Than Thus Hence Therefore Moreover
     However Besides Despite Once Twice Last First Second Third Half Several Few Fewer Less More Much Our My Your You We Me Us
-    Them Him What's Who's It's He's She's Mine Ten Twenty Five Six Seven Eight Nine Eleven Twelve Nearly Almost About Some
+    Them Him What's Who's It's He's She's Mine Nearly Almost About Some
     Perhaps Maybe Often Sometimes Usually Recently Soon Please Tell Name Give Let Do Don't Ms Sorry Hello Hi January February March April May June July August September October
     November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 """

@@ -32,7 +32,8 @@ class _Call:
 
 
 _LABEL = re.compile(
-    r"^[ \t]*\**(?P<label>Thought|Action Input|Action|Tool Input|Tool|Observations?|Tool (?:Result|Response|Output)s?|Final Answer|Question"
+    r"^[ \t]*\**(?P<label>Thought|Action Input|Action|Tool Input|Tool|Observations?|Tool (?:Result|Response"
+    r"|Output)s?|Final Answer|Question"
     r"|思考|行动输入|动作输入|行动|动作|观察|最终答案|问题)[ \t]*\d*\**[ \t]*[:：]\**[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -108,13 +108,18 @@ def _findings(situation: Situation, orders: Orders) -> str:
     used: set[str] = set()
     parts = []
     for query in _handed(situation):
-        fresh = [e for e in rank(query, situation.sources, situation.now, most=2 * FINDINGS) if e.sentence not in used]
-        fresh = fresh[:FINDINGS]
+        fresh = [e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if e.sentence not in used]
+        fresh = sorted(fresh, key=lambda e: not _is_definite(e.sentence, query))[:FINDINGS]
         used.update(e.sentence for e in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
         lines = told([(e.sentence, e.source) for e in fresh], citations) or [nothing]
         parts.append("\n".join([f"**{query}**", *lines]))
     return _with_references("\n\n".join(parts), citations)
+
+
+def _is_definite(sentence: str, query: str) -> bool:
+    """Whether a sentence gives a figure or a name that the query does not have."""
+    return re.search(r"\d", sentence) is not None or any(name not in query for name in research.things(sentence))
 
 
 def _summary(situation: Situation, orders: Orders) -> str:

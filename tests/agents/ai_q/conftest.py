@@ -23,8 +23,9 @@ from aiq.core.users import ApprovingUser, User
 from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
 from aiq.llm.models import RunModels
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.completion import completion
-from aiq.offline.wire import read_request
+from aiq.offline.protocol.chat_completions import completion
+from aiq.offline.protocol.chat_request import digest_of, read_chat
+from aiq.offline.protocol.errors import read_json
 
 Script = Callable[[ChatRequest], ChatReply | int]
 
@@ -44,14 +45,15 @@ class Endpoint(AsyncBaseTransport):
 
     async def handle_async_request(self, request: Request) -> Response:
         headers = request.headers
-        body = await request.aread()
-        asked, digest = read_request(body, headers.get("x-aiq-role", ""), headers.get("x-aiq-attempt", "0"))
+        values = read_json(await request.aread())
+        role = headers.get("x-aiq-role", "")
+        asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
         reply = self.script(asked)
         if isinstance(reply, int):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
-        return Response(200, json=completion(asked, reply, digest), request=request)
+        return Response(200, json=completion(asked, [reply], digest_of(values, role)), request=request)
 
     def of(self, role: str) -> list[ChatRequest]:
         return [request for request in self.requests if request.role == role]

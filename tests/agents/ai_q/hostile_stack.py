@@ -12,8 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from aiq.core.settings import OfflineSettings
 from aiq.offline.faults import Faults
 from aiq.offline.launch import extra_pages, world_file
-from aiq.offline.server import Stack, build_app
-from aiq.offline.site import Site
+from aiq.offline.protocol.app import Stack, build_app
+from aiq.offline.protocol.site import Site
+from aiq.offline.protocol.work import Work
+from aiq.offline.protocol.workers import Workers
 
 ASKED: list[dict[str, Any]] = []
 """Requests in order of arrival: `host`, `path`, and of chat completions `role` and `body`."""
@@ -47,7 +49,8 @@ def keeping(app: ASGIApp) -> ASGIApp:
 class RecordingStack:
     def __init__(self, settings: OfflineSettings, seed: int) -> None:
         pages: list[Path] = [world_file(settings.world), *map(extra_pages, settings.pages)]
-        app = keeping(build_app(Stack(Site(pages), Faults(settings.faults, seed))))
+        self._workers = Workers(Work(Faults(settings.faults, seed)))
+        app = keeping(build_app(Stack(Site(pages), self._workers)))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self._thread = threading.Thread(
@@ -62,3 +65,4 @@ class RecordingStack:
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(timeout=10)
         self._listener.close()
+        self._workers.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aiq.core.settings import KnowledgeSettings
-from aiq.offline.world.pdf import pdf
+from benchmarks.closed_world.pdf import pdf
 
 MakePdf = Callable[..., bytes]
 

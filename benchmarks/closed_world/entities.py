@@ -1,0 +1,164 @@
+"""What the closed world consists of: entities, dated facts about them, regions that hold them, addresses of pages."""
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from benchmarks.closed_world.draw import Draw
+from benchmarks.closed_world.names import Name
+from benchmarks.closed_world.tables import Language, Relation, relation
+
+CLOCK = date(2026, 11, 1)
+"""The day on which the world is as its newest pages say."""
+
+ALWAYS = date(1900, 1, 1)
+"""Since when a fact holds that never changed."""
+
+SITES = {
+    site: f"https://{site}.offline.example"
+    for site in ("atlas", "almanac", "yearbook", "news", "estimates", "wayfarer", "namesakes")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something with a name. `id` is also its page's last path segment.
+
+    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: what a person does, what
+    a festival awards a prize for, which topic a scene has. `visible`: whether its page names the scene it belongs to,
+    so that a search for the scene finds it.
+    """
+
+    id: str
+    kind: str
+    name: Name
+    region: int
+    language: Language
+    role: Name | None = None
+    visible: bool = True
+
+    @property
+    def called(self) -> str:
+        """Its name in the language of its pages."""
+        return self.name.text(self.language)
+
+    @property
+    def url(self) -> str:
+        """Of its own page."""
+        return f"{SITES['almanac' if self.kind == 'scene' else 'atlas']}/{self.id}"
+
+
+Value = Entity | int | Name
+
+
+def short(entity: Entity, language: Language) -> str:
+    """The part of a name that suffices: a person's surname (no two are equal), else the whole name."""
+    text = entity.name.text(language)
+    if entity.kind == "person":
+        return text.split("·" if language == "zh" else " ")[-1]
+    return text.removeprefix("《").removesuffix("》")
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """A value and the day since which it holds."""
+
+    since: date
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A subject's relation over time, oldest value first. The last one holds today."""
+
+    subject: Entity
+    name: str
+    history: tuple[Dated, ...]
+
+    @property
+    def relation(self) -> Relation:
+        return relation(self.subject.kind, self.name)
+
+    @property
+    def value(self) -> Value:
+        return self.history[-1].value
+
+    @property
+    def target(self) -> Entity:
+        """The value of a fact whose relation leads to another entity."""
+        if not isinstance(self.value, Entity):
+            raise TypeError(f"{self.name} of {self.subject.id} is no entity")
+        return self.value
+
+    @property
+    def number(self) -> int:
+        """The value of a fact whose relation gives a number or a year."""
+        if not isinstance(self.value, int):
+            raise TypeError(f"{self.name} of {self.subject.id} is no number")
+        return self.value
+
+    @property
+    def changed(self) -> date:
+        return self.history[-1].since
+
+    def at(self, day: date) -> Dated:
+        """What held on that day; the oldest value before any."""
+        held = [dated for dated in self.history if dated.since <= day]
+        return held[-1] if held else self.history[0]
+
+
+@dataclass(slots=True)
+class Region:
+    """A landscape with its places, people and works; most facts stay inside one."""
+
+    number: int
+    language: Language
+    name: Name
+    country: Entity
+    preposition: str
+    industry: Name
+    members: dict[str, list[Entity]] = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[Entity]:
+        return self.members.setdefault(kind, [])
+
+
+@dataclass(slots=True)
+class World:
+    """All regions, all facts by (subject id, relation), and each entity's page date."""
+
+    seed: int
+    regions: list[Region] = field(default_factory=list)
+    facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
+    page_dates: dict[str, date] = field(default_factory=dict)
+
+    def fact(self, subject: Entity, name: str) -> Fact:
+        return self.facts[subject.id, name]
+
+    def of_language(self, language: Language) -> list[Region]:
+        return [region for region in self.regions if region.language == language]
+
+    def entities(self) -> list[Entity]:
+        """Every entity with a page of its own, by region and kind."""
+        return [entity for region in self.regions for members in region.members.values() for entity in members]
+
+    def missed(self, held: Dated, subject: Entity) -> bool:
+        """Whether the change came after the subject's own page was written."""
+        return held.since > self.page_dates[subject.id]
+
+    def news_day(self, fact: Fact, held: Dated) -> date:
+        """The day of the article about a change: one to six days after it."""
+        delay = Draw(self.seed, "news", fact.subject.id, fact.name, held.since).between(1, 6)
+        return min(held.since + timedelta(days=delay), CLOCK - timedelta(days=1))
+
+    def news_url(self, fact: Fact, held: Dated) -> str:
+        day = self.news_day(fact, held)
+        return f"{SITES['news']}/{day.year}/{day.month:02d}/{fact.subject.id}-{fact.name.replace('_', '-')}"
+
+    def source(self, fact: Fact) -> str:
+        """The page that says how the fact stands today: the subject's own, or the news where that is too old."""
+        newest = fact.history[-1]
+        return self.news_url(fact, newest) if self.missed(newest, fact.subject) else fact.subject.url
+
+    def known(self, fact: Fact) -> date:
+        """The day of the page that says how the fact stands today, or of the change that it reports."""
+        return max(self.page_dates[fact.subject.id], fact.changed)

@@ -1,0 +1,116 @@
+"""The tables that the world is made from (`tables/*.toml`), read once and checked: a misspelt key is an error."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from aiq.core.base import Record
+
+Change = Literal["never", "slow", "fast"]
+Language = Literal["en", "zh"]
+ValueKind = Literal["person", "city", "institute", "country", "river", "year", "number", "month", "place"]
+Texts = tuple[str, ...]
+
+PACES: tuple[Change, ...] = ("never", "slow", "fast")
+"""From the slowest to the fastest."""
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """The content of `tables/{name}.toml`."""
+    return tomllib.loads((Path(__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+class Wordings(Record):
+    """How one language says and asks a relation; what the templates may name stands in `relations.toml`."""
+
+    ask: Texts = ()
+    follow: Texts = ()
+    state: Texts
+    news: tuple[tuple[str, str], ...] = ()
+    unchanged: Texts = ()
+
+
+class Relation(Record):
+    """One relation of one kind of subject. `path` names its value by way of the subject, if it leads any further."""
+
+    kind: str
+    name: str
+    value: ValueKind
+    change: Change
+    path: Texts = ()
+    en: Wordings
+    zh: Wordings | None = None
+
+    def words(self, language: Language) -> Wordings:
+        """Raises ValueError where the language has none."""
+        found = self.en if language == "en" else self.zh
+        if found is None:
+            raise ValueError(f"{self.kind}.{self.name} has no wordings in {language}")
+        return found
+
+
+def _relations(rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Relation]:
+    return {
+        (kind, name): Relation(kind=kind, name=name, **row)
+        for kind, named in rows.items()
+        for name, row in named.items()
+    }
+
+
+RELATIONS = _relations(table("relations"))
+"""What stands on web pages, by kind of subject and name, in the order of the table."""
+
+DOCUMENT_RELATIONS = _relations(table("documents")["relations"])
+"""What stands only in documents."""
+
+
+def relation(kind: str, name: str) -> Relation:
+    """Of either table."""
+    return RELATIONS.get((kind, name)) or DOCUMENT_RELATIONS[kind, name]
+
+
+def pace(relations: Iterable[Relation]) -> Change:
+    """The rate of the fastest-changing of them."""
+    return max((found.change for found in relations), key=PACES.index)
+
+
+def of_kind(kind: str) -> tuple[Relation, ...]:
+    """The relations of one kind of subject on web pages, in the table's order."""
+    return tuple(found for found in RELATIONS.values() if found.kind == kind)
+
+
+class Prose(Record):
+    """What the pages of one language say besides facts, by kind of subject; see `prose.toml`."""
+
+    space: str
+    comma: str
+    and_: str
+    thousands: str
+    month: str
+    day: str
+    place: str
+    updated: Texts
+    dateline: Texts
+    belongs: Texts
+    asides: Texts
+    yearbook: str
+    estimate: str
+    estimated: Texts
+    first_count: Texts
+    short: Mapping[str, str]
+    referred: Mapping[str, Texts]
+    opening: Mapping[str, Texts]
+    list_: Mapping[str, Texts]
+    filler: Mapping[str, Texts]
+    blog: Mapping[str, Mapping[str, str]]
+
+
+def _prose(language: Language) -> Prose:
+    rows = dict(table("prose")[language])
+    return Prose(and_=rows.pop("and"), list_=rows.pop("list"), **rows)
+
+
+PROSE: dict[Language, Prose] = {"en": _prose("en"), "zh": _prose("zh")}

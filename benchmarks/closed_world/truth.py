@@ -1,0 +1,86 @@
+"""What is known of a sample: the facts it needs, in forms that can be looked for in a report; and how rows are written.
+
+A form is one or more fragments joined by ` & `; all must stand in one sentence (how they are looked for is in
+`aiq.judges.world`). A fact's id is `d<depth>/<subject>/<relation>`, depth being the number of pages one has to have
+read, one leading to the next.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from aiq.core.samples import Fact as NeededFact
+from aiq.core.samples import TruthRow
+from benchmarks.closed_world.entities import Entity, Fact, Value, World, short
+from benchmarks.closed_world.tables import Language
+
+
+def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
+    """The ways in which a short answer may give the value, the fullest first; in Chinese also by its English name."""
+    if isinstance(value, Entity):
+        found = [value.name.text(language), short(value, language), value.name.en]
+    elif isinstance(value, int):
+        found = [f"{value:,}", str(value)] if value > 2100 else [str(value)]
+    else:
+        found = [value.text(language)]
+    return tuple(dict.fromkeys(found))
+
+
+def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False) -> TruthRow:
+    """Of a short answer: the steps on the way to it, whose values alone count; a comparison takes two steps."""
+    steps = [
+        NeededFact(id=_id(fact, depth), forms=answers(fact.value, fact.subject.language))
+        for depth, fact in enumerate(facts, start=1)
+    ]
+    hops = 2 if needs_depth else len(steps)
+    return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=tuple(steps))
+
+
+def needed(world: World, fact: Fact, depth: int) -> NeededFact:
+    """A fact that a research report should state: subject and value in one sentence."""
+    languages: tuple[Language, ...] = ("zh", "en") if fact.subject.language == "zh" else ("en",)
+    forms = [f"{_subject(world, fact.subject, lang)} & {_value(fact.value, lang)}" for lang in languages]
+    return NeededFact(id=_id(fact, depth), forms=tuple(dict.fromkeys(forms)))
+
+
+def _id(fact: Fact, depth: int) -> str:
+    return f"d{depth}/{fact.subject.id}/{fact.name}"
+
+
+def _subject(world: World, subject: Entity, language: Language) -> str:
+    if subject.kind == "scene":  # a report on it says "the sector"; the landscape stands in a heading
+        return world.regions[subject.region].name.text(language)
+    return short(subject, language)
+
+
+def _value(value: Value, language: Language) -> str:
+    if isinstance(value, Entity):
+        return short(value, language)
+    return value.text(language) if not isinstance(value, int) else str(value)
+
+
+Asked = tuple[Mapping[str, Any], Sequence[Fact]]
+"""The columns of a question, and the facts on the way to its answer, which is the last one's value."""
+
+
+def write_questions(folder: Path, samples: Iterable[Asked]) -> None:
+    """`questions.jsonl`, as `aiq.datasets.questions` reads it, and `truth.jsonl`; ids count from 1."""
+    numbered = list(enumerate(samples, start=1))
+    rows = (
+        {"id": str(number), **row, "answers": answers(facts[-1].value, facts[-1].subject.language)}
+        for number, (row, facts) in numbered
+    )
+    write_jsonl(folder / "questions.jsonl", rows)
+    write_jsonl(folder / "truth.jsonl", (path_truth(number, facts) for number, (_, facts) in numbered))
+
+
+def write_jsonl(path: Path, rows: Iterable[BaseModel | Mapping[str, Any]]) -> None:
+    """One object a line, UTF-8, `\\n` at the end, keys in the order of the model or mapping, no None of models."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            value = row.model_dump(mode="json", exclude_none=True) if isinstance(row, BaseModel) else row
+            file.write(json.dumps(value, ensure_ascii=False) + "\n")

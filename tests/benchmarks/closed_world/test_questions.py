@@ -1,0 +1,93 @@
+"""The mini FreshQA and the conversations: official columns, the promised mixture, answers that the pages bear out."""
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from aiq.core.paths import shipped
+from aiq.core.settings import DatasetSettings
+from aiq.datasets import load
+from benchmarks.closed_world.pages import Page
+from tests.benchmarks.closed_world.conftest import Made
+
+FRESHQA = "freshqa_mini/freshqa_mini.csv"
+
+
+@pytest.mark.shared_data
+def test_official_columns(made: Made, shared_data: Path) -> None:
+    with (shared_data / "freshqa" / "freshqa_dev.csv").open(encoding="utf-8", newline="") as file:
+        real = list(csv.DictReader(file))
+    rows = made.rows(FRESHQA)
+    assert list(real[0]) == list(rows[0])
+    for column in ("split", "false_premise", "num_hops", "fact_type"):
+        assert {row[column] for row in real} <= {row[column] for row in rows}
+
+
+def test_the_mixture(made: Made) -> None:
+    rows, truths = made.rows(FRESHQA), made.truth("freshqa_mini")
+    assert len({row["question"] for row in rows}) == len(rows) == 120
+    assert sum(row["num_hops"] == "multi-hop" for row in rows) == 70
+    assert Counter(row["num_hops"] for row in rows if row["false_premise"] == "TRUE") == {
+        "one-hop": 14,
+        "multi-hop": 10,
+    }
+    paces = Counter(row["fact_type"] for row in rows if row["false_premise"] == "FALSE")
+    assert all(25 <= count <= 40 for count in paces.values())
+    assert Counter(truth.hops for truth in truths.values())[3] == 18
+    assert sum(truth.needs_depth for truth in truths.values()) == 15
+    openings = Counter(" ".join(row["question"].split()[:2]) for row in rows)
+    assert max(openings.values()) < len(rows) / 4
+
+
+def plain(text: str) -> str:
+    """Without thousands separators, which truth and pages may set differently."""
+    return re.sub(r"(?<=\d),(?=\d{3})", "", text)
+
+
+def test_every_answer_is_stated_by_the_pages_named(made: Made, pages: dict[str, Page]) -> None:
+    truths = made.truth("freshqa_mini")
+    for row in made.rows(FRESHQA):
+        truth, texts = truths[row["id"]], [plain(pages[url].text) for url in row["source"].split("\n")]
+        for fact in truth.facts:
+            assert any(plain(form) in text for form in fact.forms for text in texts), (row["id"], fact.id)
+        answers = [row[f"answer_{index}"] for index in range(10) if row[f"answer_{index}"]]
+        if row["false_premise"] == "TRUE":
+            assert len(answers) == 3
+            assert any(fact.forms[0] in answer for fact in truth.facts for answer in answers)
+        elif not truth.needs_depth:
+            assert (list(truth.facts[-1].forms), len(truth.facts)) == (answers, truth.hops)
+
+
+def test_effective_year_is_when_the_answer_came_about(made: Made) -> None:
+    years = {row["effective_year"] for row in made.rows(FRESHQA)}
+    assert {"2026", "before 2022"} <= years <= {"before 2022", *map(str, range(2022, 2027))}
+    never = {row["effective_year"] for row in made.rows(FRESHQA) if row["fact_type"] == "never-changing"}
+    assert never == {"before 2022"}
+
+
+def test_a_second_turn_refers_back_and_is_answered_by_a_page(made: Made, pages: dict[str, Page]) -> None:
+    rows, truths = made.rows("conversation_mini/questions.jsonl"), made.truth("conversation_mini")
+    assert Counter(row["language"] for row in rows) == {"en": 16, "zh": 4}
+    assert min(Counter(row["refers_to"] for row in rows).values()) >= 8
+    for row in rows:
+        (fact,) = truths[row["id"]].facts
+        subject = fact.id.split("/")[1]
+        assert list(fact.forms) == row["answers"]
+        assert any(plain(row["answers"][0]) in plain(page.text) for url, page in pages.items() if subject in url)
+        said = " ".join(turn["text"] for turn in row["history"])
+        name = pages[f"https://atlas.offline.example/{subject}"].title
+        assert name in said
+        assert name not in row["question"]
+        assert re.search(r"\b(that|this|the|its?|they)\b|[那这该它此]|最近", row["question"]), row["question"]
+        assert not any(answer in said for answer in row["answers"])
+
+
+def test_conversations_are_read_with_their_history() -> None:
+    path = shipped("benchmarks/conversation_mini/questions.jsonl")
+    settings = DatasetSettings(target="aiq.datasets.questions:Questions", name="conversation_mini", path=str(path))
+    samples = load(settings, seed=0, limit=None).samples
+    assert len(samples) == 20
+    assert all([turn.speaker for turn in sample.question.history] == ["user", "assistant"] for sample in samples)

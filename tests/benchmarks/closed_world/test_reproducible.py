@@ -1,0 +1,74 @@
+"""The same options give the same bytes, anywhere and always; other options another world."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aiq.core.paths import shipped
+from benchmarks.closed_world.__main__ import generate, main
+from benchmarks.closed_world.draw import Draw
+from tests.benchmarks.closed_world.conftest import Made
+
+SHIPPED = ("world", "freshqa_mini", "drb_mini", "documents_mini", "hostile_mini", "conversation_mini")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def digests(folder: Path, *parts: str) -> dict[str, str]:
+    files = [file for part in parts for file in sorted((folder / part).rglob("*")) if file.is_file()]
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+@pytest.mark.parametrize("part", SHIPPED)
+def test_the_shipped_files_are_what_the_command_makes(made: Made, part: str) -> None:
+    assert digests(made.folder, part) == digests(shipped(f"benchmarks/{part}").parent, part)
+
+
+def test_neither_the_process_nor_its_hashes_change_a_byte(made: Made, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.closed_world", "--out", str(tmp_path), "--events", "240"]
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    assert "120 questions, 12 research tasks, 240 events (seed 0)" in done.stdout
+    assert digests(tmp_path, ".") == digests(made.folder, ".")
+
+
+def test_another_seed_makes_another_world(made: Made, tmp_path: Path) -> None:
+    generate(tmp_path, seed=1, questions=120, tasks=12, events=240)
+    other, shipped_ones = digests(tmp_path, "."), digests(made.folder, ".")
+    assert set(other.values()) & set(shipped_ones.values()) == set()
+
+
+@pytest.mark.parametrize(("questions", "tasks"), [(1, 0), (0, 1), (7, 3), (900, 40)])
+def test_any_size_works(questions: int, tasks: int, tmp_path: Path) -> None:
+    pages = generate(tmp_path, seed=5, questions=questions, tasks=tasks)
+    for name, count in (("world/pages", pages), ("freshqa_mini/truth", questions), ("drb_mini/truth", tasks)):
+        assert len((tmp_path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()) == count
+    assert not (tmp_path / "events").exists()
+
+
+def test_choices_do_not_depend_on_the_python_version() -> None:
+    draw = Draw(0, "golden")
+    assert [draw.below(100) for _ in range(5)] == [73, 47, 71, 81, 24]
+    assert Draw(0, "golden").shuffled("abcdef") == list("badfce")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--tasks", "-1"], "-1 is no size"),
+        (["--questions", "0", "--tasks", "0"], "one of them must be more"),
+        (["--out", "taken"], "name a folder to write to"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("taken").write_text("x")
+    with pytest.raises(SystemExit) as ended:
+        main(["--out", "made", *options])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

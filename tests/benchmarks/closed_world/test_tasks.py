@@ -1,0 +1,60 @@
+"""The mini Deep Research Bench: official files, facts at several depths, good but imperfect references."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from aiq.judges.stated import Statements
+from benchmarks.closed_world.pages import Page
+from tests.benchmarks.closed_world.conftest import Made
+
+
+@pytest.mark.shared_data
+def test_official_keys(made: Made, shared_data: Path) -> None:
+    for name in ("query", "criteria"):
+        with (shared_data / "deep_research_bench" / f"{name}.jsonl").open(encoding="utf-8") as file:
+            real = json.loads(file.readline())
+        ours = made.rows(f"drb_mini/{name}.jsonl")[0]
+        assert list(ours) == list(real)
+        assert type(ours["id"]) is type(real["id"])
+    assert list(made.rows("drb_mini/reference.jsonl")[0]) == ["id", "prompt", "article"]
+
+
+def test_eight_english_and_four_chinese_tasks(made: Made) -> None:
+    queries = made.rows("drb_mini/query.jsonl")
+    assert [query["language"] for query in queries] == ["en"] * 8 + ["zh"] * 4
+    assert len({query["prompt"] for query in queries}) == 12
+    for query in queries:
+        assert bool(re.search(r"[\u4e00-\u9fff]", query["prompt"])) == (query["language"] == "zh")
+
+
+def test_weights_sum_to_one(made: Made) -> None:
+    for row in made.rows("drb_mini/criteria.jsonl"):
+        assert sum(row["dimension_weight"].values()) == pytest.approx(1)
+        assert list(row["criterions"]) == list(row["dimension_weight"])
+        for criteria in row["criterions"].values():
+            assert len(criteria) >= 3
+            assert sum(item["weight"] for item in criteria) == pytest.approx(1)
+
+
+def test_needed_facts_spread_over_depths(made: Made) -> None:
+    for truth in made.truth("drb_mini").values():
+        depths = [fact.id.split("/")[0] for fact in truth.facts]
+        assert 12 <= len(depths) <= 30
+        assert 0.35 <= depths.count("d1") / len(depths) <= 0.6
+        assert min(depths.count("d2"), depths.count("d3")) >= 4
+
+
+def test_a_reference_states_four_facts_in_five_and_cites_pages_in_order(made: Made, pages: dict[str, Page]) -> None:
+    truths = made.truth("drb_mini")
+    for row in made.rows("drb_mini/reference.jsonl"):
+        statements, facts = Statements(row["article"]), truths[str(row["id"])].facts
+        stated = sum(any(statements.state(form) for form in fact.forms) for fact in facts)
+        assert 0.75 <= stated / len(facts) <= 0.9
+        body, references = re.split(r"## (?:References|参考来源)\n", row["article"])
+        listed = re.findall(r"^\[(\d+)\] .+ - (\S+)$", references, re.MULTILINE)
+        cited = list(dict.fromkeys(re.findall(r"\[(\d+)\]", body)))
+        assert [number for number, _ in listed] == cited == [str(n) for n in range(1, len(cited) + 1)]
+        assert all(url in pages for _, url in listed)

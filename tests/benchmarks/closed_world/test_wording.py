@@ -1,0 +1,69 @@
+"""Everything can be said in several ways; which one is drawn changes no fact."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from benchmarks.closed_world.draw import Draw
+from benchmarks.closed_world.entities import Fact, World
+from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, RELATIONS, Relation
+from benchmarks.closed_world.wording import ask, fill, follow, state
+
+EVERY = [*RELATIONS.values(), *DOCUMENT_RELATIONS.values()]
+
+
+@pytest.mark.parametrize("relation", EVERY, ids=lambda relation: f"{relation.kind}.{relation.name}")
+def test_every_relation_has_three_wordings_in_each_language(relation: Relation) -> None:
+    for words in filter(None, (relation.en, relation.zh)):
+        assert len(set(words.state)) == len(words.state) >= 3
+        assert len(set(words.ask)) == len(words.ask)
+        assert len(words.ask) >= 3 or relation.name in ("begun", "turned")
+        assert (
+            len(words.news) >= 2 or relation.change == "never" or relation.name in ("stadium", "auditor", "treasurer")
+        )
+    assert relation.zh or relation.name in {name for _, name in DOCUMENT_RELATIONS}
+    assert not relation.path or len(relation.path) >= 3
+
+
+def drawn(facts: Sequence[Fact]) -> set[str]:
+    return {ask(facts, Draw(number)) for number in range(200)}
+
+
+def test_wordings_vary_in_questions_and_sentences(world: World) -> None:
+    company = world.regions[0].of("company")[0]
+    seat = world.fact(company, "headquarters")
+    assert len(drawn([seat])) == len(seat.relation.en.ask)
+    assert len(drawn([seat, world.fact(seat.target, "mayor")])) >= 9
+    said = {state(seat, world.known(seat), Draw(number)) for number in range(200)}
+    assert len(said) == len(seat.relation.en.state)
+
+
+def test_a_phrase_takes_no_possessive_and_a_clause_stands_at_the_end(world: World) -> None:
+    for company in world.regions[0].of("company"):
+        leader = world.fact(company, "chief_executive")
+        school = world.fact(leader.target, "studied_at")
+        for text in drawn([leader, school, world.fact(school.target, "founded")]):
+            assert company.name.en in text
+            assert text.count("'s") <= text.count(f"{company.name.en}'s")
+            assert not re.search(r" (where|which|who|that) .* founded\?$", text)
+
+
+def test_a_second_question_says_which_of_two_it_means(world: World) -> None:
+    founded = world.fact(world.regions[0].of("company")[0], "founded")
+    assert all("company" in follow(founded, Draw(number), rivals=["city"]) for number in range(50))
+    mayor = world.fact(world.regions[0].of("city")[0], "mayor")
+    assert "And who is its mayor?" in {follow(mayor, Draw(number), rivals=["company"]) for number in range(50)}
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "expected"),
+    [
+        ("{s} is a(n) {role}.", {"s": "Halden", "role": "engineer"}, "Halden is an engineer."),
+        ("a(n) {role}", {"role": "poet"}, "A poet"),
+        ("{s}'s mayor", {"s": "Ulmes"}, "Ulmes' mayor"),
+        ("the {s} and {{it}}", {"s": "The Bell"}, "The The Bell and {it}"),
+    ],
+)
+def test_fill(template: str, words: dict[str, str], expected: str) -> None:
+    assert fill(template, **words) == expected

@@ -1,0 +1,155 @@
+import json
+
+import pytest
+
+from aiq.offline.chat import ChatReply, ToolSpec
+from aiq.offline.engine import respond
+from aiq.offline.engine.choose import understand
+from tests.offline.engine.conftest import Ask, called, tool
+
+SEARCH = tool("lookup", "Looks a phrase up on the web and gives the best pages.", "q")
+FETCH = tool("open_link", "Opens a page and gives its text.", "href")
+FINISH = tool("final_answer", "Ends the work with the final answer.", "answer")
+NOTE = tool("think", "Write down your reasoning.", "thought")
+HIT = {
+    "link": "https://a.offline.example/vorn",
+    "headline": "Vorn Mill",
+    "body": "Vorn Mill was built by Ada Kestrel in 1904.",
+}
+
+KINDS = [
+    ("lookup", "Looks things up.", ("q",), "search"),
+    ("find_pages", "", ("search_terms",), "search"),
+    ("google", "", ("query",), "search"),
+    ("knowledge_search", "Searches the user's documents.", ("query",), "search"),
+    ("ConductResearch", "Call this tool to conduct research on a specific topic.", ("research_topic",), "delegate"),
+    ("task", "Gives a task to a subagent and returns its reply.", ("description", "subagent_type"), "delegate"),
+    ("ResearchComplete", "Call this tool to indicate that the research is complete.", (), "finish"),
+    ("final_answer", "Provides a final answer to the given problem.", ("answer",), "finish"),
+    ("visit_page", "", ("url",), "fetch"),
+    ("fetch_page", "Open a web page and read its main text, such as one that a search found.", ("url",), "fetch"),
+    ("think_tool", "Strategic reflection on progress.", ("reflection",), "note"),
+    ("write_file", "Writes a text to a shared file.", ("file_path", "content"), "save"),
+    ("read_file", "Reads a shared file.", ("file_path",), "load"),
+    ("ask_user", "Asks the user a clarifying question.", ("question",), "ask"),
+    ("write_todos", "Replaces your list of steps.", ("todos",), "steps"),
+    ("搜索网页", "在互联网上搜索。", ("查询",), "search"),
+]
+
+
+@pytest.mark.parametrize(("name", "description", "parameters", "kind"), KINDS)
+def test_a_tool_is_known_by_what_it_says(name: str, description: str, parameters: tuple[str, ...], kind: str) -> None:
+    assert understand(ToolSpec.model_validate(tool(name, description, *parameters))).kind == kind
+
+
+def arguments(reply: ChatReply) -> dict[str, object]:
+    return reply.tool_calls[0].function.parsed
+
+
+def test_the_first_call_searches_for_what_is_asked(ask: Ask) -> None:
+    reply = respond(ask("Who built Vorn Mill?", tools=(SEARCH, FETCH)))
+    assert [call.function.name for call in reply.tool_calls] == ["lookup"]
+    assert "Vorn Mill" in str(arguments(reply)["q"])
+
+
+def test_arguments_are_typed_as_the_schema_says(ask: Ask) -> None:
+    search = tool(
+        "find_pages",
+        "Finds pages.",
+        "terms",
+        "mode",
+        terms={"type": "array", "items": {"type": "string"}},
+        mode={"enum": ["fast", "slow"], "type": "string"},
+        limit={"type": "integer"},
+    )
+    given = arguments(respond(ask("Who built Vorn Mill?", tools=(search,))))
+    assert isinstance(given["terms"], list)
+    assert "Vorn Mill" in given["terms"][0]
+    assert given["mode"] == "fast"
+    assert "limit" not in given
+
+
+def test_what_was_found_ends_the_search(ask: Ask) -> None:
+    reply = respond(ask("Who built Vorn Mill?", *called(("lookup", {"q": "Vorn Mill"}, [HIT])), tools=(SEARCH,)))
+    assert not reply.tool_calls
+    assert "Ada Kestrel" in reply.text
+    assert HIT["link"] in reply.text
+
+
+def test_no_query_is_sent_twice_and_the_search_ends(ask: Ask) -> None:
+    results: list[tuple[str, dict[str, object], object]] = []
+    for _ in range(15):
+        reply = respond(ask("Who built Vorn Mill?", *called(*results), tools=(SEARCH,)))
+        if not reply.tool_calls:
+            break
+        results += [("lookup", call.function.parsed, "[]") for call in reply.tool_calls]
+    queries = [json.dumps(result[1]) for result in results]
+    assert not reply.tool_calls, "the search never ends"
+    assert len(set(queries)) == len(queries)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "most"),
+    [("Search at most once.", 1), ("You may search up to 2 times.", 2), ("Do not use any tool; answer at once.", 0)],
+)
+def test_a_limit_of_calls_is_kept(ask: Ask, instruction: str, most: int) -> None:
+    results: list[tuple[str, dict[str, object], object]] = []
+    for _ in range(5):
+        reply = respond(ask("Who built Vorn Mill?", *called(*results), tools=(SEARCH,), system=instruction))
+        results += [("lookup", call.function.parsed, "[]") for call in reply.tool_calls]
+    assert len(results) <= most
+
+
+def test_a_tool_that_is_demanded_is_called_with_the_answer(ask: Ask) -> None:
+    done = called(("lookup", {"q": "Vorn Mill"}, [HIT]))
+    reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FINISH), tool_choice="required"))
+    assert reply.tool_calls[0].function.name == "final_answer"
+    assert "Ada Kestrel" in str(arguments(reply)["answer"])
+
+
+def test_the_named_tool_is_called(ask: Ask) -> None:
+    choice = {"type": "function", "function": {"name": "think"}}
+    reply = respond(ask("Who built Vorn Mill?", tools=(SEARCH, NOTE), tool_choice=choice))
+    assert [call.function.name for call in reply.tool_calls] == ["think"]
+
+
+def test_no_tool_is_called_where_none_may_be(ask: Ask) -> None:
+    assert not respond(ask("Who built Vorn Mill?", tools=(SEARCH,), tool_choice="none")).tool_calls
+
+
+def test_a_page_is_opened_when_the_person_names_it(ask: Ask) -> None:
+    reply = respond(ask("What does https://a.offline.example/vorn say of the mill?", tools=(SEARCH, FETCH)))
+    assert arguments(reply) == {"href": "https://a.offline.example/vorn"}
+
+
+def test_a_teaser_is_opened(ask: Ask) -> None:
+    teaser = [{"link": HIT["link"], "headline": "Vorn Mill and who built it", "body": "The story of Vorn Mill ..."}]
+    done = called(("lookup", {"q": "Vorn Mill builder"}, teaser))
+    reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FETCH)))
+    assert arguments(reply) == {"href": HIT["link"]}
+
+
+def test_open_tasks_are_asked_facet_by_facet(ask: Ask) -> None:
+    task = "Write a report on mills of the Orl valley: their builders, their present use, and their upkeep."
+    reply = respond(ask(task, tools=(SEARCH,)))
+    queries = [str(call.function.parsed["q"]) for call in reply.tool_calls]
+    assert len(queries) > 1
+    assert all("Orl valley" in query for query in queries)
+
+
+def test_sub_agents_plan_first_then_research_then_the_report(ask: Ask) -> None:
+    task = tool(
+        "task",
+        "Gives a task to a subagent.\n\n- planner: Plans the research.\n- searcher: Searches and gives findings.",
+        "description",
+        "subagent_type",
+    )
+    question = "Write a report on mills of the Orl valley: their builders, their present use, and their upkeep."
+    first = respond(ask(question, tools=(task,)))
+    assert arguments(first)["subagent_type"] == "planner"
+    assert question in str(arguments(first)["description"])
+    plan = {"sections": ["Builders", "Present use"], "queries": ["Orl valley mills builders", "Orl valley mills use"]}
+    planned = called(("task", arguments(first), plan))
+    second = respond(ask(question, *planned, tools=(task,)))
+    assert {call.function.parsed["subagent_type"] for call in second.tool_calls} == {"searcher"}
+    assert "Orl valley mills builders" in str(arguments(second)["description"])

@@ -1,0 +1,123 @@
+"""Schemas of many kinds: a value appears with the sentence that supports it, goes without it, and none is invented."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.offline.chat import ChatRequest
+from aiq.offline.engine.fill import Unsupported, asked_schema, fill
+from aiq.offline.engine.follow import follow
+from aiq.offline.engine.read import read
+from aiq.offline.engine.schema import fits
+from aiq.offline.engine.weigh import FRAMES
+from aiq.offline.engine.write import small_talk
+
+FOLDER = Path(__file__).parent / "schemas"
+CASES = [case for path in sorted(FOLDER.glob("*.toml")) for case in tomllib.loads(path.read_text())["case"]]
+PLANTED = [case for case in CASES if "plant" in case]
+COMPUTED = re.compile(
+    r"confiden|score|count|priority|complex|coverage|processed|scanned|tokens|limit|index|total|read|size|statement|supporting|citation"
+)
+
+
+def request(case: dict[str, Any], planted: bool = True) -> ChatRequest:
+    user = case["user"].replace("{plant}", case.get("plant", "") if planted else "")
+    wanted: dict[str, Any] = {
+        "model": "m",
+        "messages": [{"role": "system", "content": case["prompt"]}, {"role": "user", "content": user}],
+    }
+    if "schema" in case:
+        schema = json.loads(case["schema"])
+        wanted["response_format"] = {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}}
+    return ChatRequest.model_validate(wanted)
+
+
+def filled(asked: ChatRequest) -> Any:
+    situation = read(asked)
+    schema = asked_schema(situation)
+    assert schema is not None
+    value = fill(schema, situation, follow(situation))
+    assert fits(value, schema, schema)
+    return value
+
+
+def at(value: Any, path: str) -> Any:
+    for part in path.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
+
+
+def leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [leaf for k, v in value.items() for leaf in leaves(v, f"{path}.{k}")]
+    if isinstance(value, list):
+        return [leaf for v in value for leaf in leaves(v, path)]
+    return [(path, value)]
+
+
+def invented(value: Any, asked: ChatRequest) -> list[tuple[str, Any]]:
+    """The leaves of a reply that neither stand in the request nor consist of its words and the documented frames."""
+    text = " ".join([*(m.text for m in asked.messages), json.dumps(asked.response_format, ensure_ascii=False)])
+    plain = " ".join(text.replace("\\n", " ").split()).casefold()
+    frames = " ".join([*FRAMES.values(), small_talk("Hello"), small_talk("你好"), "Background Conclusion 背景 结论"])
+    known = set(re.findall(r"\w+", f"{plain} {frames}".casefold()))
+    found: list[tuple[str, Any]] = []
+    for path, leaf in leaves(value):
+        if not path or re.search(
+            r"quer|(?:^|[._])ids?$|depends|report$|reason$", path
+        ):  # a query (and the reason for it) may hold synonyms, ids are counted, a report has tests of its own
+            continue
+        if isinstance(leaf, str):
+            leaf = re.sub(r"\b(?:19|20)\d\d-\d\d(?:-\d\d)?\b|\b\d\b", "", leaf)  # a date in ISO form, a count
+            if " ".join(leaf.split()).casefold() not in plain and not set(re.findall(r"\w+", leaf.casefold())) <= known:
+                found.append((path, leaf))
+        elif isinstance(leaf, int | float) and not isinstance(leaf, bool):
+            figures = {float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", plain)}
+            if not COMPUTED.search(path) and float(leaf) not in figures:
+                found.append((path, leaf))
+    return found
+
+
+def named(case: dict[str, Any]) -> str:
+    return str(case["name"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_the_supported_value_appears(case: dict[str, Any]) -> None:
+    value = filled(request(case))
+    for path, state in case["expect"].items():
+        expected = None if state == "null" else state
+        above = re.fullmatch(r"> ([\d.]+)", str(expected))
+        assert at(value, path) > float(above[1]) if above else at(value, path) == expected
+
+
+@pytest.mark.parametrize("case", PLANTED, ids=named)
+def test_without_its_sentence_the_value_is_gone(case: dict[str, Any]) -> None:
+    asked = request(case, planted=False)
+    gone = case["gone"]
+    if gone == "refused":
+        with pytest.raises(Unsupported):
+            filled(asked)
+        return
+    value = filled(asked)
+    for path, state in (gone if isinstance(gone, dict) else dict.fromkeys(case["expect"], gone)).items():
+        if state == "absent":
+            with pytest.raises((KeyError, IndexError)):
+                at(value, path)
+        else:
+            assert at(value, path) == (None if state == "null" else [] if state == "empty" else state)
+
+
+@pytest.mark.parametrize("planted", [True, False])
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_nothing_is_invented(case: dict[str, Any], planted: bool) -> None:
+    asked = request(case, planted)
+    try:
+        value = filled(asked)
+    except Unsupported:
+        return
+    assert invented(value, asked) == []

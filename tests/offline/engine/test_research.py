@@ -1,0 +1,68 @@
+import pytest
+
+from aiq.offline.engine import research
+from aiq.offline.engine.read import Source
+
+TASK = (
+    "Write a report on glass making in the Harl district: the workshops, their owners and number of employees, the "
+    "training of the owners, and how the trade has changed."
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "question"),
+    [
+        ("Who owns the Harl glass works?", True),
+        ("Tell me when the Harl bridge was opened.", True),
+        ("哈尔桥是谁建造的？", True),
+        (TASK, False),
+        ("Compare the three bridges of Harl in detail and discuss their upkeep.", False),
+        ("请撰写一份关于哈尔地区玻璃业的研究报告：有哪些工坊，由谁拥有。", False),
+    ],
+)
+def test_questions_are_told_from_open_tasks(task: str, question: bool) -> None:
+    assert research.is_question(task) is question
+
+
+def test_a_task_has_a_subject_and_facets() -> None:
+    topic = research.topic(TASK)
+    assert topic.subject == "glass making in the Harl district"
+    assert [facet.title for facet in topic.facets] == [
+        "Workshops",
+        "Owners and number of employees",
+        "Training of the owners",
+        "Trade has changed",
+    ]
+
+
+def test_chinese_tasks_too() -> None:
+    topic = research.topic("请撰写一份关于哈尔地区的玻璃业的研究报告：有哪些工坊，由谁拥有，员工有多少。")
+    assert topic.subject == "哈尔地区的玻璃业"
+    assert [facet.title for facet in topic.facets] == ["有哪些工坊", "由谁拥有", "员工有多少"]
+
+
+@pytest.mark.parametrize(("least", "most"), [(3, 4), (5, 8), (6, 6)])
+def test_an_outline_keeps_to_its_bounds_and_concludes(least: int, most: int) -> None:
+    titles = research.outline(research.topic(TASK), least, most)
+    assert least <= len(titles) <= most
+    assert titles[-1] == "Conclusion"
+
+
+def test_things_that_the_evidence_names_are_gaps_until_they_are_looked_up() -> None:
+    topic = research.topic(TASK)
+    found = [
+        Source(
+            "The workshops of glass making in the Harl district are Brone Glass and Tilt Mirrors.", "https://a", "Harl"
+        ),
+        Source("The owner of Brone Glass is Edda Marrow, who has 40 employees.", "https://b", "Brone Glass"),
+    ]
+    named = [gap.query for gap in research.gaps(topic, found, ())]
+    assert any(query.startswith("Tilt Mirrors") for query in named)
+    assert any(query.startswith("Edda Marrow") for query in named)
+    left = [gap.query for gap in research.gaps(topic, found, ("Tilt Mirrors owner",))]
+    assert not any(query.startswith("Tilt Mirrors") for query in left)
+
+
+def test_a_facet_without_evidence_is_a_gap() -> None:
+    topic = research.topic(TASK)
+    assert any("changed" in gap.text for gap in research.gaps(topic, [], ()))

@@ -1,0 +1,135 @@
+"""The server over loopback: pages, keys, counts and the endpoint's faults."""
+
+import asyncio
+import json
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.core.settings import LlmSettings
+from aiq.llm.http import AsyncClient, open_client
+
+TLS = ssl.create_default_context()  # made once: it reads all certificates of the machine
+LLM = LlmSettings(base_url="http://model.offline.example/v1", model="offline-1", retry={"attempts": 1})
+
+
+def plain(port: int) -> AsyncClient:
+    """A client for requests that need no session."""
+    return open_client(LLM, offline_port=port)
+
+
+async def ask(port: int, attempt: int = 0, role: str = "", **body: Any) -> Any:
+    """One raw chat request, past our own transport and its retries."""
+    given = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}], **body}
+    headers = {"x-aiq-role": role, "x-aiq-attempt": str(attempt)}
+    async with AsyncClient(verify=TLS) as client:
+        return await client.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=given, headers=headers)
+
+
+async def test_pages_are_html(offline_port: int) -> None:
+    async with plain(offline_port) as client:
+        page = await client.get("https://news.offline.example/2024/mayor?id=7")
+        chinese = await client.get("https://baike.offline.example/沃伦")
+        missing = await client.get("https://atlas.offline.example/nowhere")
+        other_site = await client.get("https://news.offline.example/tessmark")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<title>A mayor &lt;resigns&gt; &amp; more</title>" in page.text
+    assert "<table><tr><td>raw</td></tr></table>" in page.text
+    for tag in ('<html lang="en">', "<nav>", "<main><article>", "<footer>"):
+        assert tag in page.text
+    assert '<html lang="zh">' in chinese.text
+    assert "所长是林岚" in chinese.text
+    assert (missing.status_code, other_site.status_code) == (404, 404)
+
+
+async def test_counts_show_what_was_paid_twice(offline_stack: Any) -> None:
+    async with offline_stack() as port:
+        await ask(port)
+        await ask(port, attempt=1)
+        await ask(port, seed=2)
+        async with plain(port) as client:
+            url = f"http://127.0.0.1:{port}/stats"
+            counts = (await client.get(url)).json()
+            assert (counts["chat"], counts["distinct"], counts["repeated"]) == (3, 3, 0)
+            await ask(port)
+            assert (await client.get(url)).json()["repeated"] == 1
+
+
+async def test_unknown_role_is_a_plain_assistant(offline_port: int) -> None:
+    replies = [await ask(offline_port, role=role) for role in ("", "nobody.knows", "../etc", "aiq")]
+    assert len({reply.json()["choices"][0]["message"]["content"] for reply in replies}) == 1
+
+
+async def test_api_key(pages_file: Path) -> None:
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "aiq.offline", "--pages", str(pages_file), "--api-key", "k"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    port = json.loads(await child.stdout.readline())["port"]
+    async with AsyncClient() as client:
+        models = f"http://127.0.0.1:{port}/v1/models"
+        assert (await client.get(models)).json()["error"]["code"] == "invalid_api_key"
+        assert (await client.get(models, headers={"authorization": "Bearer k"})).status_code == 200
+        refused = await client.post(f"http://127.0.0.1:{port}/search", json={"query": "x"})
+        assert (refused.status_code, refused.json()["detail"]["error"][:12]) == (401, "Unauthorized")
+    assert child.stdin is not None
+    child.stdin.close()
+    assert await child.wait() == 0
+
+
+async def test_endpoint_faults(offline_stack: Any) -> None:
+    async with offline_stack(http_429=1.0) as port:
+        limited = await ask(port)
+        assert (limited.status_code, limited.headers["retry-after"]) == (429, "1")
+        assert limited.json()["error"]["code"] == "rate_limit_exceeded"
+    async with offline_stack(http_500=1.0) as port:
+        assert (await ask(port)).status_code == 500
+    async with offline_stack(cut_connection=1.0) as port:
+        for stream in (False, True):
+            with pytest.raises(Exception, match="peer closed connection"):
+                await ask(port, stream=stream)
+
+
+async def test_faults_differ_between_attempts_and_repeat_exactly(offline_stack: Any) -> None:
+    async def statuses(port: int) -> list[int]:
+        return [(await ask(port, attempt=attempt, seed=5)).status_code for attempt in range(30)]
+
+    async with offline_stack(http_500=0.5, seed=3) as port:
+        first = await statuses(port)
+    async with offline_stack(http_500=0.5, seed=3) as port:
+        assert await statuses(port) == first
+    assert 5 < first.count(500) < 25
+
+
+async def test_reply_faults(offline_stack: Any) -> None:
+    tool = {
+        "type": "function",
+        "function": {"name": "f", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}},
+    }
+    async with offline_stack(malformed_tool_call=1.0, empty_content=1.0, truncated_json=1.0) as port:
+        called = (await ask(port, tools=[tool], tool_choice="required")).json()["choices"][0]["message"]["tool_calls"][
+            0
+        ]
+        with pytest.raises(ValueError, match=r".+"):
+            json.loads(called["function"]["arguments"])
+        assert (await ask(port)).json()["choices"][0]["message"]["content"] == ""
+        asked: Any = [{"role": "user", "content": "When was Tessmark founded? Reply in JSON."}]
+        answer = await ask(port, messages=asked, response_format={"type": "json_object"})
+        text = answer.json()["choices"][0]["message"]["content"]
+        assert text
+        with pytest.raises(ValueError, match=r".+"):
+            json.loads(text)
+
+
+async def test_responses_have_the_same_faults_and_counts(offline_stack: Any) -> None:
+    body = {"model": "offline-1", "input": "When was Tessmark founded?"}
+    async with offline_stack(http_429=1.0) as port, plain(port) as client:
+        limited = await client.post(f"http://127.0.0.1:{port}/v1/responses", json=body)
+        counts = (await client.get(f"http://127.0.0.1:{port}/stats")).json()
+    assert (limited.status_code, limited.headers["retry-after"]) == (429, "1")
+    assert (counts["chat"], counts["faults"]) == (1, {"http_429": 1})

@@ -1,0 +1,146 @@
+"""The stock `openai` client's `responses` against the offline stack."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel
+
+from aiq.offline.chat import ChatReply
+from aiq.offline.protocol.responses import response, stream_response
+from aiq.offline.protocol.responses_request import read_responses
+
+QUESTION = "Who is the mayor of Tessmark?"
+TOOL: Any = {
+    "type": "function",
+    "name": "lookup",
+    "description": "Search the web",
+    "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+    "strict": False,
+}
+
+
+class Verdict(BaseModel):
+    reason: str
+    grade: int
+
+
+@pytest.fixture
+def client(offline_port: int) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as made:
+        yield made
+
+
+def test_a_string_is_answered_as_chat_completions_answer_it(client: OpenAI) -> None:
+    answer = client.responses.create(model="offline-1", input=QUESTION, instructions="You are helpful.")
+    messages: Any = [{"role": "developer", "content": "You are helpful."}, {"role": "user", "content": QUESTION}]
+    chat = client.chat.completions.create(model="offline-1", messages=messages)
+    assert answer.output_text == chat.choices[0].message.content
+    assert answer.status == "completed"
+    assert answer.usage is not None
+    assert chat.usage is not None
+    assert answer.usage.total_tokens == chat.usage.total_tokens
+    assert answer.instructions == "You are helpful."
+
+
+def test_equal_requests_have_equal_responses(client: OpenAI) -> None:
+    first, second = (client.responses.create(model="offline-1", input=QUESTION, store=False) for _ in range(2))
+    assert first == second
+
+
+def test_a_whole_tool_round(client: OpenAI) -> None:
+    asked = client.responses.create(model="offline-1", input=QUESTION, tools=[TOOL], tool_choice="required")
+    [made] = asked.output
+    assert made.type == "function_call"
+    assert json.loads(made.arguments)["q"]
+    result = {"type": "function_call_output", "call_id": made.call_id, "output": "Ilan Corvey"}
+    items: Any = [{"role": "user", "content": QUESTION}, made.model_dump(exclude_none=True), result]
+    done = client.responses.create(model="offline-1", input=items, tools=[TOOL], tool_choice="none")
+    assert done.output_text
+    parts: Any = [*items[:2], {**result, "output": [{"type": "input_text", "text": "Ilan Corvey"}]}]
+    again = client.responses.create(model="offline-1", input=parts, tools=[TOOL], tool_choice="none")
+    assert again.output_text == done.output_text
+    with pytest.raises(openai.BadRequestError, match=f"No tool output found for function call {made.call_id}"):
+        client.responses.create(model="offline-1", input=items[:2], tools=[TOOL])
+
+
+def test_calls_made_together_are_one_message() -> None:
+    calls = [{"type": "function_call", "call_id": c, "name": "f", "arguments": "{}"} for c in "ab"]
+    outputs = [{"type": "function_call_output", "call_id": c, "output": c} for c in "ba"]
+    thought = {"type": "reasoning", "id": "r", "summary": []}
+    values = {"model": "m", "input": [{"role": "user", "content": "x"}, calls[0], thought, calls[1], *outputs]}
+    _, request = read_responses(values, "", 0, 1000)
+    assert [m.role for m in request.messages] == ["user", "assistant", "tool", "tool"]
+    assert [m.text for m in request.messages[2:]] == ["a", "b"]
+
+
+def test_a_named_tool_is_called(client: OpenAI) -> None:
+    other: Any = {**TOOL, "name": "archive"}
+    choice: Any = {"type": "function", "name": "archive"}
+    answer = client.responses.create(model="offline-1", input=QUESTION, tools=[TOOL, other], tool_choice=choice)
+    assert [item.name for item in answer.output if item.type == "function_call"] == ["archive"]
+
+
+def test_a_schema_is_followed(client: OpenAI) -> None:
+    answer = client.responses.parse(model="offline-1", input=QUESTION, text_format=Verdict)
+    assert isinstance(answer.output_parsed, Verdict)
+
+
+def test_events_build_the_same_response(client: OpenAI) -> None:
+    whole = client.responses.create(model="offline-1", input=QUESTION)
+    events = list(client.responses.create(model="offline-1", input=QUESTION, stream=True))
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    names = list(dict.fromkeys(event.type for event in events))
+    assert names == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == whole.output_text
+    last = events[-1]
+    assert last.type == "response.completed"
+    assert last.response.output == whole.output
+    assert last.response.usage == whole.usage
+
+
+async def test_streamed_tool_calls(offline_port: int) -> None:
+    asked: Any = {"model": "offline-1", "input": QUESTION, "tools": [TOOL], "tool_choice": "required"}
+    async with (
+        AsyncOpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as client,
+        client.responses.stream(**asked) as events,
+    ):
+        deltas = [event.delta async for event in events if event.type == "response.function_call_arguments.delta"]
+        final = await events.get_final_response()
+    [made] = final.output
+    assert made.type == "function_call"
+    assert "".join(deltas) == made.arguments
+
+
+def test_a_cut_answer_is_incomplete(client: OpenAI) -> None:
+    answer = client.responses.create(model="offline-1", input=f"{QUESTION} " * 20, max_output_tokens=16)
+    whole = client.responses.create(model="offline-1", input=f"{QUESTION} " * 20)
+    assert whole.usage is not None
+    assert whole.usage.output_tokens > 16, "the answer is too short to be cut"
+    assert answer.status == "incomplete"
+    assert answer.incomplete_details is not None
+    assert answer.incomplete_details.reason == "max_output_tokens"
+    assert whole.output_text.startswith(answer.output_text)
+
+
+def test_a_refusal_has_its_own_part_and_events() -> None:
+    body, request = read_responses({"model": "m", "input": "x"}, "", 0, 1000)
+    answer = response(body, request, ChatReply(refusal="There is nothing to go by."), "d")
+    [item] = answer["output"]
+    assert item["content"] == [{"type": "refusal", "refusal": "There is nothing to go by."}]
+    events = [json.loads(line[6:]) for line in stream_response(answer).splitlines() if line.startswith("data: ")]
+    deltas = [event["delta"] for event in events if event["type"] == "response.refusal.delta"]
+    assert "".join(deltas) == "There is nothing to go by."

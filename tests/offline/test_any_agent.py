@@ -1,0 +1,71 @@
+"""Agents that the offline model has never seen answer nearly as well as the shipped shallow researcher."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from aiq.core.paths import shipped
+from benchmarks.strangers import agents
+from benchmarks.strangers.web import Web
+
+FILE = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
+QUESTIONS = [row for row in csv.DictReader(FILE.open(encoding="utf-8")) if row["false_premise"] == "FALSE"][:12]
+RATIO = 0.8
+URL = re.compile(r"https?://[^\s()\[\]<>\"']+")
+
+pytestmark = pytest.mark.xfail(strict=False, reason="the generic engine is not complete")
+
+
+@pytest.fixture(scope="session")
+def world_port() -> Iterator[int]:
+    """The port of a stack over the shipped pages."""
+    command = [sys.executable, "-m", "aiq.offline", "--pages", str(shipped("benchmarks/world") / "pages.jsonl")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        yield int(json.loads(child.stdout.readline())["port"])
+        child.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def shallow(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How many of the questions the shallow researcher answers."""
+    folder = tmp_path_factory.mktemp("shallow")
+    ids = ",".join(row["id"] for row in QUESTIONS)
+    command = [sys.executable, "-m", "aiq.run", "experiment=shallow_freshqa", "judge=[]", f"dataset.ids=[{ids}]"]
+    subprocess.run([*command, f"output_dir={folder}"], check=True, capture_output=True)
+    (file,) = folder.glob("*/*/samples.jsonl")
+    reports = {row["sample_id"]: row["report"] for row in map(json.loads, file.open(encoding="utf-8"))}
+    return sum(_is_right(row, reports[row["id"]]) for row in QUESTIONS)
+
+
+def _is_right(row: dict[str, str], article: str) -> bool:
+    """Whether one of the accepted answers is said before the list of sources."""
+    said = article.split("\n## ")[0].casefold()
+    return any(row[f"answer_{n}"] and row[f"answer_{n}"].casefold() in said for n in range(10))
+
+
+@pytest.mark.parametrize(
+    ("agent", "asks_for_sources"),
+    [(agents.react, True), (agents.mcp, True), (agents.create_agent, True), (agents.text_react, False)],
+)
+def test_a_strange_agent(
+    agent: Callable[[str, Web], str], asks_for_sources: bool, world_port: int, shallow: int
+) -> None:
+    url = f"http://127.0.0.1:{world_port}"
+    webs = [Web(f"{url}/v1", url) for _ in QUESTIONS]
+    with ThreadPoolExecutor(2) as pool:
+        articles = list(pool.map(agent, (row["question"] for row in QUESTIONS), webs))
+    assert all(articles), "each run ends with an answer"
+    assert all(web.queries for web in webs), "each answer was searched for"
+    cited = [{found.rstrip(".,") for found in URL.findall(article)} for article in articles]
+    assert all(urls <= {*web.shown, *web.opened} for urls, web in zip(cited, webs, strict=True)), "none is invented"
+    assert not asks_for_sources or sum(map(bool, cited)) >= 0.75 * len(cited)
+    right = sum(_is_right(row, article) for row, article in zip(QUESTIONS, articles, strict=True))
+    assert right >= RATIO * shallow

@@ -1,0 +1,95 @@
+"""Starting and ending the child process."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.settings import OfflineSettings
+from aiq.offline.launch import OfflineStack
+
+
+def answers(port: int) -> bool:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models") as answer:
+        return bool(answer.status == 200)
+
+
+def test_unknown_fault_is_one_line() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^offline\.faults\.http_42: there is no such fault; there are http_429, [^\n]*$"
+    ):
+        OfflineStack(OfflineSettings(faults={"http_42": 0.1}), 0)
+
+
+async def test_absent_world_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"offline\.world=.*nowhere: there is no pages\.jsonl"):
+        await OfflineStack(OfflineSettings(world=str(tmp_path / "nowhere")), 0).start()
+
+
+async def test_malformed_world_names_file_and_row(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://a.offline.example/", "title": "x"}\n')
+    with pytest.raises(RunAborted, match=r"the offline stack did not start: [^\n]*pages\.jsonl, row 1: [^\n]*$"):
+        await OfflineStack(OfflineSettings(world=str(tmp_path)), 0).start()
+
+
+async def test_stop_ends_the_child(pages_file: Path) -> None:
+    child = OfflineStack(OfflineSettings(world=str(pages_file)), 0)
+    port = await child.start()
+    assert answers(port)
+    await child.stop()
+    await child.stop()
+    with pytest.raises(OSError, match=r"refused|Connect"):
+        await asyncio.open_connection("127.0.0.1", port)
+
+
+PARENT = """
+import asyncio, sys
+from aiq.core.settings import OfflineSettings
+from aiq.offline.launch import OfflineStack
+
+async def main():
+    print(await OfflineStack(OfflineSettings(world=sys.argv[1]), 0).start(), flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+async def test_child_does_not_outlive_a_killed_parent(pages_file: Path) -> None:
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, str(pages_file), stdout=asyncio.subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    port = int(await parent.stdout.readline())
+    assert answers(port)
+    parent.send_signal(signal.SIGKILL)
+    await parent.wait()
+    for _ in range(100):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            return
+        writer.close()
+        await asyncio.sleep(0.05)
+    raise AssertionError("the offline stack is still there")
+
+
+def test_aiq_offline_serves_until_interrupted(pages_file: Path) -> None:
+    code = (
+        "import argparse; from aiq.commands import offline\n"
+        "parser = argparse.ArgumentParser(); offline.add_arguments(parser)\n"
+        f"raise SystemExit(offline.run(parser.parse_args(['--port', '0', '--world', {str(pages_file)!r}])))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=os.environ.copy()
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith("The offline stack answers at http://127.0.0.1:")
+        child.send_signal(signal.SIGINT)
+        assert child.wait(10) == 0
