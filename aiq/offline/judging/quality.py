@@ -135,7 +135,7 @@ class Article:
     def noise(self) -> float:
         """How much is numbers without words, or the same few words: 0 as in prose to 1 as in a list."""
         told = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", self.text)
-        figures = sum(word[0].isdigit() for word in told) / max(1, len(told))
+        figures: float = sum(word[0].isdigit() for word in told) / max(1, len(told))
         variety: float = len(set(told)) / max(1.0, float(len(told)) ** 0.75)
         return max(min(1.0, max(0.0, figures - 0.14) / 0.14), min(1.0, max(0.0, 0.9 - variety)))
 
