@@ -48,14 +48,14 @@ _BREAK = re.compile(
     r"|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though|because|not|however|so"
     r"|with|its|his|her|and (?:it|he|she|they|its|his|her|their|today|now|later|then|since))\b|and \w+(?:ed|es|s)\b)"
     r"|\s+(?=(?:but|while|whereas|although|who)\s|and (?:later|today|now|then|is|was|has|had)\b"
-    r"|and [a-z]+(?:s|ed) (?:at|in|on|to|a|an|the|its|around|about|\d|[A-Z]))",
+    r"|and [a-z]+(?:s|ed) (?:at|in|on|to|by|a|an|the|its|around|about|\d|[A-Z]))",
 )
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
 _NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
 _THE_FIRM = re.compile(rf"^(?:The|This)\s+(?:{'|'.join(sorted(listed('general')))})\s+(?=[a-z]+\b)")
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?"
-    r"\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)",
+    r"(?:\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))",
     re.IGNORECASE,
 )
 _PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)

@@ -12,6 +12,7 @@ from aiq.offline.judging.clauses import (
     Clause,
     alike,
     among,
+    among_any,
     clauses,
     contrary,
     converse,
@@ -134,8 +135,9 @@ def _ordinary(name: str, wanted: Clause, there: frozenset[str]) -> bool:
 
 
 def _same_name(one: str, other: str) -> bool:
-    """Whether a name is the other, or its last or first word."""
-    return one == other or one in other.split() or other in one.split()
+    """Whether the words of one name are among those of the other."""
+    first, second = set(one.split()), set(other.split())
+    return first <= second or second <= first
 
 
 def _figures(passage: tuple[Clause, ...], best: Clause, wanted: Clause) -> bool:
@@ -184,6 +186,10 @@ def _roles(best: Clause, wanted: Clause) -> bool:
     acted = [pair for pair in acted if all(pair)]
     if len(acted) > 1 and any(here != there for here, there in acted):
         return False
+    agents = [name for name in best.names if flip * best.acts(name) > 0]
+    ours = [name for name in wanted.names if wanted.acts(name) > 0]
+    if agents and ours and not any(_same_name(one, other) for one in ours for other in agents):
+        return not among_any(wanted.claim, best.claim) or stem(agents[0]) in wanted.claim
     about, other = wanted.subject, best.subject
     if not about or not other or flip < 0 or _same_name(about, other) or stem(other) in wanted.claim:
         return True
