@@ -1,10 +1,10 @@
-"""Which statements of a text cite which URLs, as the offline model reads them."""
+"""Citations: which statements of a text cite which URLs, and the text without them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from aiq.offline.reading.text import name_spans, sentences
+from aiq.offline.engine.text import name_spans, sentences
 
 _URL = re.compile(r"https?://[^\s<>\"'`|，。；、）】]+")
 _ENTRY = re.compile(r"\s*(?:[-*]\s+)?(?:\[\^?(\d{1,4})\]|(\d{1,4})[.)])\s")
@@ -86,3 +86,20 @@ def _numbers(mark: str) -> Iterator[int]:
     for part in re.split(r"\s*[,，;]\s*", mark):
         ends = [int(digits) for digits in re.findall(r"\d+", part)]
         yield from range(ends[0], min(ends[-1], ends[0] + 30) + 1)
+
+
+_LIST = re.compile(
+    r"^\s*(?:#{1,6}\s*)?\**(?:references|sources|bibliography|works cited|参考文献|参考资料|来源)\**\s*[:：]?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORDS_OF_LINK = re.compile(r"\[([^\[\]\n]+)\]\(https?://[^\s()]*\)")
+_ANY_MARK = re.compile(r"[ \t]?(?:\[\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|【\d{1,3}[^】\n]*】)")
+_ANY_URL = re.compile(r"[ \t]?<?https?://[^\s<>()\]]+>?")
+
+
+def without_citations(text: str) -> str:
+    """The text without citation marks, link targets, addresses and its list of references; otherwise unchanged."""
+    heading = _LIST.search(text)
+    text = text[: heading.start()] if heading else text
+    text = _ANY_URL.sub("", _ANY_MARK.sub("", _WORDS_OF_LINK.sub(r"\1", text)))
+    return re.sub(r"\n{3,}", "\n\n", text).strip()

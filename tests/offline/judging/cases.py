@@ -1,0 +1,97 @@
+"""What the tests of judging share: requests, hand-written cases, and reports made worse in a known way."""
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+from aiq.core.paths import shipped
+from aiq.core.samples import Criterion, Rubric
+from aiq.judges.clean import without_citations
+from aiq.judges.fencing import PROMPTS
+from aiq.judges.race_answer import read_marks
+from aiq.judges.race_arithmetic import outcome
+from aiq.offline.chat import ChatMessage, ChatRequest
+from aiq.offline.judging import judge
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    """The hand-written cases of a file beside this one."""
+    return rows(Path(__file__).parent / f"{name}.jsonl")
+
+
+def asked(*texts: str, seed: int = 1, **fields: Any) -> ChatRequest:
+    """A request whose messages are a user's."""
+    messages = tuple(ChatMessage(role="user", content=text) for text in texts)
+    return ChatRequest(model="m", messages=messages, seed=seed, **fields)
+
+
+def ask(text: str, seed: int = 1, **fields: Any) -> str:
+    reply = judge(asked(text, seed=seed, **fields))
+    assert reply is not None, "the request was not taken for a judge's"
+    return reply.text
+
+
+DRB = {
+    name: {str(row["id"]): row for row in rows(shipped("benchmarks/drb_mini") / f"{name}.jsonl")}
+    for name in ("query", "criteria", "reference")
+}
+TASKS = tuple(DRB["query"])
+
+
+def reference(task: str) -> str:
+    return without_citations(DRB["reference"][task]["article"])
+
+
+def rubric(task: str) -> Rubric:
+    row = DRB["criteria"][task]
+    given = {name: tuple(Criterion(**item) for item in items) for name, items in row["criterions"].items()}
+    return Rubric(dimension_weight=row["dimension_weight"], criteria=given)
+
+
+def race_prompt(task: str, first: str, second: str) -> str:
+    shown = {
+        name: [{"criterion": c.criterion, "explanation": c.explanation} for c in items]
+        for name, items in rubric(task).criteria.items()
+    }
+    return PROMPTS.render(
+        f"race_{DRB['query'][task]['language']}.j2",
+        task=DRB["query"][task]["prompt"],
+        criteria=json.dumps(shown, ensure_ascii=False),
+        article_1=first,
+        article_2=second,
+    )
+
+
+def share(task: str, first: str, second: str, seed: int = 1) -> float:
+    """RACE overall of the first article against the second, 0 to 1."""
+    return outcome(read_marks(ask(race_prompt(task, first, second), seed), rubric(task)), rubric(task)).overall.share
+
+
+def shuffled(text: str) -> str:
+    """The words (of Chinese the characters) of every paragraph in another order."""
+    order, paragraphs = random.Random(1), []
+    for paragraph in text.split("\n\n"):
+        chinese = re.search(r"[\u4e00-\u9fff]", paragraph)
+        words = re.findall(r"[\u4e00-\u9fff]|[A-Za-z0-9]+|\S", paragraph) if chinese else paragraph.split()
+        order.shuffle(words)
+        paragraphs.append(("" if chinese else " ").join(words))
+    return "\n\n".join(paragraphs)
+
+
+def halved(text: str) -> str:
+    """Every other section."""
+    parts = re.split(r"(?m)^(?=## )", text)
+    return "".join(parts[:1] + parts[1::2])
+
+
+def spam(task: str) -> str:
+    """Words of the task among random numbers."""
+    draw, words = random.Random(1), re.findall(r"[\u4e00-\u9fff]{2}|[A-Za-z]+", DRB["query"][task]["prompt"])
+    told = [draw.choice(words) if draw.random() < 0.7 else str(draw.randint(2, 9999)) for _ in range(400)]
+    return "\n\n".join(" ".join(told[at : at + 40]) + "." for at in range(0, 400, 40))

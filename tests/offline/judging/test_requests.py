@@ -1,0 +1,146 @@
+"""Judges that aiq did not write: the request is known by its material and its form, not by its words or sender."""
+
+import json
+from typing import Any
+
+import pytest
+
+from aiq.offline.chat import ChatMessage, ChatRequest, FunctionSpec, ToolSpec
+from aiq.offline.judging import judge
+from tests.offline.judging.cases import ask, asked
+
+WHO = "Who is the mayor of Brackwater?"
+GRADER = """Assign one of the grades CORRECT, INCORRECT, NOT_ATTEMPTED. An example:
+Question: How many rivers cross Orl?
+Gold target: 3
+Predicted answer: Three.
+
+Here is the new example.
+```
+Question: {question}
+Gold target: {target}
+Predicted answer: {answer}
+```
+
+Grade the predicted answer as one of:
+A: CORRECT
+B: INCORRECT
+C: NOT_ATTEMPTED
+
+Just return the letter."""
+LETTER = """You are assessing a submitted answer. Here is the data:
+[BEGIN DATA]
+***
+[Task]: {question}
+***
+[Submission]: {answer}
+***
+[Criterion]: {target}
+***
+[END DATA]
+Reply with 'GRADE: $LETTER', either "C" for correct answers, or "I" for incorrect answers."""
+LINES = """Judge whether the [response] to the [question] is correct by the [correct_answer].
+
+[question]: {question}
+
+[response]: {answer}
+
+[correct_answer]: {target}
+
+Your judgement must be in this form:
+
+reasoning: <why>
+
+correct: Answer 'yes' if the response matches the correct answer, 'no' otherwise."""
+JSON = """Decide if the answer is right. Reply in JSON: {{"is_correct": true, "explanation": "..."}}
+
+<query>{question}</query>
+<model_answer>{answer}</model_answer>
+<ground_truth>{target}</ground_truth>"""
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "wrong"),
+    [
+        (GRADER, "A", "B"),
+        (LETTER, "GRADE: C", "GRADE: I"),
+        (LINES, "correct: yes", "correct: no"),
+        (JSON, "true", "false"),
+    ],
+    ids=["letters", "grade", "lines", "json"],
+)
+def test_graders_of_short_answers(form: str, right: str, wrong: str) -> None:
+    assert right in ask(form.format(question=WHO, target="Helen Osgood", answer="Helen Osgood holds the office."))
+    assert wrong in ask(form.format(question=WHO, target="Helen Osgood", answer="Marcus Teel holds the office."))
+
+
+def test_an_answer_that_is_none() -> None:
+    assert ask(GRADER.format(question=WHO, target="Helen Osgood", answer="I do not know.")) == "C"
+
+
+GOOD = (
+    "# Ships\n\nNordal has five ships. The Moe was built in 1920 and carries 300 people. "
+    "The Sund, built in 1931, is larger because trade grew."
+)
+POOR = "Ships 300 Nordal 17 five 4 survey the of 88 ships Nordal 9 of."
+RUBRIC = """Rate the {kind} from 1 to 5 by the rubric. Reply with JSON: {{"score": 3, "reasoning": "..."}}
+<rubric>
+- Facts
+- Comparison
+</rubric>
+<task>Survey the ships of Nordal.</task>
+<{kind}>
+{text}
+</{kind}>"""
+PAIR = """Act as a judge and evaluate two answers to the question.
+Say "[[A]]" if A is better, "[[B]]" if B is, else "[[C]]".
+<question>Survey the ships of Nordal.</question>
+<assistant_a>
+{}
+</assistant_a>
+<assistant_b>
+{}
+</assistant_b>"""
+CLAIM = """Is the claim supported or unsupported by the document?
+<document>Erik Moe founded Nordal Lines in 1920 in the town of Sund.</document>
+<claim>{}</claim>"""
+
+
+@pytest.mark.parametrize("kind", ["report", "essay", "answer"])
+def test_one_score_by_a_rubric(kind: str) -> None:
+    good, poor = (json.loads(ask(RUBRIC.format(kind=kind, text=text)))["score"] for text in (GOOD, POOR))
+    assert 1 <= poor < good <= 5
+
+
+def test_two_answers_in_double_brackets() -> None:
+    assert "[[A]]" in ask(PAIR.format(GOOD, POOR))
+    assert "[[B]]" in ask(PAIR.format(POOR, GOOD))
+
+
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [("Nordal Lines was founded by Erik Moe.", "supported"), ("Nordal Lines founded Erik Moe.", "unsupported")],
+)
+def test_a_schema_gives_the_form(claim: str, label: str) -> None:
+    schema = {"type": "object", "properties": {"label": {"type": "string"}, "reason": {"type": "string"}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
+    assert json.loads(ask(CLAIM.format(claim), response_format=wanted))["label"] == label
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asked("Who is the mayor of Brackwater?"),
+        asked("Write a report on tidal energy. Cite your sources, and compare and evaluate the companies."),
+        asked('<question>Who wrote it?</question>\nClassify it. Reply with JSON: {"intent": "...", "score": 0.5}'),
+        asked("Summarise the document in one sentence.\n<document>Nordal has five ships.</document>"),
+    ],
+)
+def test_what_is_no_judgement_is_left_alone(request_: ChatRequest) -> None:
+    assert judge(request_) is None
+
+
+def test_who_may_call_tools_is_no_judge() -> None:
+    fields: dict[str, Any] = {"model": "m", "tools": (ToolSpec(function=FunctionSpec(name="search")),)}
+    message = ChatMessage(role="user", content=JSON.format(question=WHO, target="x", answer="y"))
+    assert judge(ChatRequest(messages=(message,), **fields)) is None
