@@ -101,6 +101,16 @@ def groups(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(word for line in vocabulary().lines for word in line) | vocabulary().classes.keys()
+
+
+def is_common(word: str) -> bool:
+    """Whether the vocabulary has a word as it is, or its singular."""
+    return not {word.lower(), word.lower().removesuffix("s")}.isdisjoint(_common())
+
+
 @lru_cache(maxsize=32768)
 def alike(word: str, others: str) -> bool:
     """Whether a word is, or shares a synonym group with, one of the others."""

@@ -85,10 +85,10 @@ def _still(ask: Ask, look: Lookup) -> Finding | None:
     """The state that the question says has ended, where the evidence has it going on and none reports the end."""
     state = _state(ask)
     ended = tuple(word for word in ask.words if word not in state)
-    if not state or not ended:
+    if not state:
         return None
     lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and _speaks_of(h, ask)]
-    reports = look.material.find(replace(ask, words=ended), 6)
+    reports = look.material.find(replace(ask, words=ended), 6) if ended else []
     if not lasting or any(h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names) for h in reports):
         return None
     best = max(lasting, key=lambda h: h.day)

@@ -234,7 +234,8 @@ def _words(text: str, names: tuple[str, ...]) -> list[str]:
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, " ⟦ ")
     if not is_chinese(text):
-        return [t.text for t in analyse(text).tokens if t.text.lower() not in FUNCTION_WORDS and len(t.text) > 1]
+        plain = (t.text for t in analyse(text).tokens if len(t.text) > 1)
+        return [word for word in plain if word.lower() not in FUNCTION_WORDS | _PREPOSITIONS]
     text = _CHINESE_STOP.sub(" ", text)
     known = [match.group() for match in vocabulary().chinese.finditer(text)]
     rest = vocabulary().chinese.sub(" ", text)

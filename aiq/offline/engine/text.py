@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from aiq.offline.engine.lexicon import listed, stem
+from aiq.offline.engine.lexicon import is_common, listed, stem
 from aiq.tools.tokens import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -89,6 +89,12 @@ def name_spans(text: str) -> tuple[Span, ...]:
     inside = [match.span() for match in quoted]
     for match in _NAME.finditer(text):
         name = _clean(match.group())
+        if (
+            " " not in name
+            and is_common(name)
+            and not text[: match.start()].rstrip("\"“‘'( ").rstrip()[-1:].strip(".!?:\n")
+        ):
+            continue  # only the first word of a sentence
         if name and not any(start <= match.start() < end for start, end in inside):
             start = match.start() + match.group().rfind(name)
             found.append(Span(start, start + len(name), name))
