@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiq.core.seeds import derive
-from aiq.offline import programs
+from aiq.offline import engine
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.faults import ENDPOINT, RETRY_AFTER_SECONDS, Faults
+from aiq.offline.judging import judge
 from aiq.offline.protocol.chat_completions import choice_digest, completion, stream_completion
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, ChatBody, digest_of, read_chat
 from aiq.offline.protocol.embeddings import embeddings
@@ -33,8 +34,8 @@ _FAILURES = {
 
 
 def respond(request: ChatRequest) -> ChatReply:
-    """The engine's reply: the one place where the protocol meets it."""
-    return programs.answer(request)
+    """The model's reply, whoever asks: a judgement where one is asked for, else what the engine says."""
+    return judge(request) or engine.respond(request)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""Programs of the AI-Q roles."""

@@ -1,1 +1,0 @@
-"""Programs of the roles that read users' documents."""

@@ -1,1 +1,0 @@
-"""Programs that play the person who asks."""
