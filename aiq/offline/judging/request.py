@@ -2,7 +2,8 @@
 
 import random
 import re
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,16 +16,16 @@ _LABEL = {
     role: re.compile(f"(?:the |your )?(?:{'|'.join(lines.splitlines())})", re.IGNORECASE)
     for role, lines in DATA["labels"].items()
 }
-_TAG = re.compile(r"<(?P<label>[A-Za-z][\w -]*)>[ \t]*\n?(?P<text>.*?)\n?</(?P=label)>", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w -]*)>")
 _LINE = re.compile(
     r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,40}?)[\]* ]*[:：][* ]*(?P<text>.*)$", re.MULTILINE
 )
 _INTRODUCED = re.compile(
     r"^(?:Here|Below|This is|The following|Article|Report|Text|下面|以下|文章|报告|正文)"
-    r"(?=[^\n]{0,100}?(?P<word>article|report|statement|text|文章|报告|正文)|(?<=Article)|(?<=Report)|(?<=文章))"
-    r"[^\n]{0,120}\n(?P<text>.+?)\n\s*\n(?:Please|Now|Return|Begin|Output|请|下面|现在)[^\n]*\s*\Z",
-    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+    r"(?=[^\n]{0,100}?(?P<word>article|report|statement|text|文章|报告|正文)|(?<=Article)|(?<=Report)|(?<=文章))[^\n]{0,120}\n",
+    re.MULTILINE | re.IGNORECASE,
 )
+_CLOSING = re.compile(r"\n\s*\n(?:Please|Now|Return|Begin|Output|请|下面|现在)[^\n]*\s*\Z", re.IGNORECASE)
 _AFTER = (
     r"\n(?:```|---|\*\*\*|\[END)"
     r"|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now)\b)"
@@ -102,18 +103,39 @@ def read_case(request: ChatRequest) -> Case:
     text = "\n\n".join(message.text for message in request.messages if message.role != "assistant")
     found: dict[str, dict[str, str]] = {}
 
-    def take(match: re.Match[str]) -> str:
-        role = _role(match["label"])
-        if role is None:
-            return f"\n{_TAG.sub(take, match['text'])}\n"  # a tag around instructions
-        found.setdefault(role, {})[match["label"].lower()] = match["text"].strip().strip('"').strip()
-        return " "
+    def untagged(part: str) -> str:
+        """The text without its material; tags around instructions fall away."""
+        kept, end = [], 0
+        for start, stop, label, text in _tagged(part):
+            role = _role(label)
+            if role is not None:
+                found.setdefault(role, {})[label.lower()] = text.strip().strip('"').strip()
+            kept += [part[end:start], "\n", " " if role else untagged(text), "\n"]
+            end = stop
+        return "".join([*kept, part[end:]])
 
-    wanted = _TAG.sub(take, text)
+    wanted = untagged(text)
     material = {role: tuple(texts.values()) for role, texts in found.items()}
     if not material:
         material, wanted = _labelled(wanted)
     return Case(request, material, wanted)
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """The outermost `<label>text</label>` of a text: (start, end, label, text); linear, whatever stays open."""
+    tags = list(_TAG.finditer(text))
+    ends: dict[str, list[int]] = {}
+    for number, tag in enumerate(tags):
+        if tag[1]:
+            ends.setdefault(tag[2], []).append(number)
+    after = 0
+    for number, tag in enumerate(tags):
+        closing = ends.get(tag[2], [])
+        at = bisect(closing, number)
+        if number >= after and not tag[1] and at < len(closing):
+            last = tags[closing[at]]
+            yield tag.start(), last.end(), tag[2], text[tag.end() : last.start()]
+            after = closing[at] + 1
 
 
 def _role(label: str) -> str | None:
@@ -122,10 +144,11 @@ def _role(label: str) -> str | None:
 
 def _labelled(text: str) -> tuple[dict[str, tuple[str, ...]], str]:
     """Material behind labels ("Question: ..."), the last group of them, or behind a sentence that introduces it."""
-    if introduced := _INTRODUCED.search(text):
+    introduced, closing = _INTRODUCED.search(text), _CLOSING.search(text, max(0, len(text) - 2000))
+    if introduced and closing and introduced.end() < closing.start():
         role = "statements" if (introduced["word"] or "").lower() == "statement" else "article"
-        body = introduced["text"].strip().strip('"').strip()
-        return {role: (body,)}, text[: introduced.start("text")] + text[introduced.end("text") :]
+        body = text[introduced.end() : closing.start()].strip().strip('"').strip()
+        return {role: (body,)}, text[: introduced.end()] + text[closing.start() :]
     found: dict[str, tuple[str, ...]] = {}
     labels = [
         m
