@@ -48,10 +48,8 @@ class Citations:
         return f"[^{number}]" if style == "footnote" else f"[{number}]"
 
     def listed(self) -> str:
-        """The reference list, empty where nothing is cited or the style needs none."""
-        if not self._numbers or (
-            self._orders.cite in ("none", "link", "url") and self._orders.reference_heading is None
-        ):
+        """The reference list; empty where nothing is cited, or where addresses stand in the text."""
+        if self._orders.cite in ("none", "link", "url"):
             return ""
         form = "[^{n}]: {title} - {url}" if self._orders.cite == "footnote" else self._orders.reference_form
         lines = [
@@ -59,7 +57,7 @@ class Citations:
             for key, n in self._numbers.items()
         ]
         heading = self._orders.reference_heading
-        return "\n".join([*([heading] if heading else []), *lines])
+        return "\n".join([*([heading] if heading and lines else []), *lines])
 
 
 def titled(source: Source) -> str:

@@ -1,0 +1,47 @@
+import pytest
+
+from aiq.offline.engine import respond
+from tests.offline.engine.conftest import Ask
+
+LISTED = (
+    "You can use these tools:\n\nlook_up: searches the web for a phrase\nopen_page: opens a page by its address\n\n"
+)
+DEFINED = '''Tools are Python functions:
+```python
+def look_up(phrases: list[str]) -> str:
+    """Searches the web."""
+```
+'''
+FORMS = [
+    (
+        f"{LISTED}Write:\nThought: ...\nAction: one of the tools\nAction Input: its input\nObservation: ...\n"
+        "Final Answer: ...",
+        "Action: look_up\nAction Input: ",
+        "Final Answer: ",
+    ),
+    (
+        f'{LISTED}Write:\nAction:\n{{"action": "tool", "action_input": "input"}}\n'
+        'and at the end the action "Final Answer".',
+        '{"action": "look_up", "action_input": {"input": ',
+        '{"action": "Final Answer", "action_input": ',
+    ),
+    (f"{LISTED}Write Action: tool[input] and in the end Finish[answer].", "Action: look_up[", "Finish["),
+    (f"{DEFINED}Write code in ```py blocks and end with final_answer(...).", "look_up(phrases=['", "final_answer("),
+]
+
+
+@pytest.mark.parametrize(("system", "call", "end"), FORMS)
+def test_calls_and_the_end_are_written_as_the_prompt_says(ask: Ask, system: str, call: str, end: str) -> None:
+    question = "Question: Who founded Brone Glass?"
+    first = respond(ask(question, system=system)).text
+    assert call in first
+    assert "Brone Glass" in first.partition(call)[2]
+    observed = "Observation: Brone Glass was founded by Edda Marrow. https://a.offline.example/brone"
+    done = [{"role": "assistant", "content": first}, {"role": "user", "content": observed}]
+    last = respond(ask(question, *done, system=system)).text
+    assert "Edda Marrow" in last.partition(end)[2]
+
+
+def test_prose_about_tools_is_no_dialect(ask: Ask) -> None:
+    text = respond(ask("Which tools did Edda Marrow use?", system="You answer questions on tools and actions.")).text
+    assert "Action" not in text

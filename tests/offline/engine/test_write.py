@@ -1,0 +1,124 @@
+import re
+
+import pytest
+
+from aiq.offline.engine import respond
+from tests.offline.engine.conftest import Ask, called, tool
+
+SEARCH = tool("lookup", "Looks a phrase up on the web.", "q")
+HITS = [
+    {
+        "url": "https://a.offline.example/brone",
+        "title": "Brone Glass",
+        "text": "Brone Glass was founded by Edda Marrow in 1904.",
+    },
+    {
+        "url": "https://b.offline.example/edda",
+        "title": "Edda Marrow",
+        "text": "Edda Marrow was born in Tilt. She owned a boat.",
+    },
+]
+FOUND = called(("lookup", {"q": "Brone Glass"}, HITS))
+REPORT = "Write a report on Brone Glass: its founder, its year of founding, and the origin of the founder."
+
+
+def test_the_answer_stands_first_with_its_citation_and_reference(ask: Ask) -> None:
+    text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,))).text
+    assert re.match(r"[^.]*Edda Marrow \[1\]\.", text)
+    assert text.rstrip().endswith("[1] Brone Glass - https://a.offline.example/brone")
+
+
+def test_without_evidence_it_says_so_and_cites_nothing(ask: Ask) -> None:
+    text = respond(ask("Who founded Tilt Mirrors?", *called(("lookup", {"q": "Tilt Mirrors"}, "[]")), tools=())).text
+    assert "enough information" in text
+    assert "http" not in text
+
+
+def test_what_to_say_then_stands_in_the_prompt(ask: Ask) -> None:
+    system = 'If the evidence does not suffice, say "No evidence at hand" and what is missing.'
+    assert respond(ask("Who founded Tilt Mirrors?", system=system)).text.startswith("No evidence at hand")
+
+
+@pytest.mark.parametrize(
+    ("system", "has", "lacks"),
+    [
+        (
+            "Cite each fact with a number such as [1] and end with a section ## References.",
+            ["[1]", "## References"],
+            [],
+        ),
+        ("Do not cite any sources.", ["Edda Marrow"], ["[1]", "http", "References"]),
+        (
+            "Cite with Markdown links in the text, without a reference list.",
+            ["](https://a.offline.example/brone)"],
+            ["[1]"],
+        ),
+    ],
+)
+def test_citations_as_the_prompt_wants_them(ask: Ask, system: str, has: list[str], lacks: list[str]) -> None:
+    text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,), system=system)).text
+    assert all(part in text for part in has), text
+    assert not any(part in text for part in lacks), text
+
+
+def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources(ask: Ask) -> None:
+    text = respond(ask(REPORT, *FOUND, tools=())).text
+    assert text.startswith("# ")
+    assert text.count("\n## ") >= 2
+    said = [line for line in text.partition("## References")[0].splitlines() if line and not line.startswith("#")]
+    for sentence in (s for line in said for s in re.split(r"(?<=\.)\s", line) if s and "Nothing was found" not in s):
+        assert re.search(r"\[\d\]", sentence), sentence
+
+
+def test_a_pronoun_becomes_what_its_page_is_about(ask: Ask) -> None:
+    assert "Edda Marrow owned a boat" in respond(ask(REPORT, *FOUND, tools=())).text
+
+
+def test_findings_stand_under_the_queries_that_were_handed_over(ask: Ask) -> None:
+    task = f"<task>\n{REPORT}\n</task>\nQueries:\n- Brone Glass founder\n- Edda Marrow birthplace"
+    results = called(
+        ("lookup", {"q": "Brone Glass founder"}, HITS[:1]), ("lookup", {"q": "Edda Marrow birthplace"}, HITS[1:])
+    )
+    text = respond(ask(task, *results, tools=(SEARCH,))).text
+    first, second = text.index("**Brone Glass founder**"), text.index("**Edda Marrow birthplace**")
+    assert first < text.index("founded by Edda Marrow") < second < text.index("born in Tilt")
+
+
+def test_a_summary_keeps_to_its_length(ask: Ask) -> None:
+    document = " ".join(
+        f"The council of Tilt settled matter {n} of the harbour budget in {1900 + n}." for n in range(40)
+    )
+    system = "Summarise the document in at most 200 characters. Reply with the summary and nothing else."
+    text = respond(ask(f"<document>\n{document}\n</document>", system=system)).text
+    assert 0 < len(text) <= 200
+    assert text.split(".")[0] in document
+
+
+@pytest.mark.parametrize("greeting", ["Hello!", "Thanks a lot", "What can you do?", "你好"])
+def test_small_talk_needs_no_search(ask: Ask, greeting: str) -> None:
+    reply = respond(ask(greeting, tools=()))
+    assert reply.text
+    assert "information" not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "label", "reply"),
+    [
+        ("Which years matter to you?", "asked", "Only years after 1990 matter to me."),
+        ("Do you care about colours?", "asked", "skip"),
+        ("1. History 2. Years after 1990 that matter", "plan", "approve"),
+        ("1. History 2. Prices", "plan", "1990"),
+    ],
+)
+def test_in_the_place_of_a_person_it_says_what_the_person_wants(ask: Ask, asked: str, label: str, reply: str) -> None:
+    system = (
+        "You play a person who asked for work. To a question: answer from your preferences; where they say nothing, "
+        "reply `skip` and nothing else.\n"
+        "To a plan: say what it leaves out of them, otherwise reply `approve` and nothing else."
+    )
+    user = (
+        "<request>\nA history of Brone Glass.\n</request>\n"
+        "<preferences>\nOnly years after 1990 matter to me.\n</preferences>\n"
+        f"<{label}>\n{asked}\n</{label}>"
+    )
+    assert reply in respond(ask(user, system=system)).text
