@@ -14,10 +14,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-PARAPHRASES = Path("tests/offline/engine/paraphrases")
-"""Prompts of the shipped ones' names and meaning, in other words, order and typography."""
-PARAPHRASED = "--paraphrased"
-"""Before a side and an `aiq` command: that command runs with the side's paraphrases."""
+PARAPHRASES = Path("tests/offline/engine/paraphrases")  # of the shipped prompts' names and meanings, in other words
+PARAPHRASED = "--paraphrased"  # before a side and an `aiq` command, which then runs with the side's paraphrases
 MOST_LOST = 0.05
 COUNTS = ("citations.kept", "fact.citations")  # no shares: they may differ
 
@@ -117,7 +115,7 @@ def _worst_loss(suite: str, runs: Iterable[Path], metrics: Iterable[str]) -> flo
     tables = [json.loads((run / "summary.json").read_text(encoding="utf-8"))["metrics"] for run in runs]
     losses = [0.0]
     for metric in metrics:
-        shipped, other = (float(table[metric]["mean"]) if metric in table else float("nan") for table in tables)
+        shipped, other = (float(table[metric]["mean"] if metric in table else 0) for table in tables)
         print(f"{suite:20} {metric:24} {shipped:8.3f} {other:8.3f} {other - shipped:+8.3f}", flush=True)
         losses += [] if metric in COUNTS else [other - shipped]
     return min(losses)

@@ -247,6 +247,8 @@ CHECKS: dict[str, Callable[[Played], bool]] = {
     "saves the plan": lambda p: p.called("write_file") == 1,
     "two rounds": lambda p: 1 <= p.rounds <= 2,
     "one round": lambda p: p.rounds == 1,
+    "one dispatch": lambda p: p.rounds > 0 and all(len(r.tool_calls) < 2 for r in p.replies),
+    "two headings": lambda p: re.findall(r"^## (?!References)(.+)$", p.text, re.MULTILINE) == ["Founders", "Outlook"],
     "thinks": lambda p: p.called("think") > 0,
     "asks": lambda p: p.json.get("needs_clarification") is True,
     "answers greetings": lambda p: bool(p.json.get("meta_response")),
@@ -351,7 +353,7 @@ def _rows() -> Iterator[Any]:
                 yield _param(Row(name, wording, shows), name=f"{name}: {kind} {number}")
 
 
-@pytest.mark.parametrize("row", _rows())
+@pytest.mark.parametrize("row", list(_rows()))
 def test_an_instruction_counts_by_what_it_says(row: Row) -> None:
     played = row.play()
     shown = CHECKS[BEHAVIOURS[row.name]["check"]](played)
