@@ -6,6 +6,7 @@ Every statement is a sentence of the material with its citation, or says what wa
 import re
 from collections.abc import Sequence
 
+from aiq.core.seeds import derive
 from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.cite import Citations, standalone, told
@@ -21,6 +22,10 @@ _SMALL_TALK = re.compile(
     r"|\b(?:who|what) are you\b|\bwhat (?:can|do) you do\b|\byour (?:name|capabilities)\b|你(?:是谁|能做什么|会什么)",
     re.IGNORECASE,
 )
+_LEADS = {
+    "en": ("The answer is {}", "It is {}", "According to the sources, it is {}", "The sources say: {}"),
+    "zh": ("答案是{}", "是{}", "根据资料，是{}"),
+}
 _SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要", re.IGNORECASE)
 _IN_PLACE = re.compile(
     r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer)", re.IGNORECASE
@@ -81,15 +86,16 @@ def _statements(found: Answer, situation: Situation, orders: Orders, citations: 
         wrong = "问题的前提不成立。" if chinese else "The premise of the question does not hold."
         value = [citations.said(found.value, *sources)] if found.value else []
         return [wrong, *([] if _says(shown, found.value) else value), *told(shown, citations)]
-    lead = _lead(found.value, chinese)
+    lead = _lead(found.value, situation, chinese)
     return [citations.said(lead, *sources), *told(shown, citations)]
 
 
-def _lead(value: str, chinese: bool) -> str:
-    """The value as a sentence of its own."""
+def _lead(value: str, situation: Situation, chinese: bool) -> str:
+    """The value as a sentence of its own, in words that the request's seed chooses."""
     if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value):
         return value[:1].upper() + value[1:]
-    return f"答案是{value}" if chinese else f"The answer is {value}"
+    forms = _LEADS["zh" if chinese else "en"]
+    return forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
 
 
 def _says(shown: Sequence[tuple[str, Source]], value: str) -> bool:
@@ -130,14 +136,17 @@ def _summary(situation: Situation, orders: Orders) -> str:
     title = stems(source.title)
     weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in told_}
     limit = orders.characters[1] or 400
-    chosen: list[str] = []
+    chosen = [f"{source.title}."] if source.title and len(source.title) < limit // 2 else []
     for sentence in sorted(told_, key=lambda s: -weight[s]):
         if sum(map(len, chosen)) + len(sentence) + len(chosen) <= limit:
             chosen.append(sentence)
-        if len(chosen) == (orders.sentences[1] or 3):
+        if len(chosen) >= (orders.sentences[1] or 4):
             break
     gap = "" if orders.language == "zh" else " "
-    return gap.join(sorted(chosen, key=told_.index)) or (told_ or [source.text])[0][:limit]
+    return (
+        gap.join(sorted(chosen, key=lambda s: told_.index(s) if s in told_ else -1))
+        or (told_ or [source.text])[0][:limit]
+    )
 
 
 def _in_place(situation: Situation) -> str:

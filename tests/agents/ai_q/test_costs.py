@@ -1,17 +1,17 @@
 """What each stage of an attempt cost."""
 
-from pathlib import Path
+from importlib import resources
 
 from aiq.agents.ai_q.costs import STAGES, by_stage
 from aiq.core.usage import Usage, UsageLedger
-from aiq.offline import roles
 
 PRICED = Usage(calls=1, input_tokens=100, output_tokens=10, cost_usd=0.5)
 
 
 def test_every_role_of_ai_q_has_its_stage() -> None:
-    programs = (Path(next(iter(roles.__path__))) / "aiq").glob("[a-z]*.py")
-    assert {f"aiq.{program.stem}" for program in programs} == {role for role in STAGES if role.startswith("aiq.")}
+    prompts = {path.name.removesuffix(".j2") for path in (resources.files("aiq.agents.ai_q") / "prompts").iterdir()}
+    roles = {name for name in prompts if not name.endswith(("_request", "_repair"))}
+    assert {f"aiq.{role}" for role in roles} == {role for role in STAGES if role.startswith("aiq.")}
 
 
 def test_roles_of_a_stage_are_summed_and_unknown_ones_are_other() -> None:
