@@ -106,11 +106,12 @@ def is_question(task: str) -> bool:
     """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
     asked = [s for s in sentences(task) if _WANTS.search(_LEAD.sub("", s))]
     long = len(task) > (60 if is_chinese(task) else 320)
+    plain = "\n".join(_bare(sentence) for sentence in sentences(task))
     product = re.search(
-        r"\b(?:write|report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
+        r"^write\b|\b(?:report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
         r"|报告|文章|撰写|调研|综述|指南|详细",
-        task,
-        re.IGNORECASE,
+        plain,
+        re.IGNORECASE | re.MULTILINE,
     )
     return not long and product is None and len(asked) <= 1
 

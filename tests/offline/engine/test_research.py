@@ -15,6 +15,8 @@ TASK = (
         ("Who owns the Harl glass works?", True),
         ("Tell me when the Harl bridge was opened.", True),
         ("哈尔桥是谁建造的？", True),
+        ("When did Edda Marrow write The Long Boat?", True),
+        ("Please write about the bridges of Harl.", False),
         (TASK, False),
         ("Compare the three bridges of Harl in detail and discuss their upkeep.", False),
         ("请撰写一份关于哈尔地区玻璃业的研究报告：有哪些工坊，由谁拥有。", False),
