@@ -2,73 +2,100 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError, from_json
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails, from_json
 
 _EXPECTED = {
     "string_type": "a string",
+    "literal_error": "a string",
     "int_type": "an integer",
     "float_type": "a decimal",
     "bool_type": "a boolean",
     "list_type": "an array",
-    "tuple_type": "an array",
     "dict_type": "an object",
     "model_type": "an object",
-    "model_attributes_type": "an object",
 }
-_GOT = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", list: "an array", dict: "an object"}
-_BOUNDS = {
-    "greater_than_equal": ("ge", "below minimum", ">=", "below_min_value"),
-    "less_than_equal": ("le", "above maximum", "<=", "above_max_value"),
+_GOT = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
 }
+_WORDS = {
+    "missing": ("missing_required_parameter", "Missing required parameter: '{param}'."),
+    "extra_forbidden": ("unknown_parameter", "Unknown parameter: '{param}'."),
+    "greater_than_equal": (
+        "{number}_below_min_value",
+        "Invalid '{param}': {number} below minimum value. Expected a value >= {bound}, but got {value} instead.",
+    ),
+    "less_than_equal": (
+        "{number}_above_max_value",
+        "Invalid '{param}': {number} above maximum value. Expected a value <= {bound}, but got {value} instead.",
+    ),
+    "too_short": (
+        "empty_array",
+        "Invalid '{param}': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    ),
+    "too_long": (
+        "array_above_max_length",
+        "Invalid '{param}': array too long. Expected an array with maximum length {max_length}, "
+        "but got an array with length {length} instead.",
+    ),
+    "string_too_long": (
+        "string_above_max_length",
+        "Invalid '{param}': string too long. Expected a string with maximum length {max_length}, "
+        "but got a string with length {length} instead.",
+    ),
+    "string_pattern_mismatch": (
+        "invalid_value",
+        "Invalid '{param}': string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
+    ),
+}
+"""Code and message by pydantic's type of error; `{param}` is filled in last."""
 
 
-class ApiError(Exception):
-    """An answer in OpenAI's error shape. `param` names the field at fault, such as `messages[0].role`."""
+@dataclass(eq=False)
+class ApiError(ValueError):
+    """An answer in OpenAI's error shape. `param` is where the fault is, such as `messages[0].role`.
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        kind: str = "invalid_request_error",
-        param: str | None = None,
-        code: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    The message may name it as `{param}`. A validator raises it with the path that leads on from the validator's place.
+    """
 
+    message: str
+    param: str | None = None
+    code: str | None = None
+    status: int = 400
+    kind: str = "invalid_request_error"
 
-def invalid(param: str | None, message: str, code: str | None = "invalid_value") -> ApiError:
-    """A 400."""
-    return ApiError(400, message, param=param, code=code)
+    @property
+    def body(self) -> dict[str, Any]:
+        message = self.message.replace("{param}", self.param or "")
+        return {"error": {"message": message, "type": self.kind, "param": self.param, "code": self.code}}
 
 
 def missing(param: str) -> ApiError:
-    """A 400 for a field that must be there."""
-    return invalid(param, f"Missing required parameter: '{param}'.", "missing_required_parameter")
+    """For a field that must be there."""
+    code, message = _WORDS["missing"]
+    return ApiError(message, param, code)
 
 
 def wrong_type(param: str, expected: str, value: object) -> ApiError:
-    """A 400 for a value of another type than `expected` ("a string")."""
-    message = f"Invalid type for '{param}': expected {expected}, but got {_got(value)} instead."
-    return invalid(param, message, "invalid_type")
+    """For a value of another type than `expected` ("a string")."""
+    got = _GOT.get(type(value))
+    return ApiError(f"Invalid type for '{{param}}': expected {expected}, but got {got} instead.", param, "invalid_type")
 
 
 def not_among(param: str, value: object, supported: Sequence[str]) -> ApiError:
-    """A 400 for a value that is none of those allowed."""
-    return invalid(param, f"Invalid value: '{value}'. Supported values are: {listed(supported)}.")
-
-
-def listed(names: Sequence[str]) -> str:
-    """`'a', 'b', and 'c'`, as the public API lists values."""
-    quoted = [f"'{name}'" for name in names]
-    if len(quoted) < 3:
-        return " and ".join(quoted)
-    return ", ".join(quoted[:-1]) + f", and {quoted[-1]}"
+    """For a value that is none of those allowed."""
+    *names, last = (f"'{name}'" for name in supported)
+    listed = f"{', '.join(names)}{',' if len(names) > 1 else ''} and {last}" if names else last
+    return ApiError(f"Invalid value: '{value}'. Supported values are: {listed}.", param, "invalid_value")
 
 
 class Body(BaseModel):
@@ -77,30 +104,16 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     unsupported: ClassVar[tuple[str, ...]] = ()
     """Fields of the public API that are refused where they ask for something, because to ignore them would mislead."""
-    unknown: ClassVar[str] = "Unrecognized request argument supplied: {}"
+    unknown: ClassVar[str] = "Unrecognized request argument supplied: {param}"
     """What the endpoint says of a field that there is not."""
 
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, values: Any) -> Any:
-        if isinstance(values, dict):
-            return {name: value for name, value in values.items() if value is not None}
-        return values
+        return {k: v for k, v in values.items() if v is not None} if isinstance(values, dict) else values
 
 
 B = TypeVar("B", bound=Body)
-
-
-def either(expected: str, *kinds: type) -> BeforeValidator:
-    """Of a field that takes several types: one error for all of them (`expected one of a string or ...`)."""
-
-    def check(value: Any) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise PydanticCustomError("either", "{expected}", {"expected": expected})
-        return value
-
-    return BeforeValidator(check)
-
 
 Anything = Annotated[Any, "accepted, without effect here"]
 """The type of fields that the public API documents and that change nothing here."""
@@ -112,20 +125,20 @@ def read_json(body: bytes) -> dict[str, Any]:
         values = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         message = f"We could not parse the JSON body of your request: {error}. The API expects a JSON payload."
-        raise invalid(None, message, None) from None
+        raise ApiError(message) from None
     if not isinstance(values, dict):
-        raise invalid(None, f"Invalid body: expected a JSON object, but got {_got(values)} instead.", None)
+        raise ApiError(f"Invalid body: expected a JSON object, but got {_GOT[type(values)]} instead.")
     return values
 
 
 def read_body(model: type[B], values: Mapping[str, Any]) -> B:
     """The request as `model` has it. Raises ApiError 400 for the first thing that is wrong."""
     if not values.get("model"):
-        raise invalid(None, "you must provide a model parameter", None)
+        raise ApiError("you must provide a model parameter")
     for name in model.unsupported:
         if values.get(name):
-            message = f"Unsupported parameter: '{name}' is not supported with this model."
-            raise invalid(name, message, "unsupported_parameter")
+            message = "Unsupported parameter: '{param}' is not supported with this model."
+            raise ApiError(message, name, "unsupported_parameter")
     try:
         return model.model_validate({name: values[name] for name in values if name not in model.unsupported})
     except ValidationError as error:
@@ -134,48 +147,21 @@ def read_body(model: type[B], values: Mapping[str, Any]) -> B:
 
 def _explained(error: ErrorDetails, unknown: str) -> ApiError:
     """Pydantic's error as the public API words it."""
-    param, kind, context = _path(error["loc"]), error["type"], error.get("ctx", {})
-    if kind == "missing":
-        return missing(param)
-    if kind == "extra_forbidden":
-        message = unknown.format(param) if len(error["loc"]) == 1 else f"Unknown parameter: '{param}'."
-        return invalid(param, message, "unknown_parameter")
-    expected = context.get("expected") if kind == "either" else _EXPECTED.get(kind)
-    if kind == "literal_error":
-        if isinstance(error["input"], str):
-            return not_among(param, error["input"], re.findall(r"'([^']*)'", context["expected"]))
-        expected = "a string"
-    if expected is not None:
-        return wrong_type(param, expected, error["input"])
-    return _out_of_bounds(error, param, context)
-
-
-def _out_of_bounds(error: ErrorDetails, param: str, context: Mapping[str, Any]) -> ApiError:
-    kind, value = error["type"], error["input"]
-    if kind in _BOUNDS:
-        name, where, sign, code = _BOUNDS[kind]
-        bound = context[name]
-        number = "decimal" if isinstance(bound, float) else "integer"
-        wanted = f"Expected a value {sign} {int(bound)}, but got {value} instead."
-        return invalid(param, f"Invalid '{param}': {number} {where} value. {wanted}", f"{number}_{code}")
-    if kind == "too_short" and not value:
-        wanted = f"Expected an array with minimum length {context['min_length']}, but got an empty array instead."
-        return invalid(param, f"Invalid '{param}': empty array. {wanted}", "empty_array")
-    if kind in ("too_long", "string_too_long"):
-        noun, most = ("an array", "array") if kind == "too_long" else ("a string", "string")
-        wanted = f"Expected {noun} with maximum length {context['max_length']}, but got {noun} with length {len(value)}"
-        return invalid(param, f"Invalid '{param}': {most} too long. {wanted} instead.", f"{most}_above_max_length")
-    if kind == "string_pattern_mismatch":
-        wanted = f"Expected a string that matches the pattern '{context['pattern']}'."
-        return invalid(param, f"Invalid '{param}': string does not match pattern. {wanted}")
-    return invalid(param, f"Invalid '{param}': {error['msg']}.")
-
-
-def _path(location: Sequence[str | int]) -> str:
-    """`("messages", 0, "role")` as `messages[0].role`."""
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return path.removeprefix(".")
-
-
-def _got(value: object) -> str:
-    return "null" if value is None else _GOT.get(type(value), type(value).__name__)
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).removeprefix(".")
+    own = context.get("error")
+    if isinstance(own, ApiError):
+        dot = "." if path and own.param and own.param[0] != "[" else ""
+        return replace(own, param=f"{path}{dot}{own.param or ''}" or None)
+    if kind == "literal_error" and isinstance(value, str):
+        return not_among(path, value, re.findall("'(.*?)'", context["expected"]))
+    if kind in _EXPECTED:
+        return wrong_type(path, _EXPECTED[kind], value)
+    code, words = _WORDS.get(kind, ("invalid_value", "Invalid '{param}'."))
+    if kind == "extra_forbidden" and "." not in path:
+        words = unknown
+    bound = context.get("ge", context.get("le", 0))
+    number = "decimal" if isinstance(bound, float) else "integer"
+    length = len(value) if isinstance(value, str | list) else 0
+    message = words.format(param="{param}", value=value, number=number, bound=int(bound), length=length, **context)
+    return ApiError(message, path, code.format(number=number))

@@ -4,76 +4,139 @@ https://platform.openai.com/docs/api-reference/responses/create
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from itertools import groupby
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from aiq.offline.chat import ChatMessage, ChatRequest, FunctionCall, FunctionSpec, ToolCall, ToolSpec
+from aiq.offline.chat import ChatMessage, ChatRequest, FunctionCall, ToolCall
 from aiq.offline.protocol.chat_request import (
-    EFFORTS,
+    Effort,
+    Format,
+    FunctionBody,
+    FunctionKind,
     Limit,
     ModelBody,
-    Name,
-    StringOrObject,
-    check_context,
-    check_format,
-    check_function,
-    check_mentions_json,
-    check_text_part,
+    Verbosity,
+    admitted,
     check_tool_choice,
+    content_of,
 )
-from aiq.offline.protocol.errors import Anything, Body, either, invalid, missing, not_among, read_body, wrong_type
+from aiq.offline.protocol.errors import Anything, ApiError, Body, missing, read_body, wrong_type
+from aiq.offline.protocol.schemas import check_schema
 
-ROLES = ("assistant", "system", "developer", "user")
-ITEMS = ("message", "function_call", "function_call_output", "reasoning")
-NOT_TEXT = ("input_image", "input_file", "input_audio")
+_NEEDS = {
+    "message": ("role", "content"),
+    "function_call": ("call_id", "name", "arguments"),
+    "function_call_output": ("call_id", "output"),
+    "reasoning": (),
+}
+"""The fields that an item must have, by its type."""
+
+_Text = Annotated[
+    str | None,
+    BeforeValidator(content_of(("input_text", "output_text", "refusal"), ("input_image", "input_file", "input_audio"))),
+]
 
 
-class ResponsesTool(Body):
-    type: Literal["function"]
-    name: Name
+class Item(Body, extra="ignore"):
+    """One item of the input: a message, a call, a call's output, or reasoning, which is not read."""
+
+    type: Literal["message", "function_call", "function_call_output", "reasoning"]
+    role: Literal["assistant", "system", "developer", "user"] | None = None
+    content: _Text = None
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+    output: _Text = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_kind(cls, item: Any) -> Any:
+        if not isinstance(item, dict):
+            return item
+        kind = item.get("type") or ("message" if "role" in item else None)
+        if kind == "item_reference":
+            remedy = "this server stores no items; send the item itself"
+            raise ApiError(f"Item with id '{item.get('id')}' not found: {remedy}.", "")
+        needs = _NEEDS.get(kind, ()) if isinstance(kind, str) else ()
+        for name in needs:
+            if item.get(name) is None:
+                raise missing(name)
+        return {name: item[name] for name in needs} | {"type": kind}
+
+
+class _Tool(FunctionBody, FunctionKind):
+    """A function, flat."""
+
+
+class _Format(Body):
+    """`text.format`: a response format, flat."""
+
+    type: Format
+    name: str | None = None
+    content: dict[str, Any] | None = Field(default=None, alias="schema")
     description: str = ""
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    strict: bool | None = None
+    strict: bool = False
+
+    @model_validator(mode="after")
+    def _has_a_schema(self) -> Self:
+        if self.type == "json_schema":
+            if self.name is None or self.content is None:
+                raise missing("schema" if self.name else "name")
+            check_schema(self.content, f"response_format '{self.name}'", "", None, strict=self.strict)
+        return self
 
 
-class TextBody(Body):
-    format: dict[str, Any] = Field(default={"type": "text"})
-    verbosity: Literal["low", "medium", "high"] = "medium"
+class _TextOptions(Body):
+    format: _Format = _Format(type="text")
+    verbosity: Verbosity = "medium"
 
 
-class ReasoningBody(Body):
+class _Reasoning(Body):
     """Taken as a wish; this model shows no reasoning, so that a summary of it is never there."""
 
-    effort: EFFORTS | None = None
+    effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Anything = None
     context: Anything = None
     mode: Anything = None
 
 
-class ResponsesBody(ModelBody):
-    """The request; the fields below `previous_response_id` have no effect here."""
+def _items(value: Any) -> Any:
+    if not isinstance(value, str | list):
+        raise wrong_type("", "one of a string or an array of input items", value)
+    return [{"role": "user", "content": value}] if isinstance(value, str) else value
 
-    unknown = "Unknown parameter: '{}'."
+
+class ResponsesBody(ModelBody):
+    """The request; the fields below `max_output_tokens` have no effect here."""
+
+    unknown = "Unknown parameter: '{param}'."
     unsupported = (
         *("access_programs", "background", "background_options", "context_management", "conversation", "image"),
         *("moderation", "prompt", "top_logprobs"),
     )
-    model: str
-    input: Annotated[
-        str | list[dict[str, Any]], either("one of a string or an array of input items", str, list), Field(min_length=1)
-    ]
+    input: Annotated[list[Item], BeforeValidator(_items)] = Field(min_length=1)
     instructions: str | None = None
-    tools: Annotated[tuple[ResponsesTool, ...], Field(strict=False, max_length=128)] = ()
-    tool_choice: Annotated[str | dict[str, Any], StringOrObject] = "auto"
-    text: TextBody = TextBody()
-    reasoning: ReasoningBody = ReasoningBody()
-    max_output_tokens: Annotated[Limit, Field(ge=16)] = None
+    tools: list[_Tool] = Field(default=[], max_length=128)
+    text: _TextOptions = _TextOptions()
+    reasoning: _Reasoning = _Reasoning()
+    max_output_tokens: int | None = Field(default=None, ge=16)
     previous_response_id: str | None = None
     truncation: Literal["auto", "disabled"] = "disabled"
     max_tool_calls: Limit = None
     include: Anything = None
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.tools or self.tool_choice != "auto":
+            check_tool_choice(self.tool_choice, [tool.name for tool in self.tools], ("name",))
+        if self.previous_response_id is not None:
+            remedy = "this server stores no responses; send the whole conversation as 'input'"
+            message = f"Previous response with id '{self.previous_response_id}' not found: {remedy}."
+            raise ApiError(message, "previous_response_id", "previous_response_not_found")
+        return self
 
 
 def read_responses(
@@ -81,124 +144,40 @@ def read_responses(
 ) -> tuple[ResponsesBody, ChatRequest]:
     """The request as it was written, and for the engine. Raises ApiError 400 when it is malformed or too long."""
     body = read_body(ResponsesBody, values)
-    if body.previous_response_id is not None:
-        remedy = "this server stores no responses; send the whole conversation as 'input'"
-        message = f"Previous response with id '{body.previous_response_id}' not found: {remedy}."
-        raise invalid("previous_response_id", message, "previous_response_not_found")
-    request = _chat_request(body).model_copy(update={"role": role, "attempt": attempt})
-    for number, tool in enumerate(request.tools):
-        check_function(tool.function, f"tools[{number}].parameters")
-    if body.tools or body.tool_choice not in ("auto", "none"):
-        check_tool_choice(body.tool_choice, request.tool_names, ("name",))
-    check_format(body.text.format, body.text.format, "text.format")
-    if body.text.format["type"] == "json_object":
-        check_mentions_json(request, "input")
-    check_context(request, "input", context_tokens)
-    return body, request
-
-
-def _chat_request(body: ResponsesBody) -> ChatRequest:
     form, choice = body.text.format, body.tool_choice
-    if form.get("type") == "json_schema":
-        form = {"type": "json_schema", "json_schema": {name: form[name] for name in form if name != "type"}}
-    if isinstance(choice, dict):
-        choice = {"type": "function", "function": {"name": choice.get("name")}}
-    items = [{"role": "user", "content": body.input}] if isinstance(body.input, str) else body.input
     opening = [ChatMessage(role="developer", content=body.instructions)] if body.instructions else []
-    return ChatRequest(
-        model=body.model,
-        messages=(*opening, *_messages(items)),
-        tools=tuple(ToolSpec(function=FunctionSpec(**tool.model_dump(exclude={"type"}))) for tool in body.tools),
-        tool_choice=choice,
-        parallel_tool_calls=body.parallel_tool_calls,
-        response_format=form,
-        temperature=body.temperature,
-        max_tokens=body.max_output_tokens,
-        reasoning_effort=body.reasoning.effort,
-        verbosity=body.text.verbosity,
-    )
+    asked = {
+        "model": body.model,
+        "messages": (*opening, *_messages(body.input)),
+        "tools": [{"function": tool.model_dump()} for tool in body.tools],
+        "tool_choice": {**choice, "function": {"name": choice["name"]}} if isinstance(choice, dict) else choice,
+        "parallel_tool_calls": body.parallel_tool_calls,
+        "response_format": {"type": form.type, "json_schema": form.model_dump(by_alias=True, exclude={"type"})},
+        "temperature": body.temperature,
+        "max_tokens": body.max_output_tokens,
+        "reasoning_effort": body.reasoning.effort,
+        "verbosity": body.text.verbosity,
+        "role": role,
+        "attempt": attempt,
+    }
+    return body, admitted(asked, "input", context_tokens)
 
 
-def _messages(items: Sequence[Mapping[str, Any]]) -> Iterator[ChatMessage]:
+def _messages(items: Sequence[Item]) -> Iterator[ChatMessage]:
     """The items as messages: calls made together in one, each answered by its output, wherever that is in the list."""
-    outputs = _outputs(items)
-    calls: list[ToolCall] = []
-    for number, item in enumerate(items):
-        kind = _kind(item, f"input[{number}]")
-        if kind == "function_call":
-            calls.append(_call(item, f"input[{number}]"))
-        elif kind == "message":
-            yield from _answered(calls, outputs)
-            calls = []
-            yield _message(item, f"input[{number}]")
-        elif kind == "function_call_output" and calls:
-            yield from _answered(calls, outputs)
-            calls = []
-    yield from _answered(calls, outputs)
+    outputs = {item.call_id: item.output for item in items if item.type == "function_call_output"}
+    for kind, group in groupby((item for item in items if item.type != "reasoning"), lambda item: item.type):
+        if kind == "message":
+            yield from (ChatMessage(role=item.role or "", content=item.content) for item in group)
+        elif kind == "function_call":
+            calls = [
+                ToolCall(id=item.call_id, function=FunctionCall(name=item.name, arguments=item.arguments))
+                for item in group
+            ]
+            yield ChatMessage(role="assistant", tool_calls=tuple(calls))
+            for call in calls:
+                if call.id not in outputs:
+                    raise ApiError(f"No tool output found for function call {call.id}.", "input")
+                yield ChatMessage(role="tool", tool_call_id=call.id, content=outputs.pop(call.id))
     if outputs:
-        raise invalid("input", f"No tool call found for function call output with call_id {next(iter(outputs))}.", None)
-
-
-def _outputs(items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What the tools returned, by the call's id."""
-    found = {}
-    for number, item in enumerate(items):
-        if item.get("type") == "function_call_output":
-            param = f"input[{number}]"
-            found[_string(item, "call_id", param)] = _text(item.get("output"), f"{param}.output")
-    return found
-
-
-def _answered(calls: Sequence[ToolCall], outputs: dict[str, str]) -> Iterator[ChatMessage]:
-    """The message that makes the calls, and those that answer them; their outputs are taken out."""
-    if not calls:
-        return
-    yield ChatMessage(role="assistant", tool_calls=tuple(calls))
-    for call in calls:
-        if call.id not in outputs:
-            raise invalid("input", f"No tool output found for function call {call.id}.", None)
-        yield ChatMessage(role="tool", tool_call_id=call.id, content=outputs.pop(call.id))
-
-
-def _kind(item: Mapping[str, Any], param: str) -> str:
-    kind = item.get("type") or ("message" if "role" in item else None)
-    if kind is None:
-        raise missing(f"{param}.type")
-    if kind == "item_reference":
-        message = f"Item with id '{item.get('id')}' not found: this server stores no items; send the item itself."
-        raise invalid(param, message, None)
-    if kind not in ITEMS:
-        raise not_among(f"{param}.type", kind, ITEMS)
-    return str(kind)
-
-
-def _message(item: Mapping[str, Any], param: str) -> ChatMessage:
-    role = _string(item, "role", param)
-    if role not in ROLES:
-        raise not_among(f"{param}.role", role, ROLES)
-    return ChatMessage(role=role, content=_text(item.get("content"), f"{param}.content"))
-
-
-def _call(item: Mapping[str, Any], param: str) -> ToolCall:
-    name, arguments = _string(item, "name", param), _string(item, "arguments", param)
-    return ToolCall(id=_string(item, "call_id", param), function=FunctionCall(name=name, arguments=arguments))
-
-
-def _text(content: Any, param: str) -> str:
-    """Content as text: a string, or its text parts joined by newlines."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise wrong_type(param, "one of a string or an array of content parts", content)
-    for number, part in enumerate(content):
-        check_text_part(part, f"{param}[{number}]", ("input_text", "output_text", "refusal"), NOT_TEXT)
-    return "\n".join(part["refusal" if part["type"] == "refusal" else "text"] for part in content)
-
-
-def _string(item: Mapping[str, Any], name: str, param: str) -> str:
-    value = item.get(name)
-    if value is None:
-        raise missing(f"{param}.{name}")
-    if not isinstance(value, str):
-        raise wrong_type(f"{param}.{name}", "a string", value)
-    return value
+        raise ApiError(f"No tool call found for function call output with call_id {next(iter(outputs))}.", "input")
