@@ -157,6 +157,6 @@ class ChatReply(_Wire):
     refusal: str | None = None
 
 
-def call(tool: str, **arguments: Any) -> ToolCall:
+def call(tool: str, /, **arguments: Any) -> ToolCall:
     """A tool call with JSON arguments."""
     return ToolCall(function=FunctionCall(name=tool, arguments=json.dumps(arguments, ensure_ascii=False)))
