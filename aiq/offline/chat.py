@@ -128,22 +128,15 @@ class ChatRequest(_Wire):
 
     def fenced(self, label: str) -> str | None:
         """The text between the last `<label>` and `</label>` of any message: how our prompts mark data."""
-        found = None
-        for message in self.messages:
-            for match in re.finditer(rf"<{label}>\n?(.*?)\n?</{label}>", message.text, re.DOTALL):
-                found = match.group(1)
-        return found
+        text = "\n".join(message.text for message in self.messages)
+        return next(iter(re.findall(rf"<{label}>\n?(.*?)\n?</{label}>", text, re.DOTALL)[::-1]), None)
 
     @cached_property
     def now(self) -> datetime | None:
         """The date the prompt states ("Current date and time: ..."); None where it states none."""
-        match = re.search(
-            r"[Cc]urrent date(?: and time)?:\s*(\d{4}-\d\d-\d\d(?:T[\d:]+(?:[+-]\d\d:\d\d|Z)?)?)", self.system
-        )
-        match = match or re.search(
-            r"[Cc]urrent date(?: and time)?:\s*(\d{4}-\d\d-\d\d)", "\n".join(m.text for m in self.messages)
-        )
-        return datetime.fromisoformat(match.group(1)) if match else None
+        stated = r"[Cc]urrent date(?: and time)?:\s*(\d{4}-\d\d-\d\d(?:T[\d:]+(?:[+-]\d\d:\d\d|Z)?)?)"
+        match = re.search(stated, "\n".join([self.system, *(m.text for m in self.messages)]))
+        return datetime.fromisoformat(match[1]) if match else None
 
 
 class ChatReply(_Wire):
