@@ -72,8 +72,8 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None
             stop = partial(setattr, server, "should_exit", True)
             threading.Thread(target=_watch_input, args=(asyncio.get_running_loop(), stop), daemon=True).start()
         listener.listen(config.backlog)
-        port = listener.getsockname()[1]
-        ready(port) if ready else print(json.dumps({"port": port}), flush=True)
+        ready = ready or (lambda port: print(json.dumps({"port": port}), flush=True))
+        ready(listener.getsockname()[1])
         await server.serve(sockets=[listener])
     finally:
         workers.close()

@@ -38,18 +38,16 @@ class ToolCall(_Wire):
 
 
 class ChatMessage(_Wire):
-    """One message; `text` flattens content given as parts."""
+    """One message; content given as parts has become one text."""
 
     role: str
-    content: str | list[dict[str, Any]] | None = None
+    content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(str(part.get("text", "")) for part in self.content or ())
+        return self.content or ""
 
 
 class FunctionSpec(_Wire):

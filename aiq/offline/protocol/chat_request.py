@@ -6,12 +6,12 @@ https://platform.openai.com/docs/api-reference/chat/create
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from aiq.offline.chat import ChatRequest, ToolCall
-from aiq.offline.protocol.errors import Anything, ApiError, Body, missing, not_among, read_body, wrong_type
+from aiq.offline.protocol.errors import ApiError, Body, missing, not_among, read_body, wrong_type
 from aiq.offline.protocol.schemas import check_schema
 
 CONTEXT_TOKENS = 131_072
@@ -72,19 +72,14 @@ class _MadeCall(ToolCall):
 
 
 class MessageBody(Body):
-    """A message; what the engine does not read is accepted and dropped."""
-
+    ignored = ("name", "annotations", "audio", "function_call")
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Annotated[
         str | None, BeforeValidator(content_of(("text", "refusal"), ("image_url", "input_audio", "file")))
     ] = None
     tool_calls: list[_MadeCall] = Field(default=[], min_length=1)
     tool_call_id: str | None = None
-    name: str | None = None
     refusal: str | None = None
-    annotations: Anything = None
-    audio: Anything = None
-    function_call: Anything = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -140,8 +135,12 @@ class FormatBody(Body):
 
 
 class ModelBody(Body):
-    """What requests of both endpoints may have; what stands below `top_p` has no effect here."""
+    """What requests of both endpoints may have."""
 
+    ignored: ClassVar[Sequence[str]] = (
+        *("service_tier", "store", "user", "safety_identifier"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+    )
     model: str
     tool_choice: Any = None
     parallel_tool_calls: bool = True
@@ -150,21 +149,15 @@ class ModelBody(Body):
     temperature: float | None = Field(default=None, ge=0.0, le=2.0)
     top_p: float | None = Field(default=None, ge=0.0, le=1.0)
     metadata: dict[str, str] | None = None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None = None
-    store: bool | None = None
-    user: str | None = None
-    safety_identifier: str | None = None
-    prompt_cache_key: str | None = None
-    prompt_cache_options: Anything = None
-    prompt_cache_retention: Anything = None
 
 
 class ChatBody(ModelBody):
-    """The request's fields with their ranges; those below `seed` have no effect here."""
+    """The request's fields with their ranges."""
 
     unsupported = (
         *("audio", "functions", "function_call", "logprobs", "moderation", "top_logprobs", "web_search_options"),
     )
+    ignored = (*ModelBody.ignored, "prediction")
     messages: list[MessageBody] = Field(min_length=1)
     tools: list[ToolBody] = Field(default=[], min_length=1, max_length=128)
     response_format: FormatBody | None = None
@@ -179,7 +172,6 @@ class ChatBody(ModelBody):
     frequency_penalty: _Penalty = 0.0
     modalities: list[Literal["text"]] = Field(default=["text"], min_length=1)
     logit_bias: dict[str, Annotated[float, Field(ge=-100.0, le=100.0)]] = Field(default={})
-    prediction: dict[str, Any] | None = None
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:

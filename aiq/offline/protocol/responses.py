@@ -9,7 +9,7 @@ from aiq.offline.protocol.chat_completions import CREATED, finished, pieces, rep
 from aiq.offline.protocol.chat_request import prompt_tokens
 from aiq.offline.protocol.responses_request import ResponsesBody
 
-_NOT_ECHOED = {"include", "input", "service_tier", "stream", "stream_options"}
+_NOT_ECHOED = {"input", "stream", "stream_options"}
 """Fields of the request that a response does not repeat."""
 
 Event = tuple[str, dict[str, Any]]

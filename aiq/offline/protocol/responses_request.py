@@ -15,14 +15,13 @@ from aiq.offline.protocol.chat_request import (
     Format,
     FunctionBody,
     FunctionKind,
-    Limit,
     ModelBody,
     Verbosity,
     admitted,
     check_tool_choice,
     content_of,
 )
-from aiq.offline.protocol.errors import Anything, ApiError, Body, missing, read_body, wrong_type
+from aiq.offline.protocol.errors import ApiError, Body, missing, read_body, wrong_type
 from aiq.offline.protocol.schemas import check_schema
 
 _NEEDS = {
@@ -96,11 +95,8 @@ class _TextOptions(Body):
 class _Reasoning(Body):
     """Taken as a wish; this model shows no reasoning, so that a summary of it is never there."""
 
+    ignored = ("summary", "generate_summary", "context", "mode")
     effort: Effort | None = None
-    summary: Literal["auto", "concise", "detailed"] | None = None
-    generate_summary: Anything = None
-    context: Anything = None
-    mode: Anything = None
 
 
 def _items(value: Any) -> Any:
@@ -110,13 +106,12 @@ def _items(value: Any) -> Any:
 
 
 class ResponsesBody(ModelBody):
-    """The request; the fields below `max_output_tokens` have no effect here."""
-
     unknown = "Unknown parameter: '{param}'."
     unsupported = (
         *("access_programs", "background", "background_options", "context_management", "conversation", "image"),
         *("moderation", "prompt", "top_logprobs"),
     )
+    ignored = (*ModelBody.ignored, "include", "max_tool_calls", "truncation")
     input: Annotated[list[Item], BeforeValidator(_items)] = Field(min_length=1)
     instructions: str | None = None
     tools: list[_Tool] = Field(default=[], max_length=128)
@@ -124,9 +119,6 @@ class ResponsesBody(ModelBody):
     reasoning: _Reasoning = _Reasoning()
     max_output_tokens: int | None = Field(default=None, ge=16)
     previous_response_id: str | None = None
-    truncation: Literal["auto", "disabled"] = "disabled"
-    max_tool_calls: Limit = None
-    include: Anything = None
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:

@@ -98,7 +98,7 @@ class SearchApi:
             "answer": sentence.group().strip() if sentence else None,
             "images": [],
             "results": [self._result(hit, hits[0].score, bool(request.include_raw_content)) for hit in hits],
-            **_end(request, start),
+            **_end(body, start),
         }
 
     def extract(self, body: bytes) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class SearchApi:
                 continue
             heading = f"# {page.title}\n\n" if request.format == "markdown" else ""
             results.append({"url": url, "title": page.title, "raw_content": heading + page.text, "images": []})
-        return {"results": results, "failed_results": failed, **_end(request, start)}
+        return {"results": results, "failed_results": failed, **_end(body, start)}
 
     def _filter(self, request: SearchRequest) -> Callable[[CorpusPage], bool] | None:
         """Which pages may be found; None where all may."""
@@ -161,9 +161,9 @@ def _read(model: type[R], body: bytes) -> R:
         raise SearchError(400, "the body must be a JSON object with the request's fields") from None
 
 
-def _end(request: _Request, start: float) -> dict[str, Any]:
+def _end(body: bytes, start: float) -> dict[str, Any]:
     """What every answer ends with. Equal requests have equal ids."""
-    name = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:32]
+    name = hashlib.sha256(body).hexdigest()[:32]
     return {"response_time": round(time.perf_counter() - start, 3), "request_id": name}
 
 
