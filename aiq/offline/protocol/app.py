@@ -17,13 +17,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aiq.core.hosts import is_offline_website
 from aiq.offline.faults import SLOW_SECONDS
 from aiq.offline.protocol.errors import ApiError
-from aiq.offline.protocol.search_api import SearchApi, SearchError
+from aiq.offline.protocol.search_api import SearchApi
 from aiq.offline.protocol.site import Site
 from aiq.offline.protocol.work import COMPLETIONS, EMBEDDINGS, RESPONSES, Answer
 from aiq.offline.protocol.workers import Workers
 
 MODELS = {"offline-1": {"id": "offline-1", "object": "model", "created": 0, "owned_by": "aiq"}}
 """What the models list has. Any other name in a request is answered just the same, under its own name."""
+
+SEARCHES = ("/search", "/extract")
 
 BODY_BYTES = 64 * 2**20
 """The longest body of a request to the model."""
@@ -46,12 +48,12 @@ class Stats:
         self.paths: Counter[str] = Counter()
         self._roles: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
-        self._sends: Counter[tuple[str, int]] = Counter()
+        self._sends: set[tuple[str, int]] = set()
 
     def answered(self, role: str, answer: Answer) -> None:
         if answer.digest:
             self._roles[role] += 1
-            self._sends[answer.digest, answer.attempt] += 1
+            self._sends.add((answer.digest, answer.attempt))
             self._faults.update(answer.faults)
 
     def summary(self) -> dict[str, Any]:
@@ -82,10 +84,10 @@ def build_app(stack: Stack) -> ASGIApp:
     """Hosts of `offline.example` other than the two services are websites; any other host is the API."""
     endpoints = Endpoints(stack)
     routes = [Route(path, endpoints.work, methods=["POST"]) for path in (COMPLETIONS, RESPONSES, EMBEDDINGS)]
-    routes += [Route(path, endpoints.search, methods=["POST"]) for path in ("/search", "/extract")]
+    routes += [Route(path, endpoints.search, methods=["POST"]) for path in SEARCHES]
     routes += [Route(path, endpoints.models) for path in ("/v1/models", "/v1/models/{name:path}")]
     routes += [Route("/stats", endpoints.stats)]
-    errors = {ApiError: _error, SearchError: _error, HTTPException: _http_error, ClientDisconnect: _gone}
+    errors = {ApiError: _error, HTTPException: _http_error, ClientDisconnect: _gone}
     api = Starlette(routes=routes, exception_handlers=errors)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -141,8 +143,7 @@ class Endpoints:
         return JSONResponse(MODELS[name])
 
     async def search(self, request: Request) -> Response:
-        if not self._has_key(request):
-            raise SearchError(401, "Unauthorized: missing or invalid API key.")
+        self._check_key(request)
         answer = self._search.search if request.url.path == "/search" else self._search.extract
         body, loop = await _body(request, SEARCH_BYTES), asyncio.get_running_loop()
         return JSONResponse(await loop.run_in_executor(self._searching, answer, body))
@@ -151,12 +152,10 @@ class Endpoints:
         return JSONResponse(self._stack.stats.summary())
 
     def _check_key(self, request: Request) -> None:
-        if not self._has_key(request):
-            raise ApiError("Incorrect API key provided.", code="invalid_api_key", status=401)
-
-    def _has_key(self, request: Request) -> bool:
         key = self._stack.api_key
-        return key is None or request.headers.get("authorization", "") == f"Bearer {key}"
+        if key is not None and request.headers.get("authorization") != f"Bearer {key}":
+            message = "Unauthorized: missing or invalid API key."
+            raise ApiError(message, code="invalid_api_key", status=401)
 
 
 async def _body(request: Request, limit: int) -> bytes:
@@ -173,8 +172,9 @@ async def _body(request: Request, limit: int) -> bytes:
 
 
 async def _error(request: Request, error: Any) -> Response:
-    """For ApiError and SearchError."""
-    return JSONResponse(error.body, error.status)
+    """For ApiError; search has Tavily's shape of errors."""
+    searched = request.url.path in SEARCHES
+    return JSONResponse({"detail": {"error": error.message}} if searched else error.body, error.status)
 
 
 async def _gone(request: Request, error: Exception) -> Response:

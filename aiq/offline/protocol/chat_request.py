@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from aiq.offline.chat import ChatRequest, ToolCall
-from aiq.offline.protocol.errors import ApiError, Body, missing, not_among, read_body, wrong_type
-from aiq.offline.protocol.schemas import check_schema
+from aiq.offline.protocol.errors import ApiError, Body, check_schema, missing, not_among, read_body, wrong_type
 
 CONTEXT_TOKENS = 131_072
 """The most tokens of a prompt, unless a setting says otherwise."""

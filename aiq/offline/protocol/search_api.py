@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import from_json
 
 from aiq.core.plugins import describe
+from aiq.offline.protocol.errors import ApiError
 from aiq.tools.corpus import Corpus, CorpusPage, Hit
 
 CONTENT_CHARS = 1000
@@ -26,15 +27,6 @@ CHUNK_CHARS = 500
 
 _DAYS = {"day": 1, "d": 1, "week": 7, "w": 7, "month": 31, "m": 31, "year": 366, "y": 366}
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
-
-
-class SearchError(Exception):
-    """An answer in Tavily's error shape."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = {"detail": {"error": message}}
 
 
 class _Request(BaseModel):
@@ -87,7 +79,7 @@ class SearchApi:
         return days
 
     def search(self, body: bytes) -> dict[str, Any]:
-        """The answer's JSON. Scores fall from 1: BM25 relative to the best page. Raises SearchError 400."""
+        """The answer's JSON. Scores fall from 1: BM25 relative to the best page. Raises ApiError 400."""
         start, request = time.perf_counter(), _read(SearchRequest, body)
         chars = request.chunks_per_source * CHUNK_CHARS if request.search_depth == "advanced" else CONTENT_CHARS
         hits = self._corpus.search(request.query, request.max_results, max_chars=chars, among=self._filter(request))
@@ -102,7 +94,7 @@ class SearchApi:
         }
 
     def extract(self, body: bytes) -> dict[str, Any]:
-        """The answer's JSON: each page's whole text, and the URLs that have none. Raises SearchError 400."""
+        """The answer's JSON: each page's whole text, and the URLs that have none. Raises ApiError 400."""
         start, request = time.perf_counter(), _read(ExtractRequest, body)
         results, failed = [], []
         for url in request.urls:
@@ -151,14 +143,14 @@ class SearchApi:
 
 
 def _read(model: type[R], body: bytes) -> R:
-    """Raises SearchError 400 when the request is malformed."""
+    """Raises ApiError 400 when the request is malformed."""
     try:
         values = from_json(body)
         return model.model_validate({name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
-        raise SearchError(400, describe(error)) from None
+        raise ApiError(describe(error)) from None
     except (ValueError, AttributeError):
-        raise SearchError(400, "the body must be a JSON object with the request's fields") from None
+        raise ApiError("the body must be a JSON object with the request's fields") from None
 
 
 def _end(body: bytes, start: float) -> dict[str, Any]:

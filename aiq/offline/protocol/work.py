@@ -18,8 +18,7 @@ from aiq.offline.protocol.chat_completions import choice_digest, completion, str
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, digest_of, read_chat
 from aiq.offline.protocol.embeddings import embeddings
 from aiq.offline.protocol.errors import ApiError, read_json
-from aiq.offline.protocol.responses import response, stream_response
-from aiq.offline.protocol.responses_request import read_responses
+from aiq.offline.protocol.responses import read_responses, response, stream_response
 
 BROKEN_ENGINE = 422
 """The status where our own engine fails. It would fail again, so this is a status that no client retries."""
