@@ -76,12 +76,9 @@ class ChatRequest(_Wire):
     response_format: dict[str, Any] | None = None
     seed: int | None = None
     n: int = 1
-    temperature: float | None = None
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
-    reasoning_effort: str | None = None
-    verbosity: str | None = None
     role: str = ""
     attempt: int = 0
 

@@ -24,15 +24,24 @@ TOKENS_PER_MESSAGE = 4
 
 TOOL_CHOICES = ("none", "auto", "required")
 
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Limit = Annotated[int | None, Field(ge=1)]
-Verbosity = Literal["low", "medium", "high"]
 Format = Literal["text", "json_object", "json_schema"]
 _Penalty = Annotated[float, Field(ge=-2.0, le=2.0)]
 
 
-def content_of(kinds: Sequence[str], others: Sequence[str]) -> Callable[[Any], str]:
-    """A validator that makes one text of content: a string, or parts of `kinds`. `others` are what some models read."""
+def one_or_more(items: str, item: Callable[[str], Any]) -> BeforeValidator:
+    """For a field that is a string or an array of `items`: a list, to which a string adds itself as `item` has it."""
+
+    def listed(value: Any) -> list[Any]:
+        if not isinstance(value, str | list):
+            raise wrong_type("", f"one of a string or an array of {items}", value)
+        return [item(value)] if isinstance(value, str) else value
+
+    return BeforeValidator(listed)
+
+
+def content_of(kinds: Sequence[str], others: Sequence[str]) -> BeforeValidator:
+    """For content: one text of a string, or of parts of `kinds`. Parts of `others` are what only some models read."""
 
     def text(content: Any) -> str:
         if isinstance(content, str):
@@ -57,13 +66,7 @@ def content_of(kinds: Sequence[str], others: Sequence[str]) -> Callable[[Any], s
             raise wrong_type(f"{param}.{name}", "a string", value)
         return value
 
-    return text
-
-
-def _stops(value: Any) -> list[Any]:
-    if not isinstance(value, str | list):
-        raise wrong_type("", "one of a string or an array of strings", value)
-    return [value] if isinstance(value, str) else value
+    return BeforeValidator(text)
 
 
 class _MadeCall(ToolCall):
@@ -73,9 +76,7 @@ class _MadeCall(ToolCall):
 class MessageBody(Body):
     ignored = ("name", "annotations", "audio", "function_call")
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Annotated[
-        str | None, BeforeValidator(content_of(("text", "refusal"), ("image_url", "input_audio", "file")))
-    ] = None
+    content: Annotated[str | None, content_of(("text", "refusal"), ("image_url", "input_audio", "file"))] = None
     tool_calls: list[_MadeCall] = Field(default=[], min_length=1)
     tool_call_id: str | None = None
     refusal: str | None = None
@@ -161,11 +162,11 @@ class ChatBody(ModelBody):
     tools: list[ToolBody] = Field(default=[], min_length=1, max_length=128)
     response_format: FormatBody | None = None
     n: int = Field(default=1, ge=1, le=128)
-    stop: Annotated[list[str], BeforeValidator(_stops)] = Field(default=[], max_length=4)
+    stop: Annotated[list[str], one_or_more("strings", str)] = Field(default=[], max_length=4)
     max_tokens: Limit = None
     max_completion_tokens: Limit = None
-    reasoning_effort: Effort | None = None
-    verbosity: Verbosity | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
     seed: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
     presence_penalty: _Penalty = 0.0
     frequency_penalty: _Penalty = 0.0

@@ -8,23 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, FunctionCall, ToolCall
 from aiq.offline.protocol.chat_completions import CREATED, finished, pieces, reply_tokens
 from aiq.offline.protocol.chat_request import (
-    Effort,
     Format,
     FunctionBody,
     FunctionKind,
     ModelBody,
-    Verbosity,
     admitted,
     check_tool_choice,
     content_of,
+    one_or_more,
     prompt_tokens,
 )
-from aiq.offline.protocol.errors import ApiError, Body, check_schema, missing, read_body, wrong_type
+from aiq.offline.protocol.errors import ApiError, Body, check_schema, missing, read_body
 
 _NEEDS = {
     "message": ("role", "content"),
@@ -36,7 +35,7 @@ _NEEDS = {
 
 _Text = Annotated[
     str | None,
-    BeforeValidator(content_of(("input_text", "output_text", "refusal"), ("input_image", "input_file", "input_audio"))),
+    content_of(("input_text", "output_text", "refusal"), ("input_image", "input_file", "input_audio")),
 ]
 
 _NOT_ECHOED = {"input", "stream", "stream_options"}
@@ -96,21 +95,8 @@ class _Format(Body):
 
 
 class _TextOptions(Body):
+    ignored = ("verbosity",)
     format: _Format = _Format(type="text")
-    verbosity: Verbosity = "medium"
-
-
-class _Reasoning(Body):
-    """Taken as a wish; this model shows no reasoning, so that a summary of it is never there."""
-
-    ignored = ("summary", "generate_summary", "context", "mode")
-    effort: Effort | None = None
-
-
-def _items(value: Any) -> Any:
-    if not isinstance(value, str | list):
-        raise wrong_type("", "one of a string or an array of input items", value)
-    return [{"role": "user", "content": value}] if isinstance(value, str) else value
 
 
 class ResponsesBody(ModelBody):
@@ -120,11 +106,13 @@ class ResponsesBody(ModelBody):
         *("moderation", "prompt", "top_logprobs"),
     )
     ignored = (*ModelBody.ignored, "include", "max_tool_calls", "truncation")
-    input: Annotated[list[Item], BeforeValidator(_items)] = Field(min_length=1)
+    input: Annotated[
+        list[Item], one_or_more("input items", lambda text: {"role": "user", "content": text}), Field(min_length=1)
+    ]
     instructions: str | None = None
     tools: list[_Tool] = Field(default=[], max_length=128)
     text: _TextOptions = _TextOptions()
-    reasoning: _Reasoning = _Reasoning()
+    reasoning: dict[str, Any] | None = None
     max_output_tokens: int | None = Field(default=None, ge=16)
     previous_response_id: str | None = None
 
@@ -153,14 +141,9 @@ def read_responses(
         "tool_choice": {**choice, "function": {"name": choice["name"]}} if isinstance(choice, dict) else choice,
         "parallel_tool_calls": body.parallel_tool_calls,
         "response_format": {"type": form.type, "json_schema": form.model_dump(by_alias=True, exclude={"type"})},
-        "temperature": body.temperature,
         "max_tokens": body.max_output_tokens,
-        "reasoning_effort": body.reasoning.effort,
-        "verbosity": body.text.verbosity,
-        "role": role,
-        "attempt": attempt,
     }
-    return body, admitted(asked, "input", context_tokens)
+    return body, admitted(asked | {"role": role, "attempt": attempt}, "input", context_tokens)
 
 
 def _messages(items: Sequence[Item]) -> Iterator[ChatMessage]:
