@@ -110,14 +110,16 @@ class SearchApi:
         """Which pages may be found; None where all may."""
         since, until = self._since(request), request.end_date
         within, without = request.include_domains, request.exclude_domains
-        if not (since or until or within or without):
+        dated = since is not None or until is not None
+        if not (dated or within or without):
             return None
 
         def wanted(page: CorpusPage) -> bool:
-            day, host = self._days.get(page.url), urlsplit(page.url).netloc
-            if (since or until) and (day is None or day < (since or day) or day > (until or day)):
-                return False
-            return (not within or _below(host, within)) and not _below(host, without)
+            if dated:
+                day = self._days.get(page.url)
+                if day is None or day < (since or day) or day > (until or day):
+                    return False
+            return (not within or _below(page.url, within)) and not (without and _below(page.url, without))
 
         return wanted
 
@@ -159,6 +161,8 @@ def _end(body: bytes, start: float) -> dict[str, Any]:
     return {"response_time": round(time.perf_counter() - start, 3), "request_id": name}
 
 
-def _below(host: str, domains: tuple[str, ...]) -> bool:
+def _below(url: str, domains: tuple[str, ...]) -> bool:
+    """Whether the page is of one of these domains or of a subdomain."""
+    host = urlsplit(url).netloc
     names = [domain.lower().removeprefix("*.").removeprefix("www.") for domain in domains]
     return any(host == name or host.endswith("." + name) for name in names)
