@@ -13,13 +13,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aiq.core.errors import UserError
-
-if TYPE_CHECKING:
-    from aiq.offline.protocol.workers import Workers
 
 GRACE_SECONDS = 2
 """How long requests under way may take to end once the server is told to stop."""
@@ -60,37 +57,26 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None
     work = Work(Faults(options.faults, options.seed), options.context_tokens)
     workers = Workers(work)  # first of all: they fork while there is little to copy, and before there are threads
     try:
-        await _serve(options, workers, ready)
+        import uvicorn
+
+        from aiq.offline.protocol.app import Stack, build_app
+        from aiq.offline.protocol.site import Site
+
+        app = build_app(Stack(Site(options.pages), workers, options.api_key))
+        listener = _listen(options.host, options.port)
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
+        config.timeout_keep_alive = 300  # longer than a client's pool keeps idle connections, so that it closes first
+        config.timeout_graceful_shutdown = GRACE_SECONDS
+        server = uvicorn.Server(config)
+        if not options.keep:
+            stop = partial(setattr, server, "should_exit", True)
+            threading.Thread(target=_watch_input, args=(asyncio.get_running_loop(), stop), daemon=True).start()
+        listener.listen(config.backlog)
+        ready = ready or (lambda port: print(json.dumps({"port": port}), flush=True))
+        ready(listener.getsockname()[1])
+        await server.serve(sockets=[listener])
     finally:
         workers.close()
-
-
-async def _serve(options: argparse.Namespace, workers: "Workers", ready: Callable[[int], None] | None) -> None:
-    import uvicorn
-
-    from aiq.offline.protocol.app import Stack, build_app
-    from aiq.offline.protocol.site import Site
-
-    stack = Stack(Site(options.pages), workers, options.api_key)
-    listener = _listen(options.host, options.port)
-    config = uvicorn.Config(
-        build_app(stack),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        timeout_keep_alive=300,  # longer than a client's pool keeps idle connections, so that it closes first
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    server = uvicorn.Server(config)
-
-    def stop() -> None:
-        server.should_exit = True
-
-    if not options.keep:
-        _when_input_closes(asyncio.get_running_loop(), stop)
-    listener.listen(config.backlog)
-    (ready or _print_port)(listener.getsockname()[1])
-    await server.serve(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -100,27 +86,18 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener.bind((host, port))
     except OSError as error:
-        raise UserError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port (0 takes a free one)"
-        ) from None
+        remedy = "choose another --port (0 takes a free one)"
+        raise UserError(f"cannot listen on {host}:{port}: {error.strerror}; {remedy}") from None
     return listener
 
 
-def _print_port(port: int) -> None:
-    print(json.dumps({"port": port}), flush=True)
-
-
-def _when_input_closes(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+def _watch_input(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
     """Call `stop` in the loop when standard input ends; leave by force if the loop does not."""
-
-    def watch() -> None:
-        while os.read(0, 4096):
-            pass
-        loop.call_soon_threadsafe(stop)
-        time.sleep(GRACE_SECONDS + 3)
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
+    while os.read(0, 4096):
+        pass
+    loop.call_soon_threadsafe(stop)
+    time.sleep(GRACE_SECONDS + 3)
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,7 @@ HTTP, JSON, validation, streaming and usage are `protocol/`'s; what comes in by 
 """
 
 import json
-import re
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
@@ -38,18 +36,16 @@ class ToolCall(_Wire):
 
 
 class ChatMessage(_Wire):
-    """One message; `text` flattens content given as parts."""
+    """One message; content given as parts has become one text."""
 
     role: str
-    content: str | list[dict[str, Any]] | None = None
+    content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(str(part.get("text", "")) for part in self.content or ())
+        return self.content or ""
 
 
 class FunctionSpec(_Wire):
@@ -78,12 +74,9 @@ class ChatRequest(_Wire):
     response_format: dict[str, Any] | None = None
     seed: int | None = None
     n: int = 1
-    temperature: float | None = None
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
-    reasoning_effort: str | None = None
-    verbosity: str | None = None
     role: str = ""
     attempt: int = 0
 
@@ -126,25 +119,6 @@ class ChatRequest(_Wire):
             return schema
         return None
 
-    def fenced(self, label: str) -> str | None:
-        """The text between the last `<label>` and `</label>` of any message: how our prompts mark data."""
-        found = None
-        for message in self.messages:
-            for match in re.finditer(rf"<{label}>\n?(.*?)\n?</{label}>", message.text, re.DOTALL):
-                found = match.group(1)
-        return found
-
-    @cached_property
-    def now(self) -> datetime | None:
-        """The date the prompt states ("Current date and time: ..."); None where it states none."""
-        match = re.search(
-            r"[Cc]urrent date(?: and time)?:\s*(\d{4}-\d\d-\d\d(?:T[\d:]+(?:[+-]\d\d:\d\d|Z)?)?)", self.system
-        )
-        match = match or re.search(
-            r"[Cc]urrent date(?: and time)?:\s*(\d{4}-\d\d-\d\d)", "\n".join(m.text for m in self.messages)
-        )
-        return datetime.fromisoformat(match.group(1)) if match else None
-
 
 class ChatReply(_Wire):
     """The assistant's message: text, or tool calls (ids are filled in by the server), or both.
@@ -157,6 +131,6 @@ class ChatReply(_Wire):
     refusal: str | None = None
 
 
-def call(tool: str, **arguments: Any) -> ToolCall:
+def call(tool: str, /, **arguments: Any) -> ToolCall:
     """A tool call with JSON arguments."""
     return ToolCall(function=FunctionCall(name=tool, arguments=json.dumps(arguments, ensure_ascii=False)))

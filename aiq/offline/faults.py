@@ -57,29 +57,28 @@ class Faults:
         """The reply with the faults of form and content that strike it."""
         if self.hits(OBEDIENCE, request.attempt, digest):
             reply = gullible.obey(request, reply)
-        struck = [name for name in (*CONTENT, *REPLY) if self.hits(name, request.attempt, digest)]
-        for name in struck:
-            reply = _spoiled(name, request, reply, derive(self._seed, digest, name, "how"))
+        for name in (*CONTENT, *REPLY):
+            if self.hits(name, request.attempt, digest):
+                reply = _spoiled(name, request, reply, derive(self._seed, digest, name, "how"))
         return reply
 
 
 def _spoiled(name: str, request: ChatRequest, reply: ChatReply, seed: int) -> ChatReply:
     """One fault done to a reply; a fault that does not apply to it changes nothing."""
+    text, calls, final = reply.text, reply.tool_calls, not reply.tool_calls and not request.wants_json
     if reply.refusal is not None:
         return reply
-    final = not reply.tool_calls and not request.wants_json
-    if name in CONTENT:
-        if not final or not _answers_with_sources(reply.text):
-            return reply
+    if name in CONTENT and final and _answers_with_sources(text):
         asked = "\n".join(message.text for message in request.messages if message.role == "user")
-        return ChatReply(text=mistakes.make(name, reply.text, asked, seed))
-    if name == "malformed_tool_call" and reply.tool_calls:
-        first, *others = reply.tool_calls
-        return ChatReply(text=reply.text, tool_calls=(_broken(first), *others))
+        return ChatReply(text=mistakes.make(name, text, asked, seed))
+    if name == "malformed_tool_call" and calls:  # as a model writes them that forgets the closing brace
+        function = calls[0].function
+        half = FunctionCall(name=function.name, arguments=function.arguments[: -(-len(function.arguments) // 2)])
+        return ChatReply(text=text, tool_calls=(ToolCall(id=calls[0].id, function=half), *calls[1:]))
     if name == "empty_content" and final:
         return ChatReply()
-    if name == "truncated_json" and not reply.tool_calls and request.wants_json:
-        return ChatReply(text=reply.text[: len(reply.text) * 6 // 10])
+    if name == "truncated_json" and request.wants_json and not calls:
+        return ChatReply(text=text[: len(text) * 6 // 10])
     return reply
 
 
@@ -91,11 +90,3 @@ def _answers_with_sources(text: str) -> bool:
     except ValueError:
         return re.search(r"https?://\S", text) is not None
     return False
-
-
-def _broken(call: ToolCall) -> ToolCall:
-    """The call with its arguments broken off in the middle, as a model that forgets its closing brace writes them."""
-    arguments = call.function.arguments
-    return ToolCall(
-        id=call.id, function=FunctionCall(name=call.function.name, arguments=arguments[: -(-len(arguments) // 2)])
-    )

@@ -54,23 +54,14 @@ class OfflineStack:
 
     async def start(self) -> int:
         """Start the child and return its port. Raises ConfigError or RunAborted, one line, when it does not start."""
-        pages = [world_file(self._settings.world), *map(extra_pages, self._settings.pages)]
+        settings = self._settings
+        pages = [world_file(settings.world), *map(extra_pages, settings.pages)]
+        given = ["--seed", self._seed, "--context-tokens", settings.context_tokens]
+        command = [sys.executable, "-m", "aiq.offline", "--pages", *pages, *given]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `stop`
-        arguments = [
-            "--pages",
-            *map(str, pages),
-            "--seed",
-            str(self._seed),
-            "--faults",
-            json.dumps(dict(self._settings.faults)),
-            "--context-tokens",
-            str(self._settings.context_tokens),
-        ]
         self._child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "aiq.offline",
-            *arguments,
+            *map(str, command),
+            f"--faults={json.dumps(dict(settings.faults))}",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._errors,
@@ -79,14 +70,12 @@ class OfflineStack:
         assert self._child.stdout is not None
         try:
             line = await asyncio.wait_for(self._child.stdout.readline(), START_SECONDS)
-            port = json.loads(line)["port"]
+            return int(json.loads(line)["port"])
         except (TimeoutError, ValueError, LookupError, TypeError):
-            tail = self._said()
+            self._errors.seek(0)
+            said = self._errors.read().decode("utf-8", "replace").strip() or f"no answer in {START_SECONDS:g} s"
             await self.stop()
-            raise RunAborted(
-                f"the offline stack did not start: {tail or f'no answer in {START_SECONDS:g} s'}"
-            ) from None
-        return int(port)
+            raise RunAborted(f"the offline stack did not start: {said.splitlines()[-1]}") from None
 
     async def stop(self) -> None:
         """End the child; does nothing when there is none."""
@@ -102,10 +91,3 @@ class OfflineStack:
         if self._errors is not None:
             self._errors.close()
             self._errors = None
-
-    def _said(self) -> str:
-        """The last line that the child wrote to standard error."""
-        assert self._errors is not None
-        self._errors.seek(0)
-        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""

@@ -1,12 +1,12 @@
-"""JSON schemas: references resolved, values checked, a schema read out of a JSON example or a list of keys in prose.
+"""JSON schemas: references resolved, values checked, a schema read out of a JSON example in the prompt's prose.
 
 The reading is lenient, for people write `{"intent": "meta" or "research", "note": text or null, ...}`, `<int>`,
-comments, `string[]` and `a|b` where they mean a schema.
+comments, `string[]` and `a|b` where they mean a schema. What prose asks for may be null.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aiq.offline.engine.read import Situation
@@ -14,358 +14,191 @@ from aiq.offline.engine.read import Situation
 Schema = Mapping[str, Any]
 
 _DEEPEST = 12
-"""References followed within each other, and brackets within brackets; what goes deeper is cut."""
-_PROMPT = 40_000
-"""Characters of a prompt in which a format is looked for."""
-_LONGEST, _MOST_FAILED = 20_000, 40
-"""Characters of an example at most; brackets tried that open none."""
+"""References followed one after another."""
+_PROMPT, _LONGEST = 40_000, 8_000
+"""Characters of a prompt in which a format is looked for, and of an example."""
 _TYPES = {
-    "string": r"strings?|str|text|sentences?|words?|phrases?|markdown|url|文本|字符串|一句话",
-    "integer": r"int|integers?|整数",
-    "number": r"float|numbers?|double|decimal|数字",
-    "boolean": r"bool|booleans?|true|false|yes/no|布尔",
-    "array": r"lists?|arrays?|sequence|列表|数组",
-    "object": r"objects?|dict|dictionary|mapping|map|对象",
-    "null": r"null|none|nil|空",
+    "array": r"(?:list|array|sequence)s?\b|列表|数组",
+    "object": r"(?:object|dict|dictionary|mapping)\b|对象",
+    "integer": r"int\b|integers?\b|整数",
+    "number": r"(?:float|numbers?|decimal)\b|数字",
+    "boolean": r"(?:bool|booleans?|true|false)\b|布尔",
+    "string": r"(?:strings?|str|text|sentences?|words?|phrases?|markdown|url)\b|文本|字符串|一句话",
 }
-_TYPE_WORDS = {kind: re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE) for kind, words in _TYPES.items()}
-_LIST_OF = re.compile(
-    r"(?:list|array|sequence)s? of (?P<a>\w+)|(?:list|array)\s*[<\[](?P<b>\w+)|(?P<c>\w+)\s*\[\]", re.I
+"""The words for a type, in prose."""
+_EXAMPLE = re.compile(r"\{\s*(?:[\"'`“][^\"'`“”\n]{1,60}[\"'`”]|\w+\??)\s*[:：]|\[\s*(?=[\"'“{])")
+_ANNOUNCED = re.compile(
+    r"json|output|respon|return|reply|answer|object|format|schema|list|array|格式|对象|列表|回复", re.I
 )
-_OPTION = re.compile(r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]")
-_KEY = re.compile(r"\s*(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})'|`([^`\n]{1,60})`|([A-Za-z_]\w{0,60}))\s*(\?)?\s*[:：=]")
-_BLANK = re.compile(r"(?:[\s,;…]|\.{3}|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*")
-_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|“([^”\n]*)”|'((?:[^'\\\n]|\\.)*)'(?=\s*(?:[,}\]|\n]|or\b|$))")
-_CUE = re.compile(
-    r"json|\boutput|\brespond|\breturn|\breply|\binterface\b|\bobject\b|\bformat\b|\bschema\b|\bform\b|\blist\b|\barray\b|\bstructure|格式|对象|列表",
-    re.I,
-)
-_NOT_REPLY = re.compile(r"Action Input\s*[:：]\s*$|<tool_call>\s*$|\barg(?:ument)?s?\"?\s*[:：]\s*$", re.IGNORECASE)
-_KEY_LINE = re.compile(
-    r"^\s*(?:[-*•]|\d+[.)])\s*(?:\*\*)?[`\"']?(?P<key>[A-Za-z_][\w]*)[`\"']?(?:\*\*)?\s*(?:\((?P<type>[^)\n]*)\))?\s*(?:\*\*)?\s*[:：–—-]\s+(?P<text>.+)$",
-    re.MULTILINE,
-)
-_KEYS_NAMED = re.compile(r"\b(?:keys?|fields?|properties)\b[^.\n{]*|(?:字段|键)[^。\n{]*", re.IGNORECASE)
-
-
-class Prose(str):
-    """A value that the example describes instead of giving."""
+_INPUT = re.compile(r"(?:inputs?|action|arg(?:ument)?s|parameters|<tool_call>)[\"'`]?\W{0,4}$", re.I)
+"""What stands before the arguments of a call: an example, but not of the reply."""
+_MARK = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|[\[\]{},]")
+_KEY = re.compile(r"\s*(?:[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]|(\w{1,60}))\s*\??\s*[:：]")
+_COMMENT = re.compile(r",[ \t]*((?://|#)[^\n]*)")
+_STRINGS = re.compile(r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", re.I)
+_NAMED = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
+_QUOTED = re.compile(r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]")
 
 
 def asked_schema(situation: Situation) -> Schema | None:
-    """The JSON schema of the reply: of `response_format`, or read from a JSON example in the prose; else None.
-
-    A free string of `response_format` takes the options and the description that the prose gives for the same key.
-    """
-    told = "\n\n".join(m.text for m in situation.request.messages if m.role not in ("assistant", "tool"))
-    prose = from_prose(situation.instructions[:_PROMPT]) or from_prose(told[:_PROMPT])
-    given = situation.request.json_schema
-    if given is None:
-        is_json = (situation.request.response_format or {}).get("type") == "json_object"
-        return prose or ({"type": "object", "properties": {"answer": {"type": "string"}}} if is_json else None)
-    properties = {}
-    for name, wanted in (given.get("properties") or {}).items():
-        shown = ((prose or {}).get("properties") or {}).get(name, {})
-        whole = resolve(wanted, given)
-        free = {form["type"] for form in branches(whole, given)} <= {"string", "null"} and "enum" not in whole
-        took = {
-            k: shown[k] for k in ("enum", "description") if shown.get(k) and k not in whole and (free or k != "enum")
-        }
-        properties[name] = {**wanted, **took}
-    return {**given, "properties": properties} if properties else given
+    """The JSON schema of the reply: of `response_format`, or read from the instructions; None where prose is wanted."""
+    asked = situation.request.response_format or {}
+    if situation.request.json_schema is not None:
+        return situation.request.json_schema
+    shown = from_prose(situation.instructions[:_PROMPT].replace(situation.task or "\0", ""))
+    return shown or (_object({"answer": {"type": "string"}}) if asked.get("type") == "json_object" else None)
 
 
 def resolve(schema: Schema, root: Schema) -> dict[str, Any]:
-    """A schema without `$ref` and `allOf` at its top, nullable forms as a `type` list or `anyOf`; what it refers to
-    is looked up in the root. An unknown reference allows anything."""
+    """A schema without `$ref` and `allOf` at its top; an unknown reference allows anything. A pattern that lists
+    words, `^(meta|research)$`, becomes an enum."""
     found = dict(schema)
     for _ in range(_DEEPEST):
+        parts = found.pop("allOf", [])
         if reference := found.pop("$ref", None):
             at: Any = root
-            for part in str(reference).lstrip("#").strip("/").split("/"):
-                at = at.get(part.replace("~1", "/").replace("~0", "~"), {}) if part and isinstance(at, Mapping) else at
-            found = {**(at if isinstance(at, Mapping) else {}), **found}
-        elif parts := found.pop("allOf", None):
-            for part in parts:
-                part = resolve(part, root)
-                found["properties"] = {**part.get("properties", {}), **found.get("properties", {})}
-                found["required"] = [*part.get("required", ()), *found.get("required", ())]
-                found = {**part, **{k: v for k, v in found.items() if v or k not in part}}
-        else:
-            break
-    if found.pop("nullable", False):
-        found["type"] = [found.get("type", "string"), "null"]
+            for part in re.findall(r"[^#/]+", reference):
+                at = at.get(part, {})
+            parts = [at, *parts]
+        for part in parts:
+            found = {**part, **found}
     options = re.fullmatch(r"\^\(?(?:\?:)?([\w -]+(?:\|[\w -]+)+)\)?\$", str(found.get("pattern", "")))
-    if options and "enum" not in found:
-        found["enum"] = options[1].split("|")
-    return found
+    return {"enum": options[1].split("|"), **found} if options else found
 
 
 def branches(schema: Schema, root: Schema) -> list[dict[str, Any]]:
     """The forms that a resolved schema allows, each of one type; what stands beside `anyOf` holds for each."""
-    choice = schema.get("anyOf") or schema.get("oneOf")
-    if choice:
+    if choice := schema.get("anyOf") or schema.get("oneOf"):
         beside = {k: v for k, v in schema.items() if k not in ("anyOf", "oneOf", "default", "type")}
         return [form for part in choice for form in branches(resolve({**beside, **part}, root), root)]
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        enum = schema.get("enum")
-        forms = [{**schema, "type": one} for one in kind]
-        return [{**f, "enum": [e for e in enum if e is not None]} if enum and f["type"] != "null" else f for f in forms]
-    if kind is None:
-        kind = "object" if "properties" in schema else "array" if "items" in schema else "string"
-        if schema.get("enum") and not all(isinstance(e, str) for e in schema["enum"]):
-            kind = {bool: "boolean", int: "integer", float: "number"}.get(type(schema["enum"][0]), "string")
-    return [{**schema, "type": kind}]
+    options = schema.get("enum", [])
+    shape = "object" if "properties" in schema else "array" if "items" in schema else "string"
+    kinds = schema.get("type") or ([*dict.fromkeys(map(_type, options))] or shape)
+    forms = [{**schema, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    return [{**f, "enum": [o for o in options if o is not None]} if options else f for f in forms]
 
 
 def fits(value: Any, schema: Schema, root: Schema) -> bool:
     """Whether a value meets a schema, in type, options, bounds, pattern and required keys."""
-    whole = resolve(schema, root)
-    if value is None and None in whole.get("enum", ()):
-        return True
-    return any(_fits(value, form, root) for form in branches(whole, root))
+    return any(_fits(value, form, root) for form in branches(resolve(schema, root), root))
 
 
 def _fits(value: Any, form: Schema, root: Schema) -> bool:
-    python = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
     kind = form["type"]
-    if kind in ("integer", "number"):
-        right = isinstance(value, int if kind == "integer" else int | float) and not isinstance(value, bool)
-    else:
-        right = isinstance(value, python.get(kind, object))
-    if not right or ("const" in form and value != form["const"]) or ("enum" in form and value not in form["enum"]):
+    if kind != _type(value) and (kind, _type(value)) != ("number", "integer"):
         return False
-    if kind in ("integer", "number"):
-        above = value >= form.get("minimum", value) and value > form.get("exclusiveMinimum", value - 1)
-        return bool(above and value <= form.get("maximum", value) and value < form.get("exclusiveMaximum", value + 1))
-    if kind == "string":
-        size = form.get("minLength", 0) <= len(value) <= form.get("maxLength", len(value))
-        return bool(size and re.search(form.get("pattern", ""), value))
+    if value is None or value not in form.get("enum", [value]):
+        return value is None
+    size = value if kind in ("integer", "number") else len(value) if kind in ("string", "array") else 0
+    bound = {"string": "Length", "array": "Items"}.get(kind, "imum")
+    if not form.get(f"min{bound}", size) <= size <= form.get(f"max{bound}", size):
+        return False
     if kind == "array":
-        size = form.get("minItems", 0) <= len(value) <= form.get("maxItems", len(value))
-        return bool(size and all(fits(item, form.get("items") or {"type": _any(item)}, root) for item in value))
+        return all(fits(item, form.get("items") or {"type": _type(item)}, root) for item in value)
     if kind == "object":
-        known = form.get("properties", {})
-        return set(form.get("required", ())) <= set(value) and all(
-            fits(v, known[k], root) for k, v in value.items() if k in known
+        known = form.get("properties", {}).items()
+        return value.keys() >= set(form.get("required", ())) and all(
+            fits(value[k], p, root) for k, p in known if k in value
         )
-    return True
+    return kind != "string" or re.search(form.get("pattern", ""), value) is not None
 
 
-def _any(value: Any) -> str:
-    return {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}.get(type(value), "number")
+def _type(value: Any) -> str:
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+    return names.get(type(value), "null")
+
+
+# a schema in prose
 
 
 def from_prose(text: str) -> Schema | None:
-    """The schema that the last JSON example of a prompt shows, or a list of keys; None where it asks for no JSON.
-
-    What lines of the prompt say of a key ("- `title` (string): ...") becomes its description.
-    """
+    """The schema that the last JSON example of a prompt shows, or the quoted keys that it names, or the list of strings
+    that it wants; None where it asks for no JSON."""
+    text = _COMMENT.sub(r" \1,", text)
     found: Schema | None = None
     end = 0
-    failed = 0
-    for match in re.finditer(r"[\[{]", text):
+    for match in _EXAMPLE.finditer(text):
         start = match.start()
         before = text[max(0, start - 300) : start]
-        if start < end or not _CUE.search(before) or _NOT_REPLY.search(before):
+        if start < end or not _ANNOUNCED.search(before):
             continue
-        parsed = _Reader(text[start : start + _LONGEST]).read()
-        if parsed is not None and _is_example(parsed[0]):
-            found, end = _with_examples(_as_schema(parsed[0]), found), start + parsed[1]
-        failed += parsed is None
-        if failed > _MOST_FAILED:
-            break
-    lines = {m["key"]: (m["type"] or "", m["text"]) for m in _KEY_LINE.finditer(text)}
-    if found is None and re.search(r"json", text, re.I):
-        keys = {key: Prose(" ".join(line)) for key, line in lines.items() if re.search(r"\w", line[0])}
-        found = _as_schema(keys or _named_keys(text)) if keys or _named_keys(text) else None
-        if found and re.search(r"(?:list|array) of (?:json )?objects", text, re.I):
-            found = {"type": "array", "items": found}
-    if found is None and re.search(
-        r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", text, re.I
-    ):
-        found = {"type": "array", "items": {"type": "string"}}
-    return _described(found, lines) if found else None
+        _, size = _pieces(text[start : start + _LONGEST])
+        end = start + size
+        if size and not _INPUT.search(before) and text[end : end + 1] != "(":  # a Markdown link
+            found = _shown(text[start:end])
+    named = _NAMED.search(text)
+    if found is None and named and (keys := _QUOTED.findall(re.sub(r"\([^)]*\)", "", named[1]))):
+        found = _object({key: _said(re.split(rf"{re.escape(key)}\W", named[1])[1].split(")")[0]) for key in keys})
+    return found or ({"type": "array", "items": {"type": "string"}} if _STRINGS.search(text) else None)
 
 
-def _named_keys(text: str) -> dict[str, Prose]:
-    """The keys that a sentence names ("with the keys `a` (one of ...) and `b`", "keys a and b"), with what it adds."""
-    found: dict[str, Prose] = {}
-    for match in _KEYS_NAMED.finditer(text):
-        plain = re.sub(r"\([^)]*\)", "", match.group())
-        bare = re.match(r"\w+:? ((?:\w+, )*\w+,? and \w+)\b", plain)
-        for key in _OPTION.findall(plain) or re.findall(r"\b(?!and\b)\w+", bare[1] if bare else ""):
-            added = re.search(rf"{re.escape(key)}\W?\s*\(([^)]*)\)", match.group())
-            found |= {key: Prose(added[1] if added else "")} if re.fullmatch(r"\w+", key) else {}
-    return found
+def _pieces(text: str) -> tuple[list[str], int]:
+    """What the commas between the first bracket and its partner part, and where that ends; 0 if it stays open."""
+    depth, at = 0, 1
+    found: list[str] = []
+    for mark in _MARK.finditer(text):
+        depth += (mark.group() in ("[", "{")) - (mark.group() in ("]", "}"))
+        if depth == 0 or (depth == 1 and mark.group() == ","):
+            found.append(text[at : mark.start()])
+            at = mark.end()
+        if depth == 0:
+            return [piece for piece in found if piece.strip()], at
+    return [], 0
 
 
-def _with_examples(schema: Schema, earlier: Schema | None) -> Schema:
-    """The schema of an example with the values that an earlier example of the same keys gave."""
-    parts, before = (s.get("properties") or {} if s else {} for s in (schema, earlier))
-    if not parts or set(parts) != set(before):
-        return schema
-    more = {
-        k: {**p, "examples": [*before[k].get("examples", ()), *p["examples"]]}
-        for k, p in parts.items()
-        if "examples" in p
+def _shown(text: str) -> dict[str, Any]:
+    """The schema of a value as an example shows it; an example that is itself a JSON schema stays one."""
+    text = text.strip()
+    pieces, end = _pieces(text) if text[:1] in ("{", "[") else ([], 0)
+    if not end:
+        return _said(text)
+    if text[0] == "[":
+        return {"type": ["array", "null"], "items": _shown(pieces[0]) if pieces else {"type": "string"}}
+    told: dict[str, str] = {}
+    for piece in pieces:
+        if key := _KEY.match(piece):
+            told[key[1] or key[2]] = piece[key.end() :]
+        elif told:  # a comma within the words for a value
+            told[next(reversed(told))] += f",{piece}"
+    is_schema = "properties" in told and "type" in told
+    whole: dict[str, Any] = json.loads(text) if is_schema else _object({k: _shown(said) for k, said in told.items()})
+    return whole
+
+
+def _object(properties: Mapping[str, Schema]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
     }
-    return {**schema, "properties": {**parts, **more}}
+
+
+def _said(text: str) -> dict[str, Any]:
+    """What words say of a value: "one short sentence or null", `"a" | "b"`, "list of strings", "integer 1-5"."""
+    bare = text.strip('"<> ') if text.count('"') == 2 else text
+    plain = bare != text and not re.search(r"[|<]", text)
+    found = sorted(
+        (m.start(), kind) for kind, words in _TYPES.items() if (m := re.search(rf"(?<!\w)(?:{words})", bare))
+    )
+    kinds = [kind for _, kind in found if not plain or re.fullmatch(_TYPES[kind], bare)]
+    if re.fullmatch(r"-?\d+(?:\.\d+)?", bare):
+        return {"type": ["number" if "." in bare else "integer", "null"]}
+    options = [
+        option for option in stated_options(bare) if not re.fullmatch("|".join(["null", *_TYPES.values()]), option)
+    ]
+    told = {"description": bare, **({"enum": options} if len(options) > 1 and not plain else {})}
+    if kinds[:1] == ["array"] or "[]" in bare:
+        return {"type": ["array", "null"], "items": {"type": (*kinds[1:], "string")[0]}, "description": bare}
+    return {**told, "type": [(*kinds, "string")[0] if "enum" not in told else "string", "null"]}
 
 
 def stated_options(text: str) -> list[str]:
     """The options that a description states: "'yes' or 'no'", "one of: low, medium, high", "a|b"."""
     if piped := re.search(r"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])", text):
         return re.findall(r"[\w-]+", piped.group())
-    if quoted := re.search(rf"{_OPTION.pattern}(?:\s*(?:,|/|or|，|、|或)\s*(?:or\s*)?{_OPTION.pattern})+", text):
-        return _OPTION.findall(quoted.group())
+    between = r"\s*(?:[,/|，、]|or|或)\s*(?:or\s*)?"
+    if quoted := re.search(rf"{_QUOTED.pattern}(?:{between}{_QUOTED.pattern})+", text):
+        return _QUOTED.findall(quoted.group())
     listed = re.search(r"\bone of:?\s+([\w-]+(?:, [\w-]+)*,? or [\w-]+|[\w-]+(?:, [\w-]+)+)", text)
     return re.findall(r"[\w-]+", re.sub(r"\bor\b", " ", listed[1])) if listed else []
-
-
-def _is_example(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(v, str | dict) and len(v) > 1 for v in value)
-    return isinstance(value, dict) and bool(value)
-
-
-def _as_schema(value: Any) -> Schema:
-    """A schema of a value as shown; an object that is itself a JSON schema stays one."""
-    if isinstance(value, dict):
-        if isinstance(value.get("properties"), dict) and ("type" in value or "required" in value or "$defs" in value):
-            return {k: json.loads(json.dumps(v)) for k, v in value.items()}
-        optional = [key for key in value if key.endswith("?")]
-        properties = {key.rstrip("?"): _as_schema(v) for key, v in value.items()}
-        required = [key for key in value if key not in optional]
-        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    if isinstance(value, list):
-        return {"type": "array", "items": _as_schema(value[0]) if value else {"type": "string"}}
-    if isinstance(value, Prose) and value:
-        return _prose_schema(value)
-    if isinstance(value, str):
-        return {"type": "string", "description": value, "examples": [value]}
-    return {"type": "null" if value is None else "number" if type(value) is float else _any(value)}
-
-
-def _prose_schema(text: str) -> Schema:
-    """What words say of a value: "one short sentence or null", `"a" | "b"`, "list of strings", "integer 1-5"."""
-    null = _TYPE_WORDS["null"].search(text) is not None
-    piped = re.match(r"[\w-]+(?:\s*\|\s*[\w-]+)+(?=\s|$)", text)
-    options = re.findall(r"[\w-]+", piped.group()) if piped else _OPTION.findall(text)
-    options = [o for o in options if not any(p.fullmatch(o) for p in _TYPE_WORDS.values())]
-    if len(options) > 1:
-        return {"type": ["string", "null"] if null else "string", "enum": options + [None] * null, "description": text}
-    if listed := _LIST_OF.search(text):
-        inner = _prose_schema(next(g for g in listed.groups() if g))
-        return {"type": ["array", "null"] if null else "array", "items": inner, "description": text}
-    named = [(p.search(text), kind) for kind, p in _TYPE_WORDS.items() if kind != "null"]
-    first = min(((m.start(), kind) for m, kind in named if m), default=(0, "string"))[1]
-    schema: dict[str, Any] = {"type": [first, "null"] if null else first, "description": text}
-    scale = re.search(r"(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.|至|到)\s*(\d+(?:\.\d+)?)", text)
-    if scale and first in ("integer", "number"):
-        schema |= {"minimum": json.loads(scale[1]), "maximum": json.loads(scale[2])}
-    return schema
-
-
-def _described(schema: Schema, lines: Mapping[str, tuple[str, str]]) -> Schema:
-    """The schema with what the prompt's lines say of its keys."""
-    found = dict(schema)
-    if "properties" in found:
-        found["properties"] = {
-            key: {**_described(s, lines), "description": f"{s.get('description', '')} {lines[key][1]}".strip()}
-            if key in lines else _described(s, lines)
-            for key, s in found["properties"].items()
-        }  # fmt: skip
-    if isinstance(found.get("items"), Mapping):
-        found["items"] = _described(found["items"], lines)
-    return found
-
-
-class _Reader:
-    """A lenient reader of one JSON value with prose in it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.depth = 0
-
-    def read(self) -> tuple[Any, int] | None:
-        """The value and where it ends; None where the brackets do not close or nothing in them is a key."""
-        try:
-            return self._value(), self.at
-        except (IndexError, ValueError):
-            return None
-
-    def _value(self) -> Any:
-        self._skip()
-        opening = self.text[self.at]
-        if opening not in "{[":
-            return self._scalar()
-        self.at += 1
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise ValueError("too deep")
-        value = dict(self._pairs()) if opening == "{" else list(self._items())
-        self.depth -= 1
-        return value
-
-    def _skip(self) -> None:
-        """Past blanks, commas, dots and comments."""
-        blank = _BLANK.match(self.text, self.at)
-        self.at = blank.end() if blank else self.at
-
-    def _pairs(self) -> Iterator[tuple[str, Any]]:
-        while True:
-            self._skip()
-            if self.text[self.at] == "}":
-                self.at += 1
-                return
-            key = _KEY.match(self.text, self.at)
-            if key is None:
-                raise ValueError("no key")
-            self.at = key.end()
-            value = self._value()
-            comment = re.compile(r"[ \t]*,?[ \t]*(?://|#)\s*([^\n]*)").match(self.text, self.at)
-            if comment and isinstance(value, str):
-                value = Prose(f"{value} {comment[1]}")
-            yield next(g for g in key.groups()[:4] if g) + (key[5] or ""), value
-
-    def _items(self) -> Iterator[Any]:
-        while True:
-            self._skip()
-            if self.text[self.at] == "]":
-                self.at += 1
-                return
-            yield self._value()
-
-    def _scalar(self) -> Any:
-        """A string, number or word up to the next comma, bracket or line end; prose where more than that stands."""
-        start = self.at
-        while True:
-            if string := _STRING.match(self.text, self.at):
-                self.at = string.end()
-            elif self.text[self.at] in "}]\n" or (self.text[self.at] in ",;" and self._ends()):
-                break
-            elif self.text[self.at] in "[" and self.text[self.at : self.at + 2] != "[]":
-                raise ValueError("a bracket in prose")
-            else:
-                self.at += 2 if self.text.startswith("[]", self.at) else 1
-        said = self.text[start : self.at].strip()
-        if whole := _STRING.fullmatch(said):
-            inner = next((g for g in whole.groups() if g), "")
-            shown = re.search(r"^<.*>$|^\.{0,3}$|^…$|\w\s*\|\s*\w", inner) or any(
-                p.fullmatch(inner) for p in _TYPE_WORDS.values()
-            )
-            return Prose(inner.strip("<>")) if shown else inner
-        try:
-            return json.loads(said)
-        except ValueError:
-            return Prose(said.strip("<>"))
-
-    def _ends(self) -> bool:
-        """Whether what follows a comma is the next key or item."""
-        rest = self.text[self.at + 1 : self.at + 90]
-        return bool(_KEY.match(rest) or re.match(r"\s*(?:[\[{}\]\"'<\d]|//|#|\.{3}|…|$)", rest)) and not re.match(
-            r"\s*(?:or|and)\b", rest
-        )

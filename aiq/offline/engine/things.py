@@ -1,23 +1,22 @@
 """The things of a request that a list may hold: queries, questions, sections, claims, sources, gaps, entities ...
 
-A list is filled with those that the prompt itself gives under its name, else with those that its kind finds in task and
-material. Nothing is made up: a thing's text is copied, or framed as stated here.
+A list is filled with what the prompt itself lists under its name, else with what its kind finds in task and material.
+Nothing is made up: a thing's text is copied, or framed as stated here.
 """
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from aiq.offline.engine import dates, research
-from aiq.offline.engine.answer import rank
-from aiq.offline.engine.quantities import numbers
+from aiq.offline.engine import dates, material, research
+from aiq.offline.engine.answer import Evidence, rank
+from aiq.offline.engine.clauses import amounts, clauses
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.text import names, sentences, stems, words
-from aiq.offline.engine.weigh import Weighing, backs, depends, key, meanings, spoken
+from aiq.offline.engine.weigh import Weighing, backs, contrary, meanings, spoken
 
 MOST = 8
 """Members of a list where neither schema nor prompt says how many."""
@@ -25,47 +24,32 @@ _JUDGED = 4
 """Fields at most of an object that judges a record: its id, a score, a reason and one more."""
 _FIRST = ("clarify", "gap", "conflict", "dependency", "constraint")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
-_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_CONSTRAINT = re.compile(
-    r"\b(?:must|only|at most|at least|no more than|up to \d|exclud\w+|except|do not|don't|avoid|within|without|limit\w*"
-    r"|since \d|from \d{4}|before \d|after \d|in (?:english|chinese|german|french|spanish)|words)\b"
-    r"|必须|只|不要|至少|至多|以内",
-    re.I,
-)
 _CHANGE = re.compile(
-    r"(?:(?P<add>add|include|also cover|增加|添加|加上)|drop|remove|skip|leave out|without|删除|去掉|不要)\W+"
-    r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*(?P<what>[^.,;。，；]+)",
-    re.I,
-)
-_LISTED = re.compile(r"\[\s*[{\"]")
-_LABEL = re.compile(r"([\w -]{2,40})\"?\s*[:：]\s*$")
-_LOOKED = 60_000
-"""Characters of a message in which JSON lists are looked for."""
-_HOST = re.compile(r"\b(?:[a-z0-9-]+\.)+[a-z]{2,}\b", re.I)
+    r"(?:(add|include|also cover|增加|添加|加上)|drop|remove|skip|leave out|without|删除|去掉|不要)\W+"
+    r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)", re.I,
+)  # fmt: skip
+_NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.M)
+_ASIDE = frozenset(("new", "relevant", "key", "original", "by", "coverage", "score", "confidence"))
+"""Words of a name that do not say what is listed."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """What an object of the reply is about. `number` counts from 1; `query` would find it; `record`: what the prompt
-    gives of it."""
+    """What an object of the reply is about. `number` counts from 1; `record`: what the prompt itself gives of it."""
 
     kind: str
     text: str
     number: int = 1
-    query: str = ""
     source: Source | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
 def kind_of(name: str, description: str = "") -> str:
     """What a field of this name holds, or ""; the description counts where the name says nothing."""
-    told, more = meanings(spoken(name), "kinds"), meanings(description[:200], "kinds")
-    if not told:
-        return next(iter(more), "")
-    if told[-1] == "keyword" and "query" in told:
-        return "query"
-    told = ("clarify", *told) if "clarify" in more and "question" in told else told
-    return next((kind for kind in _FIRST if kind in told), told[-1])
+    told, more = ([kind for kind, _ in meanings(text, "kinds")] for text in (spoken(name), description[:200]))
+    if "clarify" in more and "question" in told:
+        return "clarify"
+    return next((kind for kind in _FIRST if kind in told), told[-1] if told else (*more, "")[0])
 
 
 class Things:
@@ -73,240 +57,125 @@ class Things:
 
     def __init__(self, weighing: Weighing) -> None:
         self.w = weighing
-        self.situation = weighing.situation
-        self._bounded: dict[tuple[str, int, int], tuple[int, int]] = {}
-        self._found: dict[tuple[str, int, int], list[Thing]] = {}
 
-    def of(self, kind: str, name: str, about: Thing | None, least: int, most: int) -> list[Thing]:
+    def judged(self, items: Schema) -> list[Thing]:
+        """What the prompt lists and each member judges: `claim` and `verdict` with "Claims: ...", `id` and `score`."""
+        parts: Mapping[str, Schema] = items.get("properties") or {}
+        judges = len(parts) <= _JUDGED and re.search(r"enum|boolean|number|integer|array", str(parts.values()))
+        named = (self.listed(name) for name, part in parts.items() if judges and "enum" not in part)
+        return next(filter(None, named), [])
+
+    def of(self, kind: str, name: str, about: Thing | None, least: int = 1, most: int = 1) -> list[Thing]:
         """Those of a kind, in order; `about`: the thing in whose object the list stands, to which they must relate."""
+        w = self.w
+        kind = {"quote": "claim", "summary": "claim", "answer": "claim", "step": "question"}.get(kind, kind)
+        about = about or (Thing("claim", w.statement) if w.statement else None)
         if kind == "dependency":
-            return self._before(about) if about else []
+            return [Thing(kind, "", n + 1) for n in w.depends(about.number - 1)] if about else []
         if given := self.listed(name):
             return [t for t in given if about is None or stems(t.text) & stems(about.text)]
-        makers: dict[str, Callable[[], Sequence[Thing]]] = {
-            "query": self._queries, "question": self._questions, "step": self._questions, "facet": self._facets,
-            "section": lambda: self._sections(least, most), "claim": self.claims, "quote": self.claims,
-            "source": self._sources, "gap": self._gaps, "keyword": self._keywords, "entity": self._entities,
-            "conflict": lambda: _listed("conflict", self.w.conflicts), "summary": self.claims, "answer": self.claims,
-            "agent": list, "figure": self._figures, "date": self._dates,
-            "domain": lambda: _listed("domain", _HOST.findall(self.w.task)),
-            "constraint": lambda: _listed("constraint", filter(_CONSTRAINT.search, sentences(self.w.task))),
-        }  # fmt: skip
-        if about is not None and kind in ("claim", "quote", "source", "date"):
-            shown = self.claims(about)
-            return [t for t in self._sources() if t.source in [s.source for s in shown]] if kind == "source" else shown
-        known = (kind, least, most) if kind in makers else (name, 0, 0)
-        if known not in self._found:
-            self._found[known] = list(makers[kind]()) if kind in makers else self._members(name)
-        found = self._found[known]
-        if about is None or about.kind == kind:
+        ranked = self._about(about) if about else w.ranked
+        makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
+            "query": self._queries,
+            "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
+            "facet": lambda: w.facets or [w.topic.title],
+            "section": lambda: self._sections(least, most),
+            "gap": lambda: self._gaps,
+            "keyword": lambda: names(w.subject) or words(w.subject),
+            "entity": lambda: self._entities(""),
+            "": lambda: self._entities(spoken(name)),
+            "claim": lambda: ranked or sentences(w.draft),
+            "date": lambda: (e for e in ranked if dates.find(e.sentence)),
+            "conflict": lambda: (e for e in w.evidence if contrary(e.sentence, about.text)) if about else w.conflicts,
+            "source": lambda: self._sources([*ranked, *([] if about else w.evidence)]),
+        }
+        texts: dict[str, Source | None] = {}
+        for told in makers.get(kind, tuple)():
+            text, source = (told, None) if isinstance(told, str) else (told.sentence, told.source)
+            texts.setdefault(text, source)
+        found = [Thing(kind, text, n, source) for n, (text, source) in enumerate(texts.items(), 1)]
+        if about is None or about.kind == kind or kind in ("claim", "date", "conflict", "source"):
             return found
-        near = [t for t in found if (stems(t.text) - stems(self.w.topic.subject)) & stems(about.text)]
-        itself = (
-            [replace(about, kind=kind)] if kind in ("query", "question", "keyword") and about.kind != "section" else []
-        )
-        return near or itself or found * (kind == "section")
+        near = [t for t in found if (stems(t.text) - stems(w.topic.subject)) & stems(about.text)]
+        itself = [about] if kind in ("query", "question", "keyword") and about.kind != "section" else []
+        return near or (found if kind == "section" else itself)
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: of the schema, and of what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
-        known = (name, form.get("minItems", 0), form.get("maxItems", 0))
-        if known not in self._bounded:
-            self._bounded[known] = self._said_bounds(*known)
-        return self._bounded[known]
-
-    def _said_bounds(self, name: str, least: int, most: int) -> tuple[int, int]:
-        noun = (spoken(name).split() or ["queries"])[-1]
-        figure = rf"(\d+|{'|'.join(_NUMBERS[1:])})"
-        said = re.compile(
-            rf"(?:(at most|up to|no more than|maximum of|at least)\s+)?{figure}(?:\s*(?:-|–|to|or)\s*{figure})?\s+"
-            rf"(?:[\w-]+\s+){{0,3}}?{re.escape(re.sub(r'(?:ies|s|y)$', '', noun))}",
-            re.I,
-        )
-        for match in said.finditer(f"{self.situation.instructions}\n{self.w.task}\n{self.w.said}"):
-            low, high = (_figure(g) for g in match.groups()[1:])
-            word = (match[1] or "").lower()
-            least, told = (low, high) if high else (low, 0) if word == "at least" else (0, low) if word else (low, low)
-            most = min(told or most, most or told)
-        return least, max(most, least) if most else max(MOST, least)
-
-    def kind_of_items(self, name: str, about: str, items: Schema) -> str:
-        """The kind of a list's members: by its name, else by their fields, else by its description."""
-        kind = kind_of(name)
-        if kind == "id":
-            kind = next((k for w in spoken(name).split() if (k := kind_of(w)) not in ("id", "")), kind)
-        if kind in ("", "answer") and (fields := items.get("properties")):
-            inner = [k for f in fields if (k := kind_of(f)) not in ("", "id", "title", "description", "type", "answer")]
-            return inner[0] if inner else kind or "entity"
-        return kind or kind_of("", about) or ("" if name else "query")
+        least, most = form.get("minItems", 0), form.get("maxItems", 0)
+        unit = re.sub(r"(?:ies|s|y)$", "", (spoken(name).split() or ["queries"])[-1])
+        for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.said}"):
+            for (low, high), _ in amounts(clause, unit + r"\w*"):
+                least, most = low or least, min(high or most, most or high or 0)
+        return least, max(most or max(MOST, least), least)
 
     # what the prompt gives
 
-    @cached_property
-    def _given(self) -> list[tuple[str, list[Any]]]:
-        """The JSON lists and numbered lists of the prompt's material, with the label that each has."""
-        found: list[tuple[str, list[Any]]] = []
-        told = [(b.label, b.text) for b in self.situation.blocks]
-        told += [("", m.text) for m in self.situation.request.messages if m.role == "user"]
-        for label, text in told:
-            for match in _LISTED.finditer(text[:_LOOKED]):
-                named = _LABEL.search(text[max(0, match.start() - 60) : match.start()])
-                try:
-                    found.append((named[1] if named else label, json.JSONDecoder().raw_decode(text, match.start())[0]))
-                except ValueError:
-                    continue
-            numbered = re.findall(r"^\s*\d+[.)]\s+(.+)$", text, re.M)
-            found += [(label, numbered)] if label and numbered else []
-        return found
-
     def listed(self, name: str) -> list[Thing]:
-        """What the prompt lists under a name: "Sub-questions: [...]" for `sub_questions`."""
-        aside = {"new", "relevant", "key", "original", "by", "coverage", "score", "confidence"}
-        wanted = {key(w) for w in spoken(name).split()} - aside
-        listed = next((v for label, v in self._given if {key(w) for w in spoken(label).split()} & wanted), [])
-        return [t for n, v in enumerate(listed, 1) if (t := _given_thing(kind_of(name) or "claim", v, n))]
-
-    def named_by(self, items: Schema) -> list[Thing]:
-        """What the prompt lists and each member is about: by a number or id (`sentence_index` with "Sentences: ...")
-        or, where members are judged, by its name (`claim` and `verdict` with "Claims: ...") or by its records' ids."""
-        parts: Mapping[str, Schema] = items.get("properties") or {}
-        scored = any(p.get("type") in ("boolean", "number", "integer") for p in parts.values())
-        judged = scored or any("enum" in p for p in parts.values())
-        for name, part in parts.items():
-            counted = part.get("type") == "integer" or kind_of(name) == "id"
-            bare = " ".join(w for w in spoken(name).split() if w != "number" and kind_of(w) != "id")
-            named = part.get("type") in ("integer", "string") and (counted or (judged and "enum" not in part))
-            listed = self.listed(bare) if named and bare else []
-            if not listed and scored and counted and not bare and len(parts) <= _JUDGED:
-                records = (v for _, v in self._given if all(isinstance(r, dict) and "id" in r for r in v))
-                listed = [t for n, r in enumerate(next(records, ()), 1) if (t := _given_thing("claim", r, n))]
-            if listed:
-                return listed
-        return []
+        """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
+        bare `id` the records that have one. Of a record its longest text counts."""
+        wanted = stems(" ".join(word for word in spoken(name).split() if kind_of(word) != "id" and word not in _ASIDE))
+        labels = [
+            b
+            for b in self.w.situation.blocks
+            if (stems(spoken(b.label)) & wanted if name != "id" else '"id"' in b.text)
+        ]
+        found = []
+        for block in labels[:1]:
+            values = _NUMBERED.findall(block.text) or next(iter(material.parsed(block.text) or ()), [])
+            for number, item in enumerate(values if isinstance(values, list) else (), 1):
+                record = item if isinstance(item, Mapping) else {"": item}
+                texts = [str(value) for key, value in record.items() if key != "id"]
+                found.append(Thing("claim", max(texts, key=len, default=""), number, None, record))
+        return found
 
     # what is found
 
-    def _before(self, of: Thing) -> list[Thing]:
-        earlier = depends(self.w.topic, of.number - 1) if of.number <= len(self.w.topic.facets) else []
-        return [Thing("dependency", "", n + 1) for n in earlier]
+    def _sources(self, told: Iterable[Evidence]) -> Iterable[Evidence]:
+        """The first sentence of each source that has a key."""
+        found: dict[str, Evidence] = {}
+        for evidence in told:
+            found.setdefault(evidence.source.key, evidence)
+        return (evidence for key, evidence in found.items() if key)
 
-    def _queries(self) -> list[Thing]:
+    def _queries(self) -> list[str]:
         w = self.w
+        found = research.queries(w.topic)
         if w.is_question:
             found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
         elif w.sources:
             found = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.now)]
-        else:
-            found = research.queries(w.topic)
-        return _listed("query", (q for q in found if q not in w.asked))
+        return [q for q in found if q not in w.asked]
 
-    def _questions(self) -> list[Thing]:
-        """The facets as questions, "facet (subject)?"; a single question as it is."""
-        w = self.w
-        if w.is_question or not w.topic.facets:
-            return [Thing("question", w.task, 1, w.task)]
-        return [replace(t, kind="question", text=f"{t.text} ({w.topic.subject})?") for t in self._facets()]
-
-    def _facets(self) -> list[Thing]:
-        topic = self.w.topic
-        found = [Thing("facet", f.title, n, f"{topic.subject} {f.title}") for n, f in enumerate(topic.facets, 1)]
-        return found or [Thing("facet", topic.title, 1, topic.subject)]
-
-    def _sections(self, least: int, most: int) -> list[Thing]:
+    def _sections(self, least: int, most: int) -> list[str]:
         """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
         more are wanted than the task has parts, its title and general headings come before the last."""
-        titles = list(self.situation.sections or research.outline(self.w.topic, max(least, 3), most))
-        more = [self.w.topic.title, *self.w.framed("sections").split(", ")]
+        w = self.w
+        titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), most))
+        more = [w.topic.title, *w.framed("sections").split(", ")]
         titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
-        for change in filter(None, map(_CHANGE.search, sentences(self.w.said))):
-            what = change["what"][:1].upper() + change["what"][1:]
+        for add, what in _CHANGE.findall(w.said):
             titles = [t for t in titles if not stems(t) & stems(what)]
-            titles[-1:-1] = [what] if change["add"] else []
-        while len(titles) > most > 1:
-            titles.pop(-2)
-        return _listed("section", titles)
+            titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []
+        return titles
 
-    def claims(self, of: Thing | None = None) -> list[Thing]:
-        """Sentences of the sources that speak to the task or the thing, best first; the draft's where it is all there
-        is to read."""
-        if of is not None and of.kind == "claim":
-            return [of] if of.source else self._backing(of)
+    def _about(self, of: Thing) -> list[Evidence]:
+        """The sentences of the sources that speak to a thing; to a statement, those that say the same."""
+        if of.kind == "claim":
+            own = [Evidence(of.text, of.source, 1.0)] if of.source else []
+            return own or [e for e in self.w.evidence if backs(e.sentence, of.text)]
+        return [e for e in rank(of.text, self.w.sources, self.w.now) if stems(of.text) & stems(e.sentence)]
+
+    @cached_property
+    def _gaps(self) -> list[str]:
         w = self.w
-        ranked = w.ranked if of is None else rank(of.query or of.text, w.sources, w.now)
-        shown = [e for e in ranked if of is None or stems(of.text) & stems(e.sentence)]
-        found = [Thing("claim", e.sentence, n, e.sentence, e.source) for n, e in enumerate(shown, 1)]
-        return found or (_listed("claim", sentences(w.draft)) if of is None else [])
+        unanswered = [w.task] * (w.found.kind == "none") if w.is_question else w.open_facets
+        return w.faults if w.draft else [w.framed("nothing", t) if t != w.task else t for t in unanswered]
 
-    def _backing(self, of: Thing) -> list[Thing]:
-        """The sentences of the sources that say what a statement says."""
-        told = [(s, source) for source in self.w.evidence for s in sentences(source.text) if backs(s, of.text)]
-        return [Thing("claim", s, n, s, source) for n, (s, source) in enumerate(told, 1)]
-
-    def _sources(self) -> list[Thing]:
-        cited = [e.source for e in self.w.ranked]
-        ordered = sorted(
-            (s for s in self.w.sources if s.key), key=lambda s: cited.index(s) if s in cited else len(cited)
-        )
-        return [Thing("source", s.key, n, s.title or s.key, s) for n, s in enumerate(ordered, 1)]
-
-    def _gaps(self) -> list[Thing]:
-        w = self.w
-        if w.draft or (w.is_question and w.found.kind == "none"):
-            faults = w.faults if w.draft else [w.task]
-            return [Thing("gap", fault, n, (*w.found.missing, w.task)[0]) for n, fault in enumerate(faults, 1)]
-        facets = [] if w.is_question else w.open_facets
-        return [
-            Thing("gap", w.framed("nothing", f.title), n, f"{w.topic.subject} {f.title}")
-            for n, f in enumerate(facets, 1)
-        ]
-
-    def _keywords(self) -> list[Thing]:
-        subject = self.w.topic.subject
-        if self.w.sources and not names(subject):
-            return [replace(t, kind="keyword") for t in self._entities()]
-        single = [w for w in re.findall(r"\w+", subject) if words(w) and not any(w in n for n in names(subject))]
-        return _listed("keyword", [*names(subject), *single])
-
-    def _entities(self) -> list[Thing]:
-        """The names in the sentences that speak to the task; those of the task where there is no material."""
-        shown = [(n, e.source) for e in self.w.ranked for n in research.things(e.sentence)]
-        shown = shown or [(n, Source(self.w.task)) for n in names(self.w.task)]
-        found: dict[str, Source] = {}
-        for name, source in shown:
-            found.setdefault(name, source)
-        return [Thing("entity", name, n, name, source) for n, (name, source) in enumerate(found.items(), 1)]
-
-    def _dates(self) -> list[Thing]:
-        told = [(d, e) for e in self.w.ranked for d in dates.find(e.sentence)]
-        return [Thing("date", e.sentence[d.start : d.end], n, e.sentence, e.source) for n, (d, e) in enumerate(told, 1)]
-
-    def _figures(self) -> list[Thing]:
-        told = [(q, s) for source in self.w.sources[:5] for s in sentences(source.text) for q in numbers(s)]
-        return [Thing("figure", q.text, n, s) for n, (q, s) in enumerate(told, 1)]
-
-    def _members(self, name: str) -> list[Thing]:
-        """Members of a class that the sources name behind its word ("the companies are ..."), else such sentences."""
-        w = self.w
-        wanted = stems(spoken(name))
-        hits = [e for e in rank(f"{spoken(name)} {w.topic.subject}", w.sources, w.now) if wanted & stems(e.sentence)]
-        behind = {e: re.split(rf"(?i)\b(?:{'|'.join(wanted)})\w*|{re.escape(name)}", e.sentence)[1:] for e in hits}
-        named = {t: e for e, rest in behind.items() for t in research.things(" ".join(rest)) if t not in w.task}
-        kind, found = ("entity", named) if named else ("claim", {e.sentence: e for e in hits})
-        return [Thing(kind, text, n, text, e.source) for n, (text, e) in enumerate(found.items(), 1)]
-
-
-def _figure(text: str | None) -> int:
-    """A number in figures or in a word; 0 for none."""
-    return _NUMBERS.index((text or "").lower()) if (text or "").lower() in _NUMBERS else int(text or 0)
-
-
-def _listed(kind: str, texts: Any) -> list[Thing]:
-    return [Thing(kind, text, n, text) for n, text in enumerate(dict.fromkeys(texts), 1)]
-
-
-def _given_thing(kind: str, item: Any, number: int) -> Thing | None:
-    """A member of a list of the prompt; of an object its longest text."""
-    if isinstance(item, str):
-        return Thing(kind, item, number, item)
-    texts = [v for k, v in item.items() if isinstance(v, str) and k != "id"] if isinstance(item, Mapping) else []
-    longest = max(texts, key=len, default="")
-    return Thing(kind, longest, number, longest, record=item) if longest else None
+    def _entities(self, among: str) -> list[Evidence | str]:
+        """The names in the sentences that speak to the task and have a word; of the task, where there is nothing."""
+        shown = [e for e in self.w.ranked if stems(among) <= stems(e.sentence)]
+        found = {
+            n: Evidence(n, e.source, e.score) for e in reversed(shown) for n in reversed(research.things(e.sentence))
+        }
+        return [*reversed(found.values())] or [n for n in names(self.w.task) if not among]

@@ -1,6 +1,7 @@
 """The offline stack as a web application: which host and path is answered by what, keys, limits and counts."""
 
 import asyncio
+import html
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,13 +17,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aiq.core.hosts import is_offline_website
 from aiq.offline.faults import SLOW_SECONDS
 from aiq.offline.protocol.errors import ApiError
-from aiq.offline.protocol.search_api import SearchApi, SearchError
-from aiq.offline.protocol.site import Site, not_found
+from aiq.offline.protocol.search_api import SearchApi
+from aiq.offline.protocol.site import Site
 from aiq.offline.protocol.work import COMPLETIONS, EMBEDDINGS, RESPONSES, Answer
 from aiq.offline.protocol.workers import Workers
 
-MODELS = ("offline-1",)
-"""What the models list names. Any other name in a request is answered just the same, under its own name."""
+MODELS = {"offline-1": {"id": "offline-1", "object": "model", "created": 0, "owned_by": "aiq"}}
+"""What the models list has. Any other name in a request is answered just the same, under its own name."""
+
+SEARCHES = ("/search", "/extract")
 
 BODY_BYTES = 64 * 2**20
 """The longest body of a request to the model."""
@@ -30,34 +33,39 @@ BODY_BYTES = 64 * 2**20
 SEARCH_BYTES = 2**20
 """The longest body of a search: it is parsed here, where every request waits for it."""
 
+_NOT_FOUND = """<!DOCTYPE html>
+<html lang="en">
+<head><title>404 Not Found</title></head>
+<body><h1>404 Not Found</h1><p>There is no page at {}.</p></body>
+</html>
+"""
+
 
 class Stats:
     """Counts of requests since the start: they show how often anything was paid for."""
 
     def __init__(self) -> None:
-        self._paths: Counter[str] = Counter()
+        self.paths: Counter[str] = Counter()
         self._roles: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
-        self._sends: Counter[tuple[str, int]] = Counter()
-
-    def request(self, path: str) -> None:
-        self._paths[path] += 1
+        self._sends: set[tuple[str, int]] = set()
 
     def answered(self, role: str, answer: Answer) -> None:
         if answer.digest:
             self._roles[role] += 1
-            self._sends[answer.digest, answer.attempt] += 1
+            self._sends.add((answer.digest, answer.attempt))
             self._faults.update(answer.faults)
 
     def summary(self) -> dict[str, Any]:
         """`repeated`: model requests that were the same as an earlier one, attempt included (paid for twice)."""
+        chats = self._roles.total()
         return {
-            "requests": sum(self._paths.values()),
-            "paths": dict(sorted(self._paths.items())),
-            "chat": sum(self._roles.values()),
+            "requests": self.paths.total(),
+            "paths": dict(sorted(self.paths.items())),
+            "chat": chats,
             "roles": dict(sorted(self._roles.items())),
             "distinct": len(self._sends),
-            "repeated": sum(count - 1 for count in self._sends.values()),
+            "repeated": chats - len(self._sends),
             "faults": dict(sorted(self._faults.items())),
         }
 
@@ -75,51 +83,35 @@ class Stack:
 def build_app(stack: Stack) -> ASGIApp:
     """Hosts of `offline.example` other than the two services are websites; any other host is the API."""
     endpoints = Endpoints(stack)
-    api = Starlette(
-        routes=[
-            *(Route(path, endpoints.work, methods=["POST"]) for path in (COMPLETIONS, RESPONSES, EMBEDDINGS)),
-            Route("/v1/models", endpoints.models, methods=["GET"]),
-            Route("/v1/models/{name:path}", endpoints.model, methods=["GET"]),
-            Route("/search", endpoints.search, methods=["POST"]),
-            Route("/extract", endpoints.search, methods=["POST"]),
-            Route("/stats", endpoints.stats, methods=["GET"]),
-        ],
-        exception_handlers={
-            ApiError: _api_error,
-            SearchError: _api_error,
-            HTTPException: _http_error,
-            ClientDisconnect: _gone,
-        },
-    )
+    routes = [Route(path, endpoints.work, methods=["POST"]) for path in (COMPLETIONS, RESPONSES, EMBEDDINGS)]
+    routes += [Route(path, endpoints.search, methods=["POST"]) for path in SEARCHES]
+    routes += [Route(path, endpoints.models) for path in ("/v1/models", "/v1/models/{name:path}")]
+    routes += [Route("/stats", endpoints.stats)]
+    errors = {ApiError: _error, HTTPException: _http_error, ClientDisconnect: _gone}
+    api = Starlette(routes=routes, exception_handlers=errors)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        host = _host(scope) if scope["type"] == "http" else ""
-        if is_offline_website(host):
-            stack.stats.request("page")
-            await _page(stack.site, Request(scope), host)(scope, receive, send)
-            return
+        page = _page(stack.site, Request(scope)) if scope["type"] == "http" else None
         if scope["type"] == "http" and scope["path"] != "/stats":
-            stack.stats.request(scope["path"])
-        await api(scope, receive, send)
+            stack.stats.paths["page" if page else scope["path"]] += 1
+        await (page or api)(scope, receive, send)
 
     return app
 
 
-def _host(scope: Scope) -> str:
-    value = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-    return str(value).rsplit(":", 1)[0].lower()
-
-
-def _page(site: Site, request: Request, host: str) -> Response:
-    url = f"{request.headers.get('x-aiq-scheme', 'https')}://{host}{request.url.path}"
-    url += f"?{request.url.query}" if request.url.query else ""
-    served = site.served(url)
+def _page(site: Site, request: Request) -> Response | None:
+    """The answer of a website; None where the host is none."""
+    host = request.headers.get("host", "").rsplit(":", 1)[0].lower()
+    if not is_offline_website(host):
+        return None
+    scheme = request.headers.get("x-aiq-scheme", "https")
+    url = str(request.url.replace(scheme=scheme, netloc=host))
+    served, page = site.served(url), site.render(url)
     if served is not None and served.redirect is not None:
         return RedirectResponse(served.redirect)
     if served is not None:
         return Response(served.body, headers={"content-type": served.content_type})
-    body = site.render(url)
-    return HTMLResponse(not_found(url), 404) if body is None else HTMLResponse(body)
+    return HTMLResponse(_NOT_FOUND.format(html.escape(url)), 404) if page is None else HTMLResponse(page)
 
 
 class Endpoints:
@@ -143,56 +135,46 @@ class Endpoints:
 
     async def models(self, request: Request) -> Response:
         self._check_key(request)
-        return JSONResponse({"object": "list", "data": [_model(name) for name in MODELS]})
-
-    async def model(self, request: Request) -> Response:
-        self._check_key(request)
-        name = request.path_params["name"]
+        name = request.path_params.get("name")
+        if name is None:
+            return JSONResponse({"object": "list", "data": list(MODELS.values())})
         if name not in MODELS:
-            raise ApiError(404, f"The model '{name}' does not exist", param="model", code="model_not_found")
-        return JSONResponse(_model(name))
+            raise ApiError(f"The model '{name}' does not exist", "model", "model_not_found", 404)
+        return JSONResponse(MODELS[name])
 
     async def search(self, request: Request) -> Response:
-        if not self._has_key(request):
-            raise SearchError(401, "Unauthorized: missing or invalid API key.")
-        body, api = await _body(request, SEARCH_BYTES), self._search
-        answer = api.search if request.url.path == "/search" else api.extract
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._searching, answer, body))
+        self._check_key(request)
+        answer = self._search.search if request.url.path == "/search" else self._search.extract
+        body, loop = await _body(request, SEARCH_BYTES), asyncio.get_running_loop()
+        return JSONResponse(await loop.run_in_executor(self._searching, answer, body))
 
     async def stats(self, request: Request) -> Response:
         return JSONResponse(self._stack.stats.summary())
 
     def _check_key(self, request: Request) -> None:
-        if not self._has_key(request):
-            raise ApiError(401, "Incorrect API key provided.", code="invalid_api_key")
-
-    def _has_key(self, request: Request) -> bool:
         key = self._stack.api_key
-        return key is None or request.headers.get("authorization", "") == f"Bearer {key}"
+        if key is not None and request.headers.get("authorization") != f"Bearer {key}":
+            message = "Unauthorized: missing or invalid API key."
+            raise ApiError(message, code="invalid_api_key", status=401)
 
 
 async def _body(request: Request, limit: int) -> bytes:
     """The body. One that is too long is read to its end and dropped, so that the client hears why: ApiError 413."""
-    length, parts = 0, list[bytes]()
+    body, length = bytearray(), 0
     async for part in request.stream():
         length += len(part)
-        if length > limit:
-            parts.clear()
-        else:
-            parts.append(part)
+        if length <= limit:
+            body += part
     if length > limit:
         message = f"Request body too large: {length} bytes; the limit is {limit}."
-        raise ApiError(413, message, code="request_too_large")
-    return b"".join(parts)
+        raise ApiError(message, code="request_too_large", status=413)
+    return bytes(body)
 
 
-def _model(name: str) -> dict[str, object]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "aiq"}
-
-
-async def _api_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ApiError | SearchError)
-    return JSONResponse(error.body, error.status)
+async def _error(request: Request, error: Any) -> Response:
+    """For ApiError; search has Tavily's shape of errors."""
+    searched = request.url.path in SEARCHES
+    return JSONResponse({"detail": {"error": error.message}} if searched else error.body, error.status)
 
 
 async def _gone(request: Request, error: Exception) -> Response:
@@ -200,15 +182,15 @@ async def _gone(request: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    path, message, code = request.url.path, error.detail, None
-    if error.status_code == 404:
-        message = f"Unknown request URL: {request.method} {path}. Please check the URL for typos."
-        code = "unknown_url"
-    elif error.status_code == 405:
-        message, code = f"Not allowed to {request.method} on {path}.", "method_not_supported"
-    return JSONResponse(ApiError(error.status_code, message, code=code).body, error.status_code, error.headers)
+async def _http_error(request: Request, error: Any) -> Response:
+    """For Starlette's own: there is no such path, or not with this method."""
+    path, status = request.url.path, error.status_code
+    known = {
+        404: (f"Unknown request URL: {request.method} {path}. Please check the URL for typos.", "unknown_url"),
+        405: (f"Not allowed to {request.method} on {path}.", "method_not_supported"),
+    }
+    message, code = known.get(status, (error.detail, None))
+    return JSONResponse(ApiError(message, code=code, status=status).body, status, error.headers)
 
 
 class _Cut(Response):

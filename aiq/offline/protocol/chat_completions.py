@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
@@ -17,23 +17,17 @@ PIECE_CHARS = 24
 
 def completion(request: ChatRequest, replies: Sequence[ChatReply], digest: str) -> dict[str, Any]:
     """The chat completion object of the replies, one a choice: cut to `stop` and token limit, with usage."""
-    ended = [end(request, reply) for reply in replies]
-    spent = sum(reply_tokens(reply) for reply, _ in ended)
-    prompt = prompt_tokens(request)
+    choices, spent, prompt = [], 0, prompt_tokens(request)
+    for index, reply in enumerate(replies):
+        said, reason = finished(request, reply, choice_digest(digest, index))
+        spent += reply_tokens(said)
+        choices.append({"index": index, "message": _message(said), "logprobs": None, "finish_reason": reason})
     return {
         "id": f"chatcmpl-{digest[:24]}",
         "object": "chat.completion",
         "created": CREATED,
         "model": request.model,
-        "choices": [
-            {
-                "index": i,
-                "message": _message(reply, choice_digest(digest, i)),
-                "logprobs": None,
-                "finish_reason": why,
-            }
-            for i, (reply, why) in enumerate(ended)
-        ],
+        "choices": choices,
         "usage": {
             "prompt_tokens": prompt,
             "completion_tokens": spent,
@@ -50,27 +44,28 @@ def choice_digest(digest: str, index: int) -> str:
     return f"{digest}/{index}" if index else digest
 
 
-def end(request: ChatRequest, reply: ChatReply) -> tuple[ChatReply, str]:
-    """The reply as far as `parallel_tool_calls`, `stop` and the token limit let it go, and its finish reason."""
-    calls = reply.tool_calls if request.parallel_tool_calls else reply.tool_calls[:1]
-    text, reason = reply.text, "tool_calls" if calls else "stop"
+def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatReply, str]:
+    """The reply as far as `parallel_tool_calls`, `stop` and the token limit let it go, and its finish reason.
+
+    Calls without an id get one that follows from the digest.
+    """
+    text, calls = reply.text, reply.tool_calls if request.parallel_tool_calls else reply.tool_calls[:1]
     ends = [text.find(stop) for stop in request.stop if stop and stop in text]
     if ends:
-        text, calls, reason = text[: min(ends)], (), "stop"
-    whole = ChatReply(text=text, tool_calls=calls, refusal=reply.refusal)
-    if request.token_limit is None or reply_tokens(whole) <= request.token_limit:
-        return whole, reason
-    return _cut(whole, request.token_limit), "length"
+        text, calls = text[: min(ends)], ()
+    named = tuple(ToolCall(id=c.id or _call_id(digest, i), function=c.function) for i, c in enumerate(calls))
+    whole = ChatReply(text=text, tool_calls=named, refusal=reply.refusal)
+    if request.token_limit is not None and reply_tokens(whole) > request.token_limit:
+        return _cut(whole, request.token_limit), "length"
+    return whole, "tool_calls" if named else "stop"
 
 
 def reply_tokens(reply: ChatReply) -> int:
     """How many tokens a reply is taken to have."""
-    calls = sum(_call_tokens(call) for call in reply.tool_calls)
-    return tokens(reply.text) + tokens(reply.refusal or "") + calls
-
-
-def _call_tokens(call: ToolCall) -> int:
-    return tokens(call.function.name) + tokens(call.function.arguments)
+    texts = [reply.text, reply.refusal or ""]
+    for call in reply.tool_calls:
+        texts += [call.function.name, call.function.arguments]
+    return sum(map(tokens, texts))
 
 
 def _cut(reply: ChatReply, limit: int) -> ChatReply:
@@ -79,10 +74,11 @@ def _cut(reply: ChatReply, limit: int) -> ChatReply:
     refusal = None if reply.refusal is None else _beginning(reply.refusal, limit)
     left, calls = limit - tokens(text), list[ToolCall]()
     for call in reply.tool_calls:
-        left -= tokens(call.function.name)
+        name = call.function.name
+        left -= tokens(name)
         if left > 0:
             arguments = _beginning(call.function.arguments, left)
-            calls.append(ToolCall(id=call.id, function=FunctionCall(name=call.function.name, arguments=arguments)))
+            calls.append(ToolCall(id=call.id, function=FunctionCall(name=name, arguments=arguments)))
             left -= tokens(arguments)
     return ChatReply(text=text, tool_calls=tuple(calls), refusal=refusal)
 
@@ -91,54 +87,43 @@ def _beginning(text: str, limit: int) -> str:
     return text.encode("utf-8", "replace")[: limit * BYTES_PER_TOKEN].decode("utf-8", "ignore")
 
 
-def call_id(call: ToolCall, digest: str, index: int) -> str:
-    """The call's own id, or one that follows from the request."""
-    return call.id or "call_" + hashlib.sha256(f"{digest}\n{index}".encode()).hexdigest()[:24]
+def _call_id(digest: str, index: int) -> str:
+    return "call_" + hashlib.sha256(f"{digest}\n{index}".encode()).hexdigest()[:24]
 
 
-def _message(reply: ChatReply, digest: str) -> dict[str, Any]:
+def _message(reply: ChatReply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
-    if reply.refusal is not None:
-        return message | {"content": None}
     if reply.tool_calls:
-        calls = [
-            {
-                "id": call_id(call, digest, i),
-                "type": "function",
-                "function": {"name": call.function.name, "arguments": call.function.arguments},
-            }
-            for i, call in enumerate(reply.tool_calls)
-        ]
-        return message | {"content": reply.text or None, "tool_calls": calls}
-    return message
+        message |= {"content": reply.text or None, "tool_calls": [call.model_dump() for call in reply.tool_calls]}
+    return message if reply.refusal is None else message | {"content": None}
 
 
 def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
     """The completion as server-sent events: role, content and tool-call deltas, finish, usage when asked for."""
     head = {name: answer[name] for name in ("id", "created", "model", "system_fingerprint")}
-    head["object"] = "chat.completion.chunk"
-    unknown = {"usage": None} if usage else {}
+    head |= {"object": "chat.completion.chunk"} | ({"usage": None} if usage else {})
     events = []
     for choice in answer["choices"]:
-        steps = [(delta, None) for delta in _deltas(choice["message"])] + [({}, choice["finish_reason"])]
-        for delta, reason in steps:
-            step = {"index": choice["index"], "delta": delta, "logprobs": None, "finish_reason": reason}
-            events.append({**head, "choices": [step], **unknown})
+        unfinished = {**choice, "finish_reason": None}
+        del unfinished["message"]
+        events += [{**head, "choices": [{**unfinished, "delta": delta}]} for delta in _deltas(choice["message"])]
+        last = {**unfinished, "delta": {}, "finish_reason": choice["finish_reason"]}
+        events.append({**head, "choices": [last]})
     if usage:
         events.append({**head, "choices": [], "usage": answer["usage"]})
     return "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events) + "data: [DONE]\n\n"
 
 
-def _deltas(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", "refusal": None}]
+def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"role": "assistant", "content": "", "refusal": None}
     for part in ("content", "refusal"):
-        deltas += [{part: piece} for piece in pieces(message[part] or "")]
+        for piece in pieces(message[part] or ""):
+            yield {part: piece}
     for index, call in enumerate(message.get("tool_calls", ())):
-        function = {"name": call["function"]["name"], "arguments": ""}
-        deltas.append({"tool_calls": [{"index": index, "id": call["id"], "type": "function", "function": function}]})
-        for piece in pieces(call["function"]["arguments"]):
-            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-    return deltas
+        function = call["function"]
+        yield {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}
+        for piece in pieces(function["arguments"]):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 def pieces(text: str) -> list[str]:

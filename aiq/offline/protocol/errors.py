@@ -1,109 +1,80 @@
-"""What is wrong with a request, in the words, parameters and codes of the public OpenAI API."""
+"""What is wrong with a request or a schema in it, in the words, parameters and codes of the public OpenAI API."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, TypeVar
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError, from_json
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails, from_json
 
-_EXPECTED = {
-    "string_type": "a string",
-    "int_type": "an integer",
-    "float_type": "a decimal",
-    "bool_type": "a boolean",
-    "list_type": "an array",
-    "tuple_type": "an array",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-}
-_GOT = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", list: "an array", dict: "an object"}
-_BOUNDS = {
-    "greater_than_equal": ("ge", "below minimum", ">=", "below_min_value"),
-    "less_than_equal": ("le", "above maximum", "<=", "above_max_value"),
-}
+_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("errors.toml").read_text(encoding="utf-8"))
+_TYPES, _MESSAGES, _CODES = _WORDS["types"], _WORDS["messages"], _WORDS["codes"]
 
 
-class ApiError(Exception):
-    """An answer in OpenAI's error shape. `param` names the field at fault, such as `messages[0].role`."""
+@dataclass(eq=False)
+class ApiError(ValueError):
+    """An answer in OpenAI's error shape. `param` is where the fault is, such as `messages[0].role`.
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        kind: str = "invalid_request_error",
-        param: str | None = None,
-        code: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    The message may name it as `{param}`. A validator raises it with the path that leads on from the validator's place.
+    """
 
+    message: str
+    param: str | None = None
+    code: str | None = None
+    status: int = 400
+    kind: str = "invalid_request_error"
 
-def invalid(param: str | None, message: str, code: str | None = "invalid_value") -> ApiError:
-    """A 400."""
-    return ApiError(400, message, param=param, code=code)
+    @property
+    def body(self) -> dict[str, Any]:
+        message = self.message.replace("{param}", self.param or "")
+        return {"error": {"message": message, "type": self.kind, "param": self.param, "code": self.code}}
 
 
 def missing(param: str) -> ApiError:
-    """A 400 for a field that must be there."""
-    return invalid(param, f"Missing required parameter: '{param}'.", "missing_required_parameter")
+    """For a field that must be there."""
+    return ApiError(_MESSAGES["missing"], param, _CODES["missing"])
 
 
 def wrong_type(param: str, expected: str, value: object) -> ApiError:
-    """A 400 for a value of another type than `expected` ("a string")."""
-    message = f"Invalid type for '{param}': expected {expected}, but got {_got(value)} instead."
-    return invalid(param, message, "invalid_type")
+    """For a value of another type than `expected` ("a string")."""
+    got = _TYPES[type(value).__name__]
+    return ApiError(f"Invalid type for '{{param}}': expected {expected}, but got {got} instead.", param, "invalid_type")
 
 
 def not_among(param: str, value: object, supported: Sequence[str]) -> ApiError:
-    """A 400 for a value that is none of those allowed."""
-    return invalid(param, f"Invalid value: '{value}'. Supported values are: {listed(supported)}.")
-
-
-def listed(names: Sequence[str]) -> str:
-    """`'a', 'b', and 'c'`, as the public API lists values."""
-    quoted = [f"'{name}'" for name in names]
-    if len(quoted) < 3:
-        return " and ".join(quoted)
-    return ", ".join(quoted[:-1]) + f", and {quoted[-1]}"
+    """For a value that is none of those allowed."""
+    *names, last = (f"'{name}'" for name in supported)
+    listed = f"{', '.join(names)}{',' if len(names) > 1 else ''} and {last}" if names else last
+    return ApiError(f"Invalid value: '{value}'. Supported values are: {listed}.", param, "invalid_value")
 
 
 class Body(BaseModel):
     """A request or a part of one: strict types, no unknown fields, and null means left out, as clients write it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    unsupported: ClassVar[tuple[str, ...]] = ()
+    unsupported: ClassVar[Sequence[str]] = ()
     """Fields of the public API that are refused where they ask for something, because to ignore them would mislead."""
-    unknown: ClassVar[str] = "Unrecognized request argument supplied: {}"
+    ignored: ClassVar[Sequence[str]] = ()
+    """Fields of the public API that have no effect here."""
+    unknown: ClassVar[str] = "Unrecognized request argument supplied: {param}"
     """What the endpoint says of a field that there is not."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, values: Any) -> Any:
-        if isinstance(values, dict):
-            return {name: value for name, value in values.items() if value is not None}
-        return values
+    def _known(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        for name in filter(values.get, cls.unsupported):
+            message = "Unsupported parameter: '{param}' is not supported with this model."
+            raise ApiError(message, name, "unsupported_parameter")
+        dropped = {*cls.unsupported, *cls.ignored}
+        return {name: value for name, value in values.items() if value is not None and name not in dropped}
 
 
 B = TypeVar("B", bound=Body)
-
-
-def either(expected: str, *kinds: type) -> BeforeValidator:
-    """Of a field that takes several types: one error for all of them (`expected one of a string or ...`)."""
-
-    def check(value: Any) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise PydanticCustomError("either", "{expected}", {"expected": expected})
-        return value
-
-    return BeforeValidator(check)
-
-
-Anything = Annotated[Any, "accepted, without effect here"]
-"""The type of fields that the public API documents and that change nothing here."""
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -112,70 +83,106 @@ def read_json(body: bytes) -> dict[str, Any]:
         values = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         message = f"We could not parse the JSON body of your request: {error}. The API expects a JSON payload."
-        raise invalid(None, message, None) from None
+        raise ApiError(message) from None
     if not isinstance(values, dict):
-        raise invalid(None, f"Invalid body: expected a JSON object, but got {_got(values)} instead.", None)
+        raise ApiError(f"Invalid body: expected a JSON object, but got {_TYPES[type(values).__name__]} instead.")
     return values
 
 
 def read_body(model: type[B], values: Mapping[str, Any]) -> B:
     """The request as `model` has it. Raises ApiError 400 for the first thing that is wrong."""
     if not values.get("model"):
-        raise invalid(None, "you must provide a model parameter", None)
-    for name in model.unsupported:
-        if values.get(name):
-            message = f"Unsupported parameter: '{name}' is not supported with this model."
-            raise invalid(name, message, "unsupported_parameter")
+        raise ApiError("you must provide a model parameter")
     try:
-        return model.model_validate({name: values[name] for name in values if name not in model.unsupported})
+        return model.model_validate(values)
     except ValidationError as error:
         raise _explained(error.errors(include_url=False)[0], model.unknown) from None
 
 
 def _explained(error: ErrorDetails, unknown: str) -> ApiError:
     """Pydantic's error as the public API words it."""
-    param, kind, context = _path(error["loc"]), error["type"], error.get("ctx", {})
-    if kind == "missing":
-        return missing(param)
-    if kind == "extra_forbidden":
-        message = unknown.format(param) if len(error["loc"]) == 1 else f"Unknown parameter: '{param}'."
-        return invalid(param, message, "unknown_parameter")
-    expected = context.get("expected") if kind == "either" else _EXPECTED.get(kind)
-    if kind == "literal_error":
-        if isinstance(error["input"], str):
-            return not_among(param, error["input"], re.findall(r"'([^']*)'", context["expected"]))
-        expected = "a string"
-    if expected is not None:
-        return wrong_type(param, expected, error["input"])
-    return _out_of_bounds(error, param, context)
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).removeprefix(".")
+    own = context.get("error")
+    if isinstance(own, ApiError):
+        dot = "." if path and own.param and own.param[0] != "[" else ""
+        return replace(own, param=f"{path}{dot}{own.param or ''}" or None)
+    if kind == "literal_error" and isinstance(value, str):
+        return not_among(path, value, re.findall("'(.*?)'", context["expected"]))
+    if kind in _TYPES:
+        return wrong_type(path, _TYPES[kind], value)
+    words = unknown if kind == "extra_forbidden" and "." not in path else _MESSAGES.get(kind, "Invalid '{param}'.")
+    bound = context.get("ge", context.get("le", 0))
+    number = "decimal" if isinstance(bound, float) else "integer"
+    length = len(value) if isinstance(value, str | list) else 0
+    message = words.format(param="{param}", value=value, number=number, bound=int(bound), length=length, **context)
+    return ApiError(message, path, _CODES.get(kind, "invalid_value").format(number=number))
 
 
-def _out_of_bounds(error: ErrorDetails, param: str, context: Mapping[str, Any]) -> ApiError:
-    kind, value = error["type"], error["input"]
-    if kind in _BOUNDS:
-        name, where, sign, code = _BOUNDS[kind]
-        bound = context[name]
-        number = "decimal" if isinstance(bound, float) else "integer"
-        wanted = f"Expected a value {sign} {int(bound)}, but got {value} instead."
-        return invalid(param, f"Invalid '{param}': {number} {where} value. {wanted}", f"{number}_{code}")
-    if kind == "too_short" and not value:
-        wanted = f"Expected an array with minimum length {context['min_length']}, but got an empty array instead."
-        return invalid(param, f"Invalid '{param}': empty array. {wanted}", "empty_array")
-    if kind in ("too_long", "string_too_long"):
-        noun, most = ("an array", "array") if kind == "too_long" else ("a string", "string")
-        wanted = f"Expected {noun} with maximum length {context['max_length']}, but got {noun} with length {len(value)}"
-        return invalid(param, f"Invalid '{param}': {most} too long. {wanted} instead.", f"{most}_above_max_length")
-    if kind == "string_pattern_mismatch":
-        wanted = f"Expected a string that matches the pattern '{context['pattern']}'."
-        return invalid(param, f"Invalid '{param}': string does not match pattern. {wanted}")
-    return invalid(param, f"Invalid '{param}': {error['msg']}.")
+_NOT_STRICT = ("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "patternProperties")
+"""Keywords that a strict schema may not have."""
+
+_KIND = ("type", "anyOf", "enum", "const", "$ref")
+"""Keywords one of which a strict schema must have."""
+
+_SCHEMA_TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+_OBJECTS = ("properties", "$defs", "definitions")
+_ARRAYS = ("required", "anyOf", "oneOf", "allOf", "enum")
 
 
-def _path(location: Sequence[str | int]) -> str:
-    """`("messages", 0, "role")` as `messages[0].role`."""
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return path.removeprefix(".")
+def check_schema(schema: Mapping[str, Any], what: str, param: str, code: str | None, *, strict: bool) -> None:
+    """Raises ApiError 400 unless it is an object's schema and, if strict, closed and without optional properties.
+
+    `what` is whose schema it is: "function 'f'", "response_format 'verdict'".
+    """
+    start, kind = f"Invalid schema for {what}:", schema.get("type")
+    if kind != "object" and (schema or strict):
+        raise ApiError(
+            f"{start} schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'.", param, code
+        )
+    for where, part in _parts(schema, ()):
+        fault = _fault(part) or (_laxity(part) if strict and isinstance(part, dict) else None)
+        if fault:
+            raise ApiError(f"{start} In context={where}, {fault}", param, code)
 
 
-def _got(value: object) -> str:
-    return "null" if value is None else _GOT.get(type(value), type(value).__name__)
+def _fault(schema: Any) -> str | None:
+    """Why this is no schema."""
+    if not isinstance(schema, dict):
+        return None if isinstance(schema, bool) else f"{schema!r} is not of type 'object', 'boolean'."
+    for keywords, kind, noun in ((_OBJECTS, dict, "an object"), (_ARRAYS, list, "an array")):
+        for keyword in keywords:
+            if not isinstance(schema.get(keyword, kind()), kind):
+                return f"'{keyword}' is not {noun}."
+    types = schema.get("type", "object")
+    names = types if isinstance(types, list) else [types]
+    known = names and all(name in _SCHEMA_TYPES for name in names)
+    return None if known else f"{types!r} is not valid under any of the given schemas."
+
+
+def _laxity(schema: Mapping[str, Any]) -> str | None:
+    """Why this schema is not strict."""
+    if banned := [keyword for keyword in _NOT_STRICT if keyword in schema]:
+        return f"'{banned[0]}' is not permitted."
+    if not any(keyword in schema for keyword in _KIND):
+        return "schema must have a 'type' key."
+    properties = schema.get("properties", {})
+    if (properties or schema.get("type") == "object") and schema.get("additionalProperties") is not False:
+        return "'additionalProperties' is required to be supplied and to be false."
+    if optional := [name for name in properties if name not in schema.get("required", ())]:
+        wanted = "'required' is required to be supplied and to be an array including every key in properties."
+        return f"{wanted} Missing '{optional[0]}'."
+    return None
+
+
+def _parts(schema: Any, where: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The schema and every schema within it, each with its place."""
+    yield where, schema
+    if isinstance(schema, dict):
+        for keyword in _OBJECTS:
+            for name, part in schema.get(keyword, {}).items():
+                yield from _parts(part, (*where, keyword, name))
+        if "items" in schema:
+            yield from _parts(schema["items"], (*where, "items"))
+        for number, part in enumerate(schema.get("anyOf", ())):
+            yield from _parts(part, (*where, "anyOf", str(number)))

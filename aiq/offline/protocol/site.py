@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.core.plugins import describe
-from aiq.tools.corpus import Corpus, CorpusPage, address
+from aiq.tools.corpus import Corpus, address
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LAYOUT = """<!DOCTYPE html>
@@ -36,12 +36,7 @@ _LAYOUT = """<!DOCTYPE html>
 </body>
 </html>
 """
-_NOT_FOUND = """<!DOCTYPE html>
-<html lang="en">
-<head><title>404 Not Found</title></head>
-<body><h1>404 Not Found</h1><p>There is no page at {url}.</p></body>
-</html>
-"""
+_DATE = '<meta property="article:published_time" content="{}">\n'
 _WORDS = {
     "en": {"home": "Home", "about": "About this site", "rights": "All rights reserved."},
     "zh": {"home": "首页", "about": "关于本站", "rights": "版权所有。"},
@@ -70,7 +65,7 @@ class Site:
 
     def __init__(self, files: Sequence[Path]) -> None:
         loaded = [Corpus.load(file) for file in files]
-        self.corpus = loaded[0] if len(loaded) == 1 else Corpus(tuple(page for part in loaded for page in part.pages))
+        self.corpus = loaded[0] if len(loaded) == 1 else Corpus(page for part in loaded for page in part.pages)
         self._extra: dict[str, str] = {}
         self._served: dict[str, Served] = {}
         for file in files:
@@ -88,41 +83,29 @@ class Site:
             for number, line in enumerate(lines, start=1):
                 if b'"html_extra"' in line or b'"serve"' in line:
                     row = json.loads(line.decode("utf-8-sig"))
-                    self._extra[address(row["url"])] = str(row.get("html_extra") or "")
-                    if row.get("serve"):
-                        self._served[address(row["url"])] = _served(row["serve"], f"{path}, row {number}")
+                    place = address(row["url"])
+                    self._extra[place] = str(row.get("html_extra") or "")
+                    try:
+                        self._served |= {place: Served.model_validate(row["serve"])} if row.get("serve") else {}
+                    except ValidationError as error:
+                        raise DatasetError(f"{path}, row {number}: serve: {describe(error)}") from None
 
     def render(self, url: str) -> str | None:
-        """The page at this URL as HTML; None where there is none."""
+        """The page at this URL as HTML; None where there is none.
+
+        Title and paragraphs are escaped; `html_extra` is in the article as it is (tables, widgets, attacks).
+        """
         page = self.corpus.page(url)
-        return None if page is None else _html(page, self._extra.get(address(page.url), ""))
-
-
-def _html(page: CorpusPage, extra: str) -> str:
-    """Title and paragraphs escaped; `extra` stands in the article as it is (tables, widgets, attacks)."""
-    lang = "zh" if len(_CHINESE.findall(page.text)) * 4 > len(page.text) else "en"
-    published = (
-        f'<meta property="article:published_time" content="{html.escape(page.published)}">\n' if page.published else ""
-    )
-    paragraphs = [f"<p>{html.escape(line.strip())}</p>" for line in page.text.splitlines() if line.strip()]
-    return _LAYOUT.format(
-        lang=lang,
-        title=html.escape(page.title),
-        meta=published,
-        url=html.escape(page.url),
-        site=html.escape(address(page.url).split("/")[0]),
-        body="\n".join([*paragraphs, extra] if extra else paragraphs),
-        **_WORDS[lang],
-    )
-
-
-def not_found(url: str) -> str:
-    """The body of a 404."""
-    return _NOT_FOUND.format(url=html.escape(url))
-
-
-def _served(value: object, where: str) -> Served:
-    try:
-        return Served.model_validate(value)
-    except ValidationError as error:
-        raise DatasetError(f"{where}: serve: {describe(error)}") from None
+        if page is None:
+            return None
+        lang = "zh" if len(_CHINESE.findall(page.text)) * 4 > len(page.text) else "en"
+        paragraphs = [f"<p>{html.escape(line.strip())}</p>" for line in page.text.splitlines() if line.strip()]
+        return _LAYOUT.format(
+            lang=lang,
+            title=html.escape(page.title),
+            meta=_DATE.format(html.escape(page.published)) if page.published else "",
+            url=html.escape(page.url),
+            site=html.escape(address(page.url).split("/")[0]),
+            body="\n".join(filter(None, [*paragraphs, self._extra.get(address(page.url))])),
+            **_WORDS[lang],
+        )

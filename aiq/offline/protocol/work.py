@@ -16,11 +16,10 @@ from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.faults import ENDPOINT, RETRY_AFTER_SECONDS, Faults
 from aiq.offline.judging import judge
 from aiq.offline.protocol.chat_completions import choice_digest, completion, stream_completion
-from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, ChatBody, digest_of, read_chat
+from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, digest_of, read_chat
 from aiq.offline.protocol.embeddings import embeddings
-from aiq.offline.protocol.errors import ApiError, invalid, read_json
-from aiq.offline.protocol.responses import response, stream_response
-from aiq.offline.protocol.responses_request import ResponsesBody, read_responses
+from aiq.offline.protocol.errors import ApiError, read_json
+from aiq.offline.protocol.responses import read_responses, response, stream_response
 
 BROKEN_ENGINE = 422
 """The status where our own engine fails. It would fail again, so this is a status that no client retries."""
@@ -28,14 +27,11 @@ BROKEN_ENGINE = 422
 COMPLETIONS, RESPONSES, EMBEDDINGS = "/v1/chat/completions", "/v1/responses", "/v1/embeddings"
 
 _FAILURES = {
-    "http_429": ApiError(429, "Rate limit reached: a planted fault.", kind="requests", code="rate_limit_exceeded"),
-    "http_500": ApiError(500, "The server had an error: a planted fault.", kind="server_error"),
+    "http_429": ApiError(
+        "Rate limit reached: a planted fault.", code="rate_limit_exceeded", status=429, kind="requests"
+    ),
+    "http_500": ApiError("The server had an error: a planted fault.", status=500, kind="server_error"),
 }
-
-
-def respond(request: ChatRequest) -> ChatReply:
-    """The model's reply, whoever asks: a judgement where one is asked for, else what the engine says."""
-    return judge(request) or engine.respond(request)
 
 
 @dataclass(frozen=True)
@@ -69,49 +65,40 @@ class Work:
             if path == EMBEDDINGS:
                 return json_answer(embeddings(values))
             if not re.fullmatch("[0-9]{0,9}", attempt):
-                raise invalid("x-aiq-attempt", f"x-aiq-attempt must be a number, not '{attempt}'.")
+                raise ApiError(f"{{param}} must be a number, not '{attempt}'.", "x-aiq-attempt", "invalid_value")
             return self._model_answer(path, values, role, int(attempt or 0))
         except ApiError as error:
             return json_answer(error.body, error.status)
 
     def _model_answer(self, path: str, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
         """The answer of either endpoint of the model, with the endpoint's faults that strike it."""
-        body: ResponsesBody | ChatBody
-        request: ChatRequest
         if path == RESPONSES:
             body, request = read_responses(values, role, attempt, self.context_tokens)
         else:
-            body = request = read_chat(values, role, attempt, self.context_tokens)
+            body, request = None, read_chat(values, role, attempt, self.context_tokens)
         digest = digest_of(values, role)
         struck = tuple(name for name in ENDPOINT if self.faults.hits(name, attempt, digest))
         counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
-        for name, error in _FAILURES.items():
-            if name in struck:
-                wait = {"retry-after": str(RETRY_AFTER_SECONDS)} if error.status == 429 else {}
-                return json_answer(error.body, error.status, headers=wait, **counted)
-        replies = [self._reply(_choice(request, i), choice_digest(digest, i)) for i in range(request.n)]
-        if isinstance(body, ResponsesBody):
-            whole = response(body, request, replies[0], digest)
-            events = stream_response(whole) if body.stream else ""
-        else:
-            whole = completion(request, replies, digest)
-            usage = bool((body.stream_options or {}).get("include_usage"))
-            events = stream_completion(whole, usage=usage) if body.stream else ""
-        if body.stream:
-            return Answer(200, events.encode("utf-8", "replace"), "text/event-stream", **counted)
-        return json_answer(whole, **counted)
+        for error in (_FAILURES[name] for name in struck if name in _FAILURES):
+            wait = {"retry-after": str(RETRY_AFTER_SECONDS)} if error.status == 429 else {}
+            return json_answer(error.body, error.status, headers=wait, **counted)
+        replies = [self._reply(request, index, choice_digest(digest, index)) for index in range(request.n)]
+        whole = response(body, request, replies[0], digest) if body else completion(request, replies, digest)
+        if not values.get("stream"):
+            return json_answer(whole, **counted)
+        usage = bool((values.get("stream_options") or {}).get("include_usage"))
+        events = stream_response(whole) if body else stream_completion(whole, usage=usage)
+        return Answer(200, events.encode("utf-8", "replace"), "text/event-stream", **counted)
 
-    def _reply(self, request: ChatRequest, digest: str) -> ChatReply:
+    def _reply(self, request: ChatRequest, index: int, digest: str) -> ChatReply:
+        """The engine's reply, which is the one place where the protocol meets it; each choice has its own seed."""
+        if index:
+            request = request.model_copy(update={"seed": derive(request.seed, "choice", index)})
         try:
-            reply = respond(request)
+            reply = judge(request) or engine.respond(request)
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
             message = f"the offline model failed: {type(error).__name__}: {error} ({where})"
-            raise ApiError(BROKEN_ENGINE, message, kind="server_error") from error
+            raise ApiError(message, status=BROKEN_ENGINE, kind="server_error") from error
         return self.faults.spoil(request, reply, digest)
-
-
-def _choice(request: ChatRequest, index: int) -> ChatRequest:
-    """The request as the choice of this index is asked for: each has a seed of its own."""
-    return request.model_copy(update={"seed": derive(request.seed, "choice", index)}) if index else request

@@ -10,8 +10,7 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
 from aiq.offline.chat import ChatReply
-from aiq.offline.protocol.responses import response, stream_response
-from aiq.offline.protocol.responses_request import read_responses
+from aiq.offline.protocol.responses import read_responses, response, stream_response
 
 QUESTION = "Who is the mayor of Tessmark?"
 TOOL: Any = {

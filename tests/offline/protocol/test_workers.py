@@ -22,7 +22,8 @@ LONG = {"model": "offline-1", "messages": [{"role": "user", "content": "The coun
 
 
 def workers(server: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
+    lists = Path(f"/proc/{server}/task").glob("*/children")  # a thread's: whichever replaced a worker is its parent
+    return [int(child) for children in lists for child in children.read_text().split()]
 
 
 def is_alive(process: int) -> bool:
