@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,21 @@ PLANTED = [case for case in CASES if "plant" in case]
 COMPUTED = re.compile(
     r"confiden|score|count|priority|complex|coverage|processed|scanned|tokens|limit|index|total|read|size|statement|supporting|citation"
 )
+
+PROSE = {
+    "the words of a task": (
+        "Write the report. Every answer is checked.",
+        "Return to the field of kelp farming: how the field began and who works in it.",
+    ),
+    "a choice of tools": ("Reply with the action to take, one of [search_engine, browser].", "Who built Vorn Mill?"),
+    "a link": ("Reply with citations of the format ([in-text citation](url)).", "Who built Vorn Mill?"),
+    "arguments of a tool": (
+        'Reply with a call. lookup takes inputs: {"topics": {"type": "array"}}',
+        "Who built Vorn Mill?",
+    ),
+    "JSON in the task": ("You help people.", 'What does {"intent": "meta"} mean in a reply?'),
+}
+"""Prompts that ask for no JSON, and their tasks."""
 
 
 def request(case: dict[str, Any], planted: bool = True) -> ChatRequest:
@@ -121,3 +137,30 @@ def test_nothing_is_invented(case: dict[str, Any], planted: bool) -> None:
     except Unsupported:
         return
     assert invented(value, asked) == []
+
+
+@pytest.mark.parametrize(("prompt", "user"), PROSE.values(), ids=PROSE)
+def test_prose_asks_for_no_json(prompt: str, user: str) -> None:
+    assert asked_schema(read(request({"prompt": prompt, "user": user}))) is None
+
+
+@pytest.mark.parametrize(("order", "marked"), [("", False), (" Cite your sources as [1].", True)])
+def test_a_text_has_citations_where_they_are_asked_for(order: str, marked: bool) -> None:
+    schema = '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}'
+    page = '<results><result url="https://m.example/1">The Morrow Press was founded by Lise Aker.</result></results>'
+    case = {"prompt": f"Answer.{order}", "user": f"{page}\n\nQuestion: Who founded the Morrow Press?", "schema": schema}
+    answer = filled(request(case))["answer"]
+    assert "Lise Aker" in answer
+    assert ("[1]" in answer) is marked
+
+
+def test_a_long_page_is_read_in_time() -> None:
+    page = "The Morrow Press was founded by Lise Aker. " + "Boats of the harbour carry salt and tar. " * 25_000
+    schema = '{"type": "object", "properties": {"person": {"type": "string"}}, "required": ["person"]}'
+    user = f"<text>{page}</text>\n\nQuestion: Who founded the Morrow Press?"
+    situation = read(request({"prompt": "Answer.", "user": user, "schema": schema}))
+    wanted, orders = asked_schema(situation), follow(situation)
+    assert wanted is not None
+    start = time.perf_counter()
+    assert fill(wanted, situation, orders) == {"person": "Lise Aker"}
+    assert time.perf_counter() - start < 2
