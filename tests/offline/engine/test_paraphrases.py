@@ -298,7 +298,7 @@ class Row:
         messages: list[dict[str, Any]] = [{"role": "system", "content": self._system(behaviour)}, _user(scene)]
         replies: list[ChatReply] = []
         while len(replies) < TURNS and (not replies or replies[-1].tool_calls):
-            reply = respond(_request(messages, scene))
+            reply = _reply(_request(messages, scene))
             replies.append(reply)
             calls = [call.model_copy(update={"id": f"c{len(replies)}-{n}"}) for n, call in enumerate(reply.tool_calls)]
             messages.append({"role": "assistant", "tool_calls": [call.model_dump() for call in calls]})
@@ -322,6 +322,10 @@ class Row:
 
 def _request(messages: list[dict[str, Any]], scene: Scene) -> ChatRequest:
     return ChatRequest.model_validate({"model": "any", "messages": messages, "tools": scene.tools})
+
+
+def _reply(request: ChatRequest) -> ChatReply:
+    return judge(request) or respond(request)
 
 
 def _user(scene: Scene) -> dict[str, Any]:
@@ -477,5 +481,5 @@ def test_judges_find_the_same(case: tuple[str, dict[str, Any], Callable[[str], A
     more = {"strict": False, "support": "whole", "current_date": "2026-11-01", **variables}
     text = _rendered(file.read_text(encoding="utf-8"), asked("", **more))
     request = ChatRequest.model_validate({"model": "any", "messages": [{"role": "user", "content": text}]})
-    reply = judge(request) or respond(request)
+    reply = _reply(request)
     assert found(reply.text) == expected, reply.text
