@@ -28,6 +28,8 @@ _SILENT = frozenset(("clarify", "gap", "conflict"))
 """Kinds of which an empty text says that there is nothing to say."""
 _ITSELF = frozenset(("description", "answer", "entity", "title", "claim", "facet", "step"))
 """Kinds that mean the thing itself inside an object about it: its text, name, title, description."""
+_TELLING = (_FACTS | _ASIDE) - _ITSELF - {""}
+"""Kinds of fields that tell what an object is about."""
 _COUNT = re.compile(
     r"^(?:num|number|count|total)\b|\b(?:count|total|processed|scanned|read|used|checked|limit)$|数量|总数"
 )
@@ -173,9 +175,7 @@ class _Filler:
         cannot be filled are left out. The kind is that of the name, else of the members' fields, else of the
         description."""
         items = schema.resolve(form.get("items") or {"type": "string"}, self.root)
-        inner = [
-            kind for kind in map(kind_of, items.get("properties") or {}) if kind in (_FACTS | _ASIDE) - _ITSELF - {""}
-        ]
+        inner = [kind for kind in map(kind_of, items.get("properties") or {}) if kind in _TELLING]
         told = kind_of(" ".join(w for w in spoken(name).split() if kind_of(w) != "id"))
         told = "" if inner and told == "answer" else told
         kind = told or (*inner, kind_of("", f"{form.get('description')} {items.get('description')}"))[0]
@@ -288,15 +288,11 @@ class _Filler:
         subject = thing.text if thing else w.subject
         way = "Who" if lexicon.kind_of(told.split()[-1]) == "person" else "What"
         frame = "{1}的{0}是什么？" if w.chinese else way + " is the {0} of {1}?"
-        asked = (
-            [about]
-            if about.endswith(("?", "？"))
-            else [frame.format(words, subject) for words in (told, about) if words]
-        )
+        asked = [frame.format(words, subject) for words in (told, about) if words]
+        asked = [about] if about.endswith(("?", "？")) else asked
         for found in map(w.reads, asked):
-            shown = thing is None or any(
-                contains_name(f"{e.sentence} {e.source.title}", subject) for e in found.evidence
-            )
+            told = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
+            shown = thing is None or contains_name(told, subject)
             if shown and found.confidence >= _LEAST and not contains_name(found.value, subject):
                 return found.value or None
         return own if self.single and w.is_question else None

@@ -17,6 +17,8 @@ _DEEPEST = 12
 """References followed one after another."""
 _PROMPT, _LONGEST = 40_000, 8_000
 """Characters of a prompt in which a format is looked for, and of an example."""
+_NEAR, _FAR = 120, 300
+"""Characters before a list, and before an object, in which it is announced."""
 _TYPES = {
     "array": r"(?:list|array|sequence)s?\b|列表|数组",
     "object": r"(?:object|dict|dictionary|mapping)\b|对象",
@@ -27,14 +29,12 @@ _TYPES = {
 }
 """The words for a type, in prose."""
 _EXAMPLE = re.compile(r"\{\s*(?:[\"'`“][^\"'`“”\n]{1,60}[\"'`”]|\w+\??)\s*[:：]|\[\s*(?=[\"'“{])")
-_ANNOUNCED = re.compile(
-    r"json|output|respon|return|reply|answer|object|format|schema|list|array|格式|对象|列表|回复", re.I
-)
+_ANNOUNCED = re.compile(r"json|output|respon[ds]|return|reply|interface|format|schema|\bform\b|格式|对象|回复", re.I)
 _INPUT = re.compile(r"(?:inputs?|action|arg(?:ument)?s|parameters|<tool_call>)[\"'`]?\W{0,4}$", re.I)
 """What stands before the arguments of a call: an example, but not of the reply."""
 _MARK = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|[\[\]{},]")
 _KEY = re.compile(r"\s*(?:[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]|(\w{1,60}))\s*\??\s*[:：]")
-_COMMENT = re.compile(r",[ \t]*((?://|#)[^\n]*)")
+_COMMENT = re.compile(r"[,;][ \t]*((?://|#)[^\n]*|(?<=;)(?=\n))")
 _STRINGS = re.compile(r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", re.I)
 _NAMED = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
 _QUOTED = re.compile(r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]")
@@ -119,7 +119,7 @@ def from_prose(text: str) -> Schema | None:
     end = 0
     for match in _EXAMPLE.finditer(text):
         start = match.start()
-        before = text[max(0, start - 300) : start]
+        before = text[max(0, start - (_NEAR if text[start] == "[" else _FAR)) : start]
         if start < end or not _ANNOUNCED.search(before):
             continue
         _, size = _pieces(text[start : start + _LONGEST])
@@ -176,8 +176,9 @@ def _object(properties: Mapping[str, Schema]) -> dict[str, Any]:
 
 def _said(text: str) -> dict[str, Any]:
     """What words say of a value: "one short sentence or null", `"a" | "b"`, "list of strings", "integer 1-5"."""
-    bare = text.strip('"<> ') if text.count('"') == 2 else text
-    plain = bare != text and not re.search(r"[|<]", text)
+    quoted = re.fullmatch(r"([\"'])((?:(?!\1).)*)\1", text)
+    bare = (quoted[2] if quoted else text).strip("<> ")
+    plain = quoted and not re.search(r"[|<]", text)
     found = sorted(
         (m.start(), kind) for kind, words in _TYPES.items() if (m := re.search(rf"(?<!\w)(?:{words})", bare))
     )

@@ -5,7 +5,7 @@ Nothing is made up: a thing's text is copied, or framed as stated here.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ _CHANGE = re.compile(
     r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)", re.I,
 )  # fmt: skip
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.M)
+_NOWHERE = Source("")
 _ASIDE = frozenset(("new", "relevant", "key", "original", "by", "coverage", "score", "confidence"))
 """Words of a name that do not say what is listed."""
 
@@ -87,13 +88,16 @@ class Things:
             "claim": lambda: ranked or sentences(w.draft),
             "date": lambda: (e for e in ranked if dates.find(e.sentence)),
             "conflict": lambda: (e for e in w.evidence if contrary(e.sentence, about.text)) if about else w.conflicts,
-            "source": lambda: self._sources([*ranked, *([] if about else w.evidence)]),
+            "source": lambda: [*ranked, *([] if about else w.evidence)],
         }
-        texts: dict[str, Source | None] = {}
-        for told in makers.get(kind, tuple)():
-            text, source = (told, None) if isinstance(told, str) else (told.sentence, told.source)
-            texts.setdefault(text, source)
-        found = [Thing(kind, text, n, source) for n, (text, source) in enumerate(texts.items(), 1)]
+        told: dict[str, Evidence] = {}
+        for evidence in makers.get(kind, tuple)():
+            one = Evidence(evidence, _NOWHERE, 0.0) if isinstance(evidence, str) else evidence
+            told.setdefault(one.source.key if kind == "source" else one.sentence, one)
+        told.pop("", None)
+        found = [
+            Thing(kind, e.sentence, n, e.source if e.source.text else None) for n, e in enumerate(told.values(), 1)
+        ]
         if about is None or about.kind == kind or kind in ("claim", "date", "conflict", "source"):
             return found
         near = [t for t in found if (stems(t.text) - stems(w.topic.subject)) & stems(about.text)]
@@ -115,28 +119,18 @@ class Things:
         """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id` the records that have one. Of a record its longest text counts."""
         wanted = stems(" ".join(word for word in spoken(name).split() if kind_of(word) != "id" and word not in _ASIDE))
-        labels = [
-            b
-            for b in self.w.situation.blocks
-            if (stems(spoken(b.label)) & wanted if name != "id" else '"id"' in b.text)
-        ]
+        blocks = self.w.situation.blocks
+        named = (b.text for b in blocks if (stems(spoken(b.label)) & wanted if name != "id" else '"id"' in b.text))
+        text = next(named, "")
+        values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
         found = []
-        for block in labels[:1]:
-            values = _NUMBERED.findall(block.text) or next(iter(material.parsed(block.text) or ()), [])
-            for number, item in enumerate(values if isinstance(values, list) else (), 1):
-                record = item if isinstance(item, Mapping) else {"": item}
-                texts = [str(value) for key, value in record.items() if key != "id"]
-                found.append(Thing("claim", max(texts, key=len, default=""), number, None, record))
+        for number, item in enumerate(values if isinstance(values, list) else (), 1):
+            record = item if isinstance(item, Mapping) else {"": item}
+            texts = [str(value) for key, value in record.items() if key != "id"]
+            found.append(Thing("claim", max(texts, key=len, default=""), number, None, record))
         return found
 
     # what is found
-
-    def _sources(self, told: Iterable[Evidence]) -> Iterable[Evidence]:
-        """The first sentence of each source that has a key."""
-        found: dict[str, Evidence] = {}
-        for evidence in told:
-            found.setdefault(evidence.source.key, evidence)
-        return (evidence for key, evidence in found.items() if key)
 
     def _queries(self) -> list[str]:
         w = self.w
@@ -172,10 +166,8 @@ class Things:
         unanswered = [w.task] * (w.found.kind == "none") if w.is_question else w.open_facets
         return w.faults if w.draft else [w.framed("nothing", t) if t != w.task else t for t in unanswered]
 
-    def _entities(self, among: str) -> list[Evidence | str]:
+    def _entities(self, among: str) -> Sequence[Evidence | str]:
         """The names in the sentences that speak to the task and have a word; of the task, where there is nothing."""
         shown = [e for e in self.w.ranked if stems(among) <= stems(e.sentence)]
-        found = {
-            n: Evidence(n, e.source, e.score) for e in reversed(shown) for n in reversed(research.things(e.sentence))
-        }
-        return [*reversed(found.values())] or [n for n in names(self.w.task) if not among]
+        found = [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]
+        return found or [name for name in names(self.w.task) if not among]

@@ -39,13 +39,14 @@ _TALK = re.compile(r"dialog|feedback|remark|comment|revis|clarif|对话|反馈|�
 _STATEMENT = re.compile(r"^[ *#>-]*(?:claim|statement|assertion|hypothesis|论断|陈述)[ *]*[:：]\s*(.+)", re.I | re.M)
 _ABSTAINS = re.compile(
     r"(?:could|can|did|was|were|am|is|are|do|does)(?: ?not|n't)(?: been)? (?:able to )?"
-    r"(?:find|found|determine|answer|know|say|confirm|verify|identify|locate|available|enough)\b"
+    r"(?:find|found|determine|answer|know|say|confirm|verify|identify|locate|available|(?:have )?enough)\b"
     r"(?! any (?!information|data|evidence|source|answer|mention|record))|unable to|not enough|unknown|unclear"
     r"|\bcannot (?:find|answer|determine|say|confirm|identify)|insufficient|nothing was found|limited information"
     r"|no (?:relevant |reliable )?(?:information|answer|evidence|data|source)|未找到|没有找到|无法|不知道|不足|不清楚",
     re.I,
 )
 _CITED = re.compile(r"\[\d|https?://|【\d|\]\(")
+_WHEN = re.compile(r"\b(?:when|what year|which year|what date)\b|何时|哪一年|什么时候", re.I)
 _NEWEST = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|now|today|these days|recent(?:ly)?|so far)\b|最新|目前|现在|当前|今", re.I
 )
@@ -102,7 +103,9 @@ class Weighing:
         self.now = situation.now
         self.chinese = situation.language == "zh"
         self.is_talk = is_small_talk(self.task)
-        self.draft = next((b.text for b in reversed(blocks) if _DRAFT.search(b.label)), "")  # to be judged or repaired
+        self.draft = next(
+            (b.text[: 3 * _LONGEST] for b in reversed(blocks) if _DRAFT.search(b.label)), ""
+        )  # to be judged or repaired
         self.said = "\n".join(b.text for b in blocks if _TALK.search(b.label))  # what the user answered or remarked
         stated = _STATEMENT.search("\n".join([*(f"{b.label}: {b.text[:_BRIEF]}" for b in blocks), self.task]))
         self.statement = stated[1].strip() if stated else ""  # what is to be checked
@@ -166,6 +169,8 @@ class Weighing:
         told = sentences(self.draft)
         found = [s for s in told[:3] if _ABSTAINS.search(s)][:1]
         found += [self.framed("unanswered", facet) for facet in self.open_facets[:1]]
+        if _WHEN.search(self.task) and not re.search(r"\d{4}", self.draft):
+            found.append(self.framed("unanswered", self.task))
         if CITE.search(self.situation.instructions) and not _CITED.search(self.draft):
             found.append(self.framed("uncited"))
         newest = max((day for s in told if (day := dates.stated(s))), default=None)
