@@ -34,10 +34,8 @@ HELLO: Any = [
 ]
 
 
-class Verdict(BaseModel):
-    reason: str
-    grade: int
-    final: bool
+class Builder(BaseModel):
+    builder: str
 
 
 @pytest.fixture
@@ -127,13 +125,18 @@ def test_a_whole_tool_round(client: OpenAI) -> None:
 
 
 def test_json_schema(client: OpenAI) -> None:
-    parsed = client.chat.completions.parse(model="offline-1", messages=HELLO, response_format=Verdict)
-    verdict = parsed.choices[0].message.parsed
-    assert isinstance(verdict, Verdict)
-    assert verdict.reason
-    asked: Any = [*HELLO, {"role": "user", "content": "Reply in JSON."}]
-    free = client.chat.completions.create(model="offline-1", messages=asked, response_format={"type": "json_object"})
-    assert isinstance(json.loads(free.choices[0].message.content or ""), dict)
+    asked: Any = [{"role": "user", "content": "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"}]
+    found = client.chat.completions.parse(model="offline-1", messages=asked, response_format=Builder)
+    assert found.choices[0].message.parsed == Builder(builder="Ada Kestrel")
+    free: Any = [{"role": "system", "content": 'Reply with one JSON object: {"builder": text}'}, *asked]
+    reply = client.chat.completions.create(model="offline-1", messages=free, response_format={"type": "json_object"})
+    assert json.loads(reply.choices[0].message.content or "") == {"builder": "Ada Kestrel"}
+
+
+def test_what_the_request_does_not_support_is_refused(client: OpenAI) -> None:
+    refused = client.chat.completions.parse(model="offline-1", messages=HELLO, response_format=Builder).choices[0]
+    assert refused.message.parsed is None
+    assert refused.message.refusal
 
 
 def test_max_tokens_cuts_and_says_so(client: OpenAI) -> None:

@@ -22,9 +22,8 @@ TOOL: Any = {
 }
 
 
-class Verdict(BaseModel):
-    reason: str
-    grade: int
+class Builder(BaseModel):
+    builder: str
 
 
 @pytest.fixture
@@ -84,8 +83,9 @@ def test_a_named_tool_is_called(client: OpenAI) -> None:
 
 
 def test_a_schema_is_followed(client: OpenAI) -> None:
-    answer = client.responses.parse(model="offline-1", input=QUESTION, text_format=Verdict)
-    assert isinstance(answer.output_parsed, Verdict)
+    asked = "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"
+    answer = client.responses.parse(model="offline-1", input=asked, text_format=Builder)
+    assert answer.output_parsed == Builder(builder="Ada Kestrel")
 
 
 def test_events_build_the_same_response(client: OpenAI) -> None:

@@ -51,7 +51,9 @@ async def test_search_options(offline_port: int) -> None:
     assert (await find(offline_port, query="zzz qqq"))["results"] == []
 
 
-@pytest.mark.parametrize("published", [{"days": 1, "topic": "news"}, {"start_date": "2026-01-01"}, {"end_date": "2026-03-13"}])
+@pytest.mark.parametrize(
+    "published", [{"days": 1, "topic": "news"}, {"start_date": "2026-01-01"}, {"end_date": "2026-03-13"}]
+)
 async def test_pages_without_a_date_are_not_found_by_date(offline_port: int, published: Any) -> None:
     dated = await find(offline_port, query="泰斯马克市 Tessmark mayor", **published)
     assert "沃伦" not in str(dated["results"])
