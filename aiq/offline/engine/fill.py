@@ -99,7 +99,7 @@ class _Filler:
         """A value of a part of the schema; `thing`: what the object is about in which it stands."""
         whole = schema.resolve(part, self.root)
         for form in schema.branches(whole, self.root):
-            found = form.get("const", self._of(form, name, thing))
+            found = form.get("const", None if form["type"] == "null" else self._of(form, name, thing))
             if found is not None and schema.fits(found, form, self.root):
                 return found
         silent = kind_of(name, str(whole.get("description"))) in _SILENT and schema.fits("", part, self.root)
@@ -275,7 +275,9 @@ class _Filler:
             return {"date": str(source.day or ""), "title": source.title}.get(kind, source.key) or None
         if kind == thing.kind or kind in _ITSELF or not name or (kind == "quote" and source):
             return thing.text
-        return self._read(name, about, thing) or next((t.text for t in self.things.of(kind, name, thing)), None)
+        if kind in ("date", "entity"):
+            return self._read(name, about, thing)
+        return next((t.text for t in self.things.of(kind, name, thing)), None)
 
     def _read(self, name: str, about: str, thing: Thing | None) -> str | None:
         """The reader's value for "<name> of <thing>", or for a description that asks; where the task asks for the name
@@ -286,7 +288,7 @@ class _Filler:
         if thing is None and w.is_question and (kind_of(name) == "entity" or stems(told) <= stems(w.task)):
             return own
         subject = thing.text if thing else w.subject
-        way = "Who" if lexicon.kind_of(told.split()[-1]) == "person" else "What"
+        way = "Who" if lexicon.kind_of(told.rpartition(" ")[2]) == "person" else "What"
         frame = "{1}的{0}是什么？" if w.chinese else way + " is the {0} of {1}?"
         asked = [frame.format(words, subject) for words in (told, about) if words]
         asked = [about] if about.endswith(("?", "？")) else asked

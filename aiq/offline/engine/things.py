@@ -145,7 +145,7 @@ class Things:
         """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
         more are wanted than the task has parts, its title and general headings come before the last."""
         w = self.w
-        titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), most))
+        titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), max(most, 3)))
         more = [w.topic.title, *w.framed("sections").split(", ")]
         titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
         for add, what in _CHANGE.findall(w.said):

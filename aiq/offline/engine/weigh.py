@@ -67,7 +67,7 @@ _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 _YEAR_OLD = 365
 _BRIEF, _LONGEST, _MOST = 4000, 8000, 20
-"""Characters of a task and of a source that are read, and how many sources."""
+"""Characters of a task and of a source that are read; sources, and questions put to the reader."""
 _PARTS = 6
 """Parts of a task from which it counts as fully complex."""
 
@@ -101,6 +101,7 @@ class Weighing:
         blocks = situation.blocks
         self.task = (situation.task or ("" if blocks or situation.sources else situation.request.last_user))[:_BRIEF]
         self.now = situation.now
+        self.count = 0
         self.chinese = situation.language == "zh"
         self.is_talk = is_small_talk(self.task)
         self.draft = next(
@@ -140,8 +141,10 @@ class Weighing:
         return [v for step in self.situation.steps for v in step.arguments.values() if isinstance(v, str)]
 
     def reads(self, question: str, **more: Any) -> Answer:
-        """What the reader finds in the sources."""
-        return answer(question, self.sources, self.now, **more) if question else Answer("none")
+        """What the reader finds in the sources; nothing more after many questions."""
+        self.count += 1
+        asks = question and self.count <= _MOST
+        return answer(question, self.sources, self.now, **more) if asks else Answer("none")
 
     @cached_property
     def ranked(self) -> list[Evidence]:
