@@ -22,9 +22,7 @@ from aiq.tools.tokens import tokens
 
 FRAMES = {
     "parts": "The task asks for {0} thing(s): {1}.|任务包含{0}个部分：{1}。",
-    "spoken": "{0} of {1} sources speak to it.|{1}个来源中有{0}个谈到这一点。",
     "asked": "The task asks for it: {0}|任务要求：{0}",
-    "talk": "The message asks nothing of the world.|这不是研究问题。",
     "meant": "What is meant in “{0}”?|“{0}”指的是什么？",
     "unanswered": "Not answered: {0}|未回答：{0}",
     "uncited": "No source is cited.|没有引用来源。",
@@ -68,8 +66,8 @@ _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 _YEAR_OLD = 365
 _BRIEF, _LONGEST, _MOST = 4000, 8000, 20
 """Characters of a task and of a source that are read; sources, and questions put to the reader."""
-_PARTS = 6
-"""Parts of a task from which it counts as fully complex."""
+_PARTS = 15
+"""Parts of a task that make up the range of complexity."""
 
 
 @cache
@@ -193,16 +191,13 @@ class Weighing:
     def depends(self, number: int) -> list[int]:
         """The earlier facets, counted from 0, whose words a facet takes up beyond the subject's."""
         told = [stems(facet) - stems(self.topic.subject) for facet in self.facets[: number + 1]]
-        return [n for n in range(min(number, len(told))) if told[n] and len(told[n] & told[-1]) * 2 >= len(told[n])]
+        return [n for n in range(len(told[:number])) if told[n] and told[n] <= told[-1]]
 
     def reason(self, text: str) -> str:
-        """What was read and counted, in a frame; `text`: the thing that is to be justified."""
-        if text or self.is_talk:
-            return self.framed("asked", text) if text else self.framed("talk")
-        parts = self.framed("parts", max(1, len(self.facets)), self.topic.subject)
-        read = self.framed("spoken", len({e.source.text for e in self.ranked}), len(self.sources))
+        """What was found wrong or counted, in a frame; `text`: the thing that is to be justified."""
         first = self.faults + self.conflicts if self.draft else []
-        return next(iter(first), read if self.sources else parts)
+        parts = self.framed("parts", max(1, len(self.facets)), self.topic.subject)
+        return self.framed("asked", text) if text else next(iter(first), parts)
 
     @property
     def vague(self) -> bool:
@@ -226,7 +221,7 @@ class Weighing:
             ),
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
-            "complex": lambda: min(1.0, 0.5 + len(self.facets) / 2 / _PARTS) if self.facets else 0.3,
+            "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
             "chained": lambda: any(map(self.depends, range(len(self.facets)))),
             "order": lambda: max(0.0, 1 - (number - 1) / 3),
             "relevant": lambda: self._relevance(text),
