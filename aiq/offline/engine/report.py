@@ -41,7 +41,7 @@ def report(situation: Situation, orders: Orders) -> str:
     citations = Citations(orders)
     parts = [f"# {topic.title}"]
     for section in body:
-        if text := _section(placed[section.title], citations):
+        if text := _section(placed[section.title], citations, situation.request.seed or 0):
             parts.append(f"## {section.title}\n\n{text}")
         elif not orders.sections:
             continue
@@ -98,13 +98,15 @@ def _placed(facts: Sequence[tuple[str, Source]], body: Sequence[_Section]) -> di
     return placed
 
 
-def _section(facts: Sequence[tuple[str, Source]], citations: Citations) -> str:
-    """Paragraphs, one for each thing that sentences begin with or name first."""
+def _section(facts: Sequence[tuple[str, Source]], citations: Citations, seed: int) -> str:
+    """Paragraphs, one for each thing that sentences begin with or name first; the seed chooses which comes first."""
     groups: dict[str, list[tuple[str, Source]]] = {}
     for sentence, source in facts:
         groups.setdefault((*names(sentence), source.title)[0], []).append((sentence, source))
     gap = "" if facts and is_chinese(facts[0][0]) else " "
-    return "\n\n".join(gap.join(told(group, citations)) for group in groups.values())
+    first = seed % max(1, len(groups))
+    ordered = [*groups.values()][first:] + [*groups.values()][:first]
+    return "\n\n".join(gap.join(told(group, citations)) for group in ordered)
 
 
 def _table(
