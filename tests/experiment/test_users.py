@@ -147,7 +147,7 @@ def test_a_run_with_feedback(tmp_path: Path) -> None:
 def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
     """It knows request, preferences and what was said; the agent knows no preferences, and nobody the judges' texts."""
     sample, manifest, events = run_with(tmp_path, "user.kind=simulated")
-    assert reviews_in(events) == ["Please also cover fishing rights.", "approve"]
+    assert reviews_in(events) == ["Please also cover this: I care about fishing rights.", "approve"]
     assert sample["usage"][ROLE]["calls"] == 2
     assert len(manifest["hashes"]["prompts"]["user"]) == 16
     calls = [event for event in events if event["type"] == "model_called"]
@@ -156,7 +156,7 @@ def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
     assert f"<preferences>\\n{WISH}\\n</preferences>" in first
     assert "**Research Plan Preview**" in first
     assert "<dialogue>" not in first
-    assert "You: Please also cover fishing rights." in second
+    assert "You: Please also cover this: I care about fishing rights." in second
     assert all("hidden" not in json.dumps(call["messages"]) for call in calls)
     before = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == ROLE)]
     assert all("fishing" not in json.dumps(call["messages"]) for call in before)
