@@ -23,39 +23,26 @@ class Source:
     message: int = 0
 
 
-URL = re.compile(r"(?:https?|file)://(?:[^\s<>\"'`|()\[\]{}，。；、（）【】]|\([^\s()]*\))+")
+URL = re.compile(r"(?:https?|file)://(?:[^\s<>\"'`|()\[\]{}，。；、（）【】]|\([^\s()]*\))+(?<![.,;:!?*_\\])")
 LINK = re.compile(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+\"[^\"\n]*\")?\)")
 
 
 def is_prose(text: str) -> bool:
     """Whether a text is at least a sentence, not a name, a number or an address."""
-    words = text.split()
     if is_chinese(text):
         return len(text) >= 10
-    return len(words) >= 25 or (
-        len(words) >= 4 and re.search(r"[.!?…][\"”’)\]*_]*$|[a-z)][.!?] +[A-Z]", text) is not None
-    )
+    length = len(text.split())
+    return length >= 25 or (length >= 4 and re.search(r"[.!?…][\"”’)\]*_]*$|[a-z)][.!?] +[A-Z]", text) is not None)
 
 
 def first_url(text: str) -> str:
-    """The first address of a text, without the punctuation around it; empty where it has none."""
+    """The first address of a text, without the punctuation after it; empty where it has none."""
     found = URL.search(text)
-    return found.group().rstrip(".,;:!?*_\\") if found else ""
-
-
-def addresses(text: str) -> list[str]:
-    """The different addresses of a text that are no pictures."""
-    links = [m[2] for m in LINK.finditer(text) if m[0][0] != "!" and URL.match(m[2])]
-    bare = (m.group().rstrip(".,;:!?*_\\") for m in URL.finditer(LINK.sub(" ", text)))
-    return list(dict.fromkeys([*links, *bare]))
+    return found.group() if found else ""
 
 
 def day_of(text: str, *, exact: bool = False) -> date | None:
     """The day, month or year (`exact`: only a day) that a field states; None where it is no date."""
-    text = re.sub(r"(\d)[T_](?=\d\d:)", r"\1 ", text[:60])
-    found = dates.find(re.sub(r"(\d{4})[/.](\d\d?)[/.](\d\d?)", _iso, text))
+    text = re.sub(r"(\d{4})[/.-](\d\d?)[/.-](\d\d?)[T_]?", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2} ", text[:60])
+    found = dates.find(text)
     return found[0].when if found and (found[0].day or not exact) else None
-
-
-def _iso(match: re.Match[str]) -> str:
-    return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"

@@ -1,188 +1,133 @@
-"""Sources in a text for people: findings with a reference list, results one after the other, a page's head."""
+"""Sources in a text for people: findings with a reference list, results one after the other, or one page."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
-from aiq.offline.engine import dates
-from aiq.offline.engine.source import LINK, URL, Source, addresses, day_of, first_url, is_prose
+from aiq.offline.engine.source import LINK, URL, Source, day_of, first_url, is_prose
 from aiq.offline.engine.text import sentences
 
 _LABEL = re.compile(
     r"\W{0,4}(?:(?P<url>url|link|source|href|uri|网址|链接|来源)|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
-    r"|(?P<date>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*(?P<rest>.*)",
+    r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*",
     re.IGNORECASE,
 )
 _UPDATED = re.compile(
-    r"(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(.{6,24})", re.IGNORECASE
+    r"(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})",
+    re.IGNORECASE,
 )
-_HEAD = re.compile(r"\s*(?:#{1,6}\s+|\*\*|[-*•]\s+|\[\d+\]\s*|\d+[.)、]\s+)+")
-_RULE = re.compile(r"\s*[-=_*~]{3,}\s*")
+_HEAD = re.compile(
+    r"\s*(?:(?:#{1,6}|[-*•|]|-{2,}|\[\^?\d+\]|【\d+】|\d{1,3}[.)、])[:：]?\s+|\*\*)*"
+    r"(?:(?:url|link|source|href|uri|网址|链接|来源)\W{0,3}[:：]\W*)?",
+    re.IGNORECASE,
+)
+_NO_NAME = re.compile(r"\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*", re.IGNORECASE)
+_SEPARATED = re.compile(r"(?:^|[-–—:：<(（|,，*])\s*$")
+_EDGE = " -–—:：*#=|,"
 _REFERENCES = re.compile(
-    r"^[^\w\n]{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用"
-    r"|来源)[^\w\n]{0,8}$",
+    r"^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W{0,8}$",
     re.I | re.M,
 )
-_ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?(\d+)\]|【(\d+)】|(\d+)[.)])[:：]?\s*(\S.*)$", re.MULTILINE)
-_MARK = re.compile(r"[\[【]\^?(\d+(?:\s*[,，、]\s*\d+)*)[\]】]")
-_LATE_MARKS = re.compile(r"([.!?。！？])[ \t]*((?:[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】][ \t]*)+)")
+_ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$", re.MULTILINE)
+_MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
+
+
+def sources(text: str, outer: Source) -> list[Source]:
+    """The sources of a text: findings by what they cite, results with their addresses, else the page that it is."""
+    lines = text.splitlines()
+    if not outer.key and (found := findings(text) or _records(lines)):
+        return found
+    head = _record(lines[:8])
+    day = outer.day or head.day or _day(text)
+    return [replace(outer, text=LINK.sub(r"\1", text), title=outer.title or head.title, day=day)]
 
 
 def findings(text: str) -> list[Source]:
     """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
-    headed = list(_REFERENCES.finditer(text))
-    listed = [m for m in _ENTRY.finditer(text) if first_url(m[4]) or (headed and m.start() > headed[-1].end())]
-    body, at = [], 0
-    for match in listed:
-        body.append(text[at : match.start()])
-        at = match.end()
-    prose = _LATE_MARKS.sub(r" \2\1 ", "".join([*body, text[at:]]))
+    headed = [match.end() for match in _REFERENCES.finditer(text)]
+    listed = [m for m in _ENTRY.finditer(text) if first_url(m[2]) or (headed and m.start() > headed[-1])]
+    body = text[: headed[-1]] if headed else text
+    prose = _ENTRY.sub(lambda m: "" if first_url(m[2]) else m[0], body) if listed else ""
     cited: dict[str, list[str]] = {}
-    for sentence in sentences(prose):
-        for number in {n: None for mark in _MARK.findall(sentence) for n in re.split(r"\D+", mark)}:
-            cited.setdefault(number, []).append(re.sub(r"\s+(?=[.,;!?])", "", _MARK.sub("", sentence)).strip("-*• "))
+    for sentence in sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose)):
+        for number in dict.fromkeys(re.findall(r"\d+", " ".join(re.findall(_MARKS, sentence)))):
+            cited.setdefault(number, []).append(re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", sentence).strip("-*• "))
     found = []
     for match in listed:
-        if said := cited.get(match[1] or match[2] or match[3]):
-            key, title = _entry(match[4])
-            found.append(Source("\n".join(said), key, title, day_of(re.sub(r"\S+://\S+", "", title))))
-    return found
+        name, key, rest = _split(match[2])
+        if not key:  # a document: "Title - key"
+            name, _, key = rest.rpartition(" - ")
+        found.append(Source("\n".join(cited.get(match[1], ())), key, name or rest or key, day_of(name)))
+    return [source for source in found if source.text]
 
 
-def _entry(entry: str) -> tuple[str, str]:
-    """Key and title of a reference list's entry."""
-    link = LINK.search(entry)
-    key = link[2] if link else first_url(entry)
-    if not key:
-        title, _, key = entry.rpartition(" - ")
-        return key.strip(), title.strip() or key.strip()
-    title = link[1] if link and not URL.match(link[1]) else entry.replace(key, " ").replace("[]()", " ")
-    return key, " ".join(re.sub(r"(?i)\b(?:url|link)\s*[:：]\s*$", "", title.strip(" -–—:：()<>*,.")).split()).strip(
-        " -–—:：()<>*"
-    )
+def is_result(text: str) -> bool:
+    """Whether a text is a result: an address that is no part of a sentence, with prose to it that asks nothing."""
+    kinds = "".join(map(_kind, text.splitlines()))
+    asks = re.search("[?？]$", text, re.MULTILINE)
+    return bool(re.search("[ABU]", kinds) and re.search("[BP]", kinds) and not asks)
 
 
-def table_rows(text: str) -> list[dict[str, str]]:
-    """The rows of a Markdown table with a column of addresses, by column; none where the text has no such table."""
-    lines = [
-        [c.strip() for c in line.strip().strip("|").split("|")] for line in text.splitlines() if line.count("|") > 1
-    ]
-    if len(lines) < 3 or not any(first_url(" ".join(row)) for row in lines[2:]):
-        return []
-    rows = []
-    for row in lines[2:]:
-        link = LINK.search(" ".join(row))
-        cells = dict(zip(lines[0], (LINK.sub(r"\1", cell) for cell in row), strict=False))
-        rows.append({**cells, "url": link[2]} if link else cells)
-    return rows
+def _split(line: str) -> tuple[str, str, str]:
+    """(name, address, rest) of a line; of a sentence with an address in it, the whole is the rest."""
+    line = _HEAD.sub("", line, count=1)
+    for link in LINK.finditer(line):
+        word = "" if _NO_NAME.fullmatch(link[1]) else link[1]
+        line = line.replace(link[0], f"{word} {'' if link.start() else '<'}{link[2]}")
+    found = URL.search(line)
+    if found is None:
+        return "", "", line.strip(" *")
+    before, after = line[: found.start()], re.sub(r"^[)\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[found.end() :])
+    name = before.rstrip(" <(（[").strip(_EDGE)
+    if is_prose(name) or not _SEPARATED.search(before) or re.match(r"[.!?。！？]", after):
+        return "", found[0], f"{before.rstrip(' <(（[')}{after}".strip(_EDGE)
+    return name, found[0], after.strip(_EDGE)
 
 
-def records(text: str) -> list[Source]:
-    """Results one after the other, each with its address; a sentence that ends in a link is a result too."""
-    blocks = [b for b in re.split(r"\n\s*\n|\n(?=\s*[-=_*~]{3,}\s*\n)", text) if b.strip() and not _RULE.fullmatch(b)]
-    with_url = [len(addresses(block)) for block in blocks]
-    while blocks and not with_url[0] and not is_prose(blocks[0]) and not _HEAD.match(blocks[0]):
-        blocks, with_url = blocks[1:], with_url[1:]  # "Found 3 results:"
-    if not any(with_url):
-        return []
-    if all(count == 1 for count in with_url):
-        return [_record(block) for block in blocks]
-    return [_record(record) for record in _cut(text.splitlines()) if addresses(record)]
+def _kind(line: str) -> str:
+    """What a line is to its record: a name with its address (A; B with prose), an address (U), a sentence with one (S),
+    prose (P), a numbered or marked head (h), other words (t), blank."""
+    name, key, rest = _split(line)
+    if key:
+        return ("B" if is_prose(rest) else "A") if name else "S" if is_prose(rest) else "U"
+    return " " if not line.strip() else "P" if is_prose(rest) else "h" if re.match(r"\s*(?:#|\[?\d)", line) else "t"
 
 
-def _cut(lines: list[str]) -> list[str]:
-    """The lines cut into records: after each address where prose comes first, else before the title over it."""
-    marked = [i for i, line in enumerate(lines) if addresses(line)]
-    first_prose = next((i for i, line in enumerate(lines) if is_prose(_shown(line))), len(lines))
-    if first_prose < marked[0] or all(is_prose(_shown(lines[i])) for i in marked):
-        cuts = [0, *(i + 1 for i in marked)]
+def _records(lines: Sequence[str]) -> list[Source]:
+    """Results one after the other, each with its address: cut after it where prose comes first, else before it."""
+    kinds = "".join(map(_kind, lines)).replace("B", "A")
+    heads = "[AU]" if re.search("[AU]", kinds) else "S"
+    if re.match(rf"[^AUS]*P.*{heads}", kinds):
+        cuts = [0, *(match.end() for match in re.finditer(heads, kinds))]
     else:
-        cuts = [_title_over(lines, i) for i in marked]
-    return ["\n".join(lines[a:b]) for a, b in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
+        cuts = [match.start() for match in re.finditer(rf"(?:h ?)?t{{0,3}}U|{heads}", kinds)]
+    records = [_record(lines[a:b]) for a, b in zip(cuts, [*cuts[1:], len(lines)], strict=False)]
+    return [record for record in records if record.key]
 
 
-def _title_over(lines: list[str], at: int) -> int:
-    """Where the record starts whose address stands in line `at`: with the title lines right over it."""
-    start = at
-    while (
-        start
-        and at - start < 3
-        and lines[start - 1].strip()
-        and not is_prose(lines[start - 1])
-        and not addresses(lines[start - 1])
-    ):
-        if _HEAD.match(lines[start]) and lines[start].lstrip()[0] in "#[0123456789":
-            break
-        start -= 1
-    return start
-
-
-def _shown(line: str) -> str:
-    """A line as a reader sees it, without addresses and list marks."""
-    return _HEAD.sub("", URL.sub("", LINK.sub(r"\1", line))).strip(" -–—:：()<>|")
-
-
-def _record(record: str) -> Source:
-    """A result in lines as a source: labelled lines, the title by its label, its link or its place, prose as text."""
-    key, title, day, kept = addresses(record)[0], "", None, []
-    for link in LINK.finditer(record):
-        title = title or (
-            "" if URL.match(link[1]) or re.fullmatch(r"\W*(?:\d+|link|source|url|来源)\W*", link[1], re.I) else link[1]
-        )
-    for line in record.splitlines():
-        label = _LABEL.fullmatch(line)
-        shown = _shown(label["rest"] if label else line)
-        if label and label["title"]:
-            title = shown.strip("*")
-        elif (label and label["date"]) or (shown and len(shown) < 30 and day_of(shown) and not is_prose(shown)):
-            day = day or day_of(shown)
-        elif (
-            re.search(r"\w", shown)
-            and not (label and label["url"])
-            and shown.strip("*") != title
-            and not _RULE.fullmatch(line)
-        ):
-            if not title and not kept and not is_prose(shown):
-                title = shown.strip("* ")
-            else:
-                kept.append(shown.removeprefix(title).lstrip("*])(:：-–— ") if title and addresses(line) else shown)
-    text = "\n".join(line for line in kept if line)
-    return Source(text or title, key, title, day or _own_day(text))
-
-
-def first_title(text: str) -> str:
-    for line in text.strip().splitlines()[:6]:
-        label = _LABEL.fullmatch(line)
-        if (label and label["title"]) or (_HEAD.match(line) and not is_prose(line)):
-            return (label["rest"] if label else _HEAD.sub("", line, count=1)).strip("*# ")
-    first = text.strip().split("\n", 1)
-    return first[0].strip() if len(first) > 1 and len(first[0]) < 120 and not is_prose(first[0]) else ""
-
-
-def page_day(text: str) -> date | None:
-    for line in text.splitlines()[:10]:
+def _record(lines: Sequence[str]) -> Source:
+    """A result in lines: its title by a label, its link or its place, its date, and the rest as text."""
+    key = title = ""
+    day: date | None = None
+    kept: list[str] = []
+    for line in lines:
         label = _LABEL.match(line)
-        if label and label["date"] and day_of(label["rest"]):
-            return day_of(label["rest"])
-    return _own_day(text)
+        kind = label.lastgroup if label else None
+        name, address, rest = _split(line[label.end() :] if label else line)
+        key, title, rest = key or address, title or ("" if key else name), f"{name} {rest}".strip() if key else rest
+        if kind == "title":
+            title = rest.strip(_EDGE)
+        elif kind == "day" or (0 < len(rest) < 30 and not is_prose(rest) and day_of(rest)):
+            day = day or day_of(rest)
+        elif is_prose(rest) or (re.search(r"\w", rest) and not rest.endswith((":", "：")) and rest != title):
+            first = not (title or kept or is_prose(rest))
+            title, kept = (rest.strip(_EDGE), kept) if first else (title, [*kept, rest])
+    text = "\n".join(kept)
+    return Source(text or title, key, title, day or _day(text))
 
 
-def _own_day(text: str) -> date | None:
+def _day(text: str) -> date | None:
     """The day that a page gives for itself ("Page updated 2026-03-14")."""
-    for match in _UPDATED.finditer(text):
-        found = dates.find(match[1])
-        if found and found[0].start < 6 and found[0].day:
-            return found[0].when
-    return None
-
-
-def is_field(line: str) -> bool:
-    """Whether a line is a result's labelled field, such as "Title: ..."."""
-    return _LABEL.match(line) is not None
-
-
-def heads_and_tells(paragraph: str) -> bool:
-    """Whether a paragraph is an address in a line of its own with prose to it, not somebody's words with a link."""
-    lines = paragraph.splitlines()
-    heads = [line for line in lines if addresses(line) and not is_prose(_shown(line))]
-    return bool(heads) and any(is_prose(_shown(line)) and not line.endswith(("?", "？")) for line in lines)
+    return next(filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text))), None)

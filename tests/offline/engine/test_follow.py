@@ -39,6 +39,9 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Use inline links, not numbers, for citations.", {"cite": "link"}, "Use numbered citations, no links.", NOTHING),
     ("Use APA style citations.", {"cite": "link"}, "Write in a plain style.", NOTHING),
     ("Sources are to be given as plain URLs.", {"cite": "url"}, "Sources are to be given.", NOTHING),
+    ("State the answer, then give the link that it comes from in brackets.", {"cite": "url", "reference_heading": None},
+        "State what links them.", NOTHING),
+    ("Mention where you found it (the URL).", {"cite": "url", "reference_heading": None}, "Find it.", NOTHING),
     ("End without a reference list.", {"cite": "link", "reference_heading": None}, "End with a reference list.",
         NOTHING),
     ('Put the references under the heading "Sources".', {"reference_heading": "## Sources"},
@@ -69,7 +72,6 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Call tools one at a time.", {"most_at_once": 1}, "You may call tools in parallel.", NOTHING),
     ("At most 3 tool calls per reply.", {"most_at_once": 3}, "Any number of tool calls per reply.", NOTHING),
     ("Work in at most 2 rounds.", {"most_rounds": 2}, "Work in rounds.", NOTHING),
-    ("Write 5 to 8 sections.", {"section_count": (5, 8)}, "Write sections.", NOTHING),
     ("Use these headings: Background, Costs, Outlook.", {"sections": ("Background", "Costs", "Outlook")},
         "Use headings.", NOTHING),
     ('It has the sections "Costs" and "Outlook".', {"sections": ("Costs", "Outlook")},
@@ -81,33 +83,22 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Keep your answer between 100 and 200 words.", {"words": (100, 200)}, "Keep your word.", NOTHING),
     ("Write about 500 words.", {"words": (400, 600)}, "Write about 500 ships.", NOTHING),
     ("Keep it under 300 characters.", {"characters": (None, 299)}, "Keep it short.", NOTHING),
-    ("Give three bullet points.", {"bullets": (3, 3)}, "Do not use bullet points.", NOTHING),
     ("Answer in Chinese.", {"language": "zh"}, "Do not answer in Chinese.", NOTHING),
     ("Reply in Mandarin.", {"language": "zh"}, "Reply in German.", NOTHING),
-    ("Write dates as YYYY-MM-DD.", {"date_form": "YYYY-MM-DD"}, "Write dates.", NOTHING),
-    ("Respond with JSON only.", {"json_only": True}, "Do not reply in JSON.", NOTHING),
-    ("Return ONLY a list of strings.", {"json_only": True}, "Return only what you found.", NOTHING),
     ("Answer with one word.", {"bare": True, "words": (1, 1)}, "Mind your words.", NOTHING),
-    ("Answer yes or no.", {"bare": True, "choices": ("yes", "no")}, "Do not answer with just yes or no.", NOTHING),
+    ("Answer yes or no.", {"bare": True}, "Do not answer with just yes or no.", NOTHING),
     ("Give just the answer.", {"bare": True}, "Do not give just the answer.", NOTHING),
     ("Answer without explanation.", {"bare": True}, "Do not answer without explanation.", NOTHING),
-    ("Present the result as a table.", {"table": True}, "Do not use tables.", NOTHING),
-    ("Check whether the question rests on a false premise.", {"premise_check": True}, "Do not check the premise.",
-        NOTHING),
-    ("Prefer the oldest source.", {"newest": False}, "Prefer the newest source.", NOTHING),
     ('If you cannot find it, say "No idea".', {"abstain": "No idea"}, 'If you find it, say "Found it".', NOTHING),
     ("If the evidence falls short, reply `unknown`.", {"abstain": "unknown"},
         "If the evidence falls short, search.", NOTHING),
-    ('Never say "I don\'t know".', {"must_answer": True}, "Say what you know.", NOTHING),
     ("不要引用来源。", NO_CITING, "请引用来源。", NOTHING),
     ("最多搜索三次。", {"most_calls": 3}, "至少搜索三次。", {"least_calls": 3}),
     ("不要使用工具。", NO_TOOLS, "请使用工具。", NOTHING),
     ("用中文回答。", {"language": "zh"}, "请用英文回答。", NOTHING),
     ("回答不超过100字。", {"characters": (None, 100)}, "请完整回答。", NOTHING),
     ("用两句话回答。", {"sentences": (2, 2)}, "请回答。", NOTHING),
-    ("只输出JSON。", {"json_only": True}, "不要输出JSON。", NOTHING),
     ("如果找不到答案，请回答“无法确定”。", {"abstain": "无法确定"}, "请找到答案。", NOTHING),
-    ("核实问题的前提。", {"premise_check": True}, "不要核实前提。", NOTHING),
 ]  # fmt: skip
 
 
@@ -130,9 +121,13 @@ def test_what_stands_in_material_is_no_instruction(tag: str) -> None:
     )
 
 
-def test_a_schema_makes_the_reply_json() -> None:
-    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
-    assert _orders("Plan.", response_format=form) == {"json_only": True}
+@pytest.mark.parametrize(
+    "example",
+    ["Task: Who built it?\nThought: I answer with one word. Do not cite.\nObservation: Answer in Chinese.",
+     "question: Who built it?\nresponse: Answer in at most 5 words.\ncomment: Do not search."],
+)  # fmt: skip
+def test_worked_examples_instruct_nothing(example: str) -> None:
+    assert _orders(f"You are given examples.\n---\n{example}\n---\nNow begin.") == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -140,14 +135,14 @@ def test_a_schema_makes_the_reply_json() -> None:
     [
         (
             "shallow_researcher.j2",
-            {"sentences": (1, 3), "premise_check": True, "abstain": "I don't have enough information"},
+            {"sentences": (1, 3), "abstain": "I don't have enough information"},
         ),
         ("researcher.j2", {"most_calls": 8, "reference_heading": "**Sources**"}),
         ("orchestrator.j2", {"most_rounds": 2, "most_at_once": 6}),
-        ("planner.j2", {"most_calls": 8, "section_count": (None, 8), "json_only": True}),
-        ("clarifier.j2", {"most_calls": 2, "json_only": True}),
-        ("clarifier_planner.j2", {"section_count": (5, 8), "json_only": True}),
-        ("intent_classifier.j2", {"json_only": True}),
+        ("planner.j2", {"most_calls": 8}),
+        ("clarifier.j2", {"most_calls": 2}),
+        ("clarifier_planner.j2", NOTHING),
+        ("intent_classifier.j2", NOTHING),
     ],
 )
 def test_the_shipped_prompts(template: str, wanted: dict[str, Any]) -> None:
