@@ -84,7 +84,13 @@ async def _measure(sizes: Sizes) -> list[Row]:
             rows.append(Row("eight at a time, each", await _eight_at_a_time(client, sizes.chats)))
             await _search(client)  # makes the index
             rows.append(Row("search", await _typical(lambda: _search(client), sizes.rounds)))
-            rows.append(Row("search with days", await _typical(lambda: _search(client, days=365, topic="news"), sizes.rounds), 50))
+            rows.append(
+                Row(
+                    "search with days",
+                    await _typical(lambda: _search(client, days=365, topic="news"), sizes.rounds),
+                    50,
+                )
+            )
             for what, small in (("models list", _models), ("small chat request", _chat)):
                 alone = [await _longest(client, small, sizes) for _ in range(sizes.rounds)]
                 beside = [await _beside_long(client, small, sizes) for _ in range(sizes.rounds)]
