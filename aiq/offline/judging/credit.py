@@ -3,86 +3,61 @@
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from aiq.offline.engine import dates
-from aiq.offline.engine.quantities import Quantity, numbers
+from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
-from aiq.offline.judging.clauses import (
+from aiq.offline.judging.facts import (
     NEGATION,
-    Clause,
+    Claim,
+    agrees,
     among,
-    among_any,
-    clauses,
-    concepts,
-    named_in,
+    claim,
     pattern,
     plain,
+    read,
     roots,
+    same_day,
     share,
 )  # fmt: skip
-from aiq.offline.judging.support import agrees
 
-NEAR = 0.8
-"""Similarity of spelling from which two words pass for the same name."""
+NEAR: Final = 0.8
+"""Similarity of spelling from which two words pass for the same."""
 
-_NO_ANSWER, _PREMISE, _CONCLUSION = pattern("no_answer"), pattern("premise"), pattern("conclusion")
+_NO_ANSWER, _PREMISE, _REMAINS, _ENDED = (pattern(name) for name in ("no_answer", "premise", "remains", "ended"))
 _HEDGE, _PAST, _NOW = pattern("hedge"), pattern("past"), pattern("now")
-_REMAINS, _ENDED, _TURN, _RETRACTS = pattern("remains"), pattern("ended"), pattern("turn"), pattern("retracts")
-_BESIDE = re.compile(
-    r"(?:The|A|An|Its)\s+(\w+)\s+(?:around|near|of|that|which|in|at|under|behind|opposite|beside|above|below|where|on)\b"
-)
-_HAN_VALUE = re.compile(r"(?:是|为|由)([\u3400-\u9fff·]{2,6}?)(?=[，。；]|$|创|担)")
-_BETWEEN = re.compile(r"\s*(?:,|，|、|;)?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?", re.IGNORECASE)
-
-Kind = Literal["date", "number", "name", "phrase"]
+_TURN, _RETRACTS, _CONCLUSION = pattern("turn"), pattern("retracts"), pattern("conclusion")
+_ENUMERATED = re.compile(r"\0\s*[,，、;]?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?\0", re.IGNORECASE)
+_BESIDE = re.compile(r"(?:The|An?|Its)\s+\w+\s+(?:a?round|near|under|behind|beside|above|below)\b")
 
 
 class Finding(NamedTuple):
-    """Whether the response agrees with an accepted answer, and why it seems so."""
+    """Whether the response agrees with an accepted answer, why it seems so, and whether it answers at all."""
 
     agrees: bool
     reason: str
-
-    @property
-    def answers(self) -> bool:
-        """Whether the response answers at all."""
-        return not re.search(r"no answer|empty|does not answer", self.reason)
-
-
-class _Offer(NamedTuple):
-    """A value that the response puts forward. `before`: what is said from the last value to the end of this one."""
-
-    text: str
-    clause: Clause
-    before: str
-    start: int
-    score: float = 0.0
+    answers: bool = True
 
 
 def credit(question: str, response: str, accepted: Sequence[str], strict: bool = False) -> Finding:
     """Whether a response is to be credited. `strict`: every further statement counts as well."""
     told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
-    forms = [form.strip() for form in accepted if form.strip()]
     told = told[max((n for n, s in enumerate(told) if n and _RETRACTS.match(s)), default=0) :]
-    if not told:
-        return Finding(False, "The response is empty.")
-    if any(_corrects(form, question) for form in forms):
-        return _premise(
-            told,
-            [f for f in forms if _corrects(f, question)],
-            [f for f in forms if not _corrects(f, question)],
-            question,
-        )
-    if _NO_ANSWER.search(told[0]):
-        return Finding(False, "The response says that it has no answer.")
-    if verdicts := {m[0].lower() for f in forms if (m := re.match(r"(?:yes|no|是|否)(?![\w'])", f, re.IGNORECASE))}:
-        return _polar(told, bool({"yes", "是"} & verdicts))
-    found = _primary(question, " ".join(told) if is_chinese(response) else "\n".join(told), forms)
-    if found.agrees and strict:
-        return _strictly(question, told, forms, found)
-    return found
+    start = " ".join(told[:3])
+    if not told or (_NO_ANSWER.search(told[0]) and not _PREMISE.search(start)):
+        return Finding(False, "The response gives no answer.", answers=False)
+    values = [form.strip() for form in accepted if form.strip() and not _corrects(form, question)]
+    corrections = [form.strip() for form in accepted if _corrects(form, question)]
+    if corrections and _denies(start, corrections):
+        return Finding(True, "The response says that what the question takes for granted does not hold.")
+    if verdicts := [
+        m for form in values if (m := re.match(r"(yes|是)?(?:no|否)?(?![\w'])", form, re.IGNORECASE)) and m[0]
+    ]:
+        return _polar(told, bool(verdicts[0][1]))
+    found = _primary(question, told, values)
+    doubts = _doubts(question, told, values) if found.agrees and strict else []
+    return Finding(False, f"An accepted answer, but not so: {doubts[0]}") if doubts else found
 
 
 def _corrects(form: str, question: str) -> bool:
@@ -92,238 +67,109 @@ def _corrects(form: str, question: str) -> bool:
     return NEGATION.search(form) is not None or share(roots(question), roots(form)) >= 0.75
 
 
-def _premise(told: Sequence[str], forms: Sequence[str], others: Sequence[str], question: str) -> Finding:
-    """Credit for a denial, in the first sentences, of what the accepted correction denies."""
-    start = " ".join(told[:3])
-    if others and _primary(question, start, others).agrees:
-        return Finding(True, "The response gives the accepted value.")
-    if _NO_ANSWER.search(told[0]) and not _PREMISE.search(start):
-        return Finding(False, "The response does not answer.")
-    if _PREMISE.search(start):
-        return Finding(True, "The response says that the premise does not hold.")
-    denied = roots(NEGATION.sub(" ", " ".join(forms))) - frozenset(r for n in names(" ".join(forms)) for r in roots(n))
-    for clause in (c for sentence in clauses(start) for c in sentence):
-        told_of = NEGATION.sub("\0", clause.text).split("\0")
-        if len(told_of) > 1:
-            next_words = [
-                frozenset([root])
-                for word in re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]{2}", told_of[-1])[:6]
-                for root in roots(word)
-            ]
-            if any(among(root, denied) for roots_of in next_words[:2] for root in roots_of) or (
-                is_chinese(start) and clause.roots & denied
-            ):
-                return Finding(True, "The response denies what the question takes for granted.")
-        if _REMAINS.search(clause.text) and (among_any(clause.roots, denied) or len(told) == 1):
-            return Finding(True, "The response says that things are as they were.")
-    if not any(NEGATION.search(form) for form in forms) and max(share(roots(f), roots(start)) for f in forms) >= 0.75:
-        return Finding(True, "The response states the correction itself.")
-    return Finding(False, "The response goes along with a false premise or does not answer.")
+def _denies(start: str, corrections: Sequence[str]) -> bool:
+    """Whether the first sentences deny what a correction denies, or state the correction itself."""
+    denied = claim(NEGATION.sub(" ", " ".join(corrections))).relation
+    for clause in (clause for sentence in read(start) for clause in sentence):
+        after = NEGATION.split(clause.told)[-1] if NEGATION.search(clause.told) else ""
+        near = roots(" ".join(re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]+", after)[:3]))
+        if any(among(root, denied) for root in near) or _REMAINS.search(clause.told):
+            return True
+    states = (share(roots(form), roots(start)) >= 0.75 for form in corrections if not NEGATION.search(form))
+    return _PREMISE.search(start) is not None or any(states)
 
 
 def _polar(told: Sequence[str], wanted: bool) -> Finding:
     """Credit for the accepted yes or no, said or implied, that no later sentence about today takes back."""
+    ends = [bool(NEGATION.search(s) or _ENDED.search(s)) for s in told]
     first = re.match(r"\W*(?:(yes|是的|对)|(no|不|否|没有))(?!\w)", told[0], re.IGNORECASE)
-    says = bool(first[1]) if first else not (NEGATION.search(told[0]) or _ENDED.search(told[0]))
-    later = [s for s in told[1:] if _NOW.search(s) and bool(NEGATION.search(s) or _ENDED.search(s)) is says]
-    if later:
-        return Finding(False, f"The response takes its answer back: {later[-1][:120]}")
-    return Finding(says is wanted, f"The response says {'yes' if says else 'no'}.")
+    says = bool(first[1]) if first else not ends[0]
+    turned = any(_NOW.search(s) and end is says for s, end in zip(told[1:], ends[1:], strict=True))
+    return Finding(says is wanted and not turned, f"The response says {'yes' if says else 'no'}.")
 
 
-def _primary(question: str, response: str, forms: Sequence[str]) -> Finding:
-    """Whether the value that the response puts forward is an accepted one."""
-    kind = _kind(forms)
-    offers = _offers(question, response, forms, kind)
+def _primary(question: str, told: Sequence[str], forms: Sequence[str]) -> Finding:
+    """Whether the value of the clause that fits the question best is an accepted one, alone and without a doubt."""
+    offers = [
+        (_fit(question, clause, sentence, values[0]) - 0.3 * min(number, 4), clause.told, values)
+        for number, sentence in enumerate(read("\n".join(told), next(iter(names(question)), "")))
+        for clause in sentence
+        if (values := [v for v in _values(clause.told, forms) if not contains_name(question, v)])
+    ]
     if not offers:
         return Finding(False, "The response gives no answer of the kind that is accepted.")
-    best = max(offers, key=lambda offer: (round(offer.score, 3), -offer.start))
-    group = _group(offers, best)
-    wanted = next((form for form in forms if _equal(form, best, kind, group)), None)
-    if wanted is None:
-        return Finding(False, f"The primary answer ({best.text[:80]}) is none of the accepted ones.")
-    several = len(_members(wanted)) > 1
-    if best.score < 0:
-        return Finding(False, f"{best.text[:80]} is said of something else, of the past, or denied.")
-    if not several and (
-        len(group) > 1 or (_HEDGE.search(best.clause.told) and not _HEDGE.search(wanted) and _unsure(best, offers))
-    ):
-        return Finding(False, f"{best.text[:80]} is only one of several possibilities.")
+    fit, clause, values = max(offers, key=lambda offer: offer[0])
+    wanted = next((form for form in forms if _equal(form, values)), None)
+    if wanted is None or fit < 0:
+        return Finding(False, f"The primary answer ({values[0][:80]}) is none of the accepted ones, past or denied.")
+    listed = _ENUMERATED.search(re.sub("|".join(map(re.escape, values)), "\0", clause))
+    if len(_members(wanted)) == 1 and (listed or (_HEDGE.search(clause) and not _HEDGE.search(wanted))):
+        return Finding(False, f"{values[0][:80]} is only one of several possibilities.")
     return Finding(True, f"The primary answer agrees with {wanted}.")
 
 
-def _unsure(best: _Offer, offers: Sequence[_Offer]) -> bool:
-    modal = re.search(r"\b(?:possibly|perhaps|could|may|might)\b|可能|也许|或许", best.clause.told)
-    return modal is not None or any(o.clause is best.clause and o.text != best.text for o in offers)
+def _values(told: str, forms: Sequence[str]) -> list[str]:
+    """What a clause states of the kind that is accepted: dates, numbers, else names and the accepted words."""
+    kinds = [claim(form) for form in forms]
+    if any(kind.days and not kind.names for kind in kinds):
+        return [told[day.start : day.end] for day in dates.find(told)]
+    if any(kind.numbers and not kind.names for kind in kinds):
+        return [number.text for number in numbers(told) if not number.is_year]
+    named = claim(told).names
+    words_ = (form for form in forms if form in told and not any(form in name for name in named))
+    return sorted({*named, *words_}, key=told.find)
 
 
-def _kind(forms: Sequence[str]) -> Kind:
-    if any(stated.month for form in forms for stated in dates.find(form)):
-        return "date"
-    if any(_is_number(form) for form in forms):
-        return "number"
-    if all(is_chinese(form) or not names(form) for form in forms):
-        return "phrase"
-    return "name"
-
-
-def _is_number(form: str) -> bool:
-    """A number with at most a unit: `418,878`, `$15/hour`, `8 billion people`."""
-    return (
-        len(numbers(form)) == 1
-        and not named_in(re.sub(r"^[A-Z]", lambda m: m[0].lower(), form))
-        and len(words(re.sub(r"[\d.,]+", "", form))) <= 2
-    )
-
-
-def _offers(question: str, response: str, forms: Sequence[str], kind: Kind) -> list[_Offer]:
-    """Every value of the kind in the response that the question does not mention, with how well it fits."""
-    found: list[_Offer] = []
-    topic = next(iter(names(question)), "")
-    for number, sentence in enumerate(clauses(response, topic)):
-        said = " ".join(clause.text for clause in sentence)
-        for clause in sentence:
-            last = 0
-            for start, end, text in _values(clause.told, forms, kind):
-                if kind == "name" and contains_name(question, text):
-                    continue
-                after = re.split(r"[,;，]| and ", clause.told[end : end + 14])[0]
-                offer = _Offer(text, clause, clause.told[last:end] + after, len(found))
-                found.append(
-                    offer._replace(score=_fit(offer, question, clause.told[last:start], said) - 0.3 * min(number, 4))
-                )
-                last = end
-    return found
-
-
-def _values(told: str, forms: Sequence[str], kind: Kind) -> list[tuple[int, int, str]]:
-    """The values of a kind in a clause: (start, end, text)."""
-    if kind == "date":
-        return [(d.start, d.end, told[d.start : d.end]) for d in dates.find(told)]
-    if kind == "number" and _year(forms):
-        return [(d.start, d.end, str(d.year)) for d in dates.find(told)]
-    if kind == "number":
-        return [(n.start, n.end, told[n.start : n.end]) for n in numbers(told) if not n.is_year]
-    spans = [(s.start, s.end, s.text) for s in named_in(told)]
-    if kind == "phrase":
-        spans += [
-            (m.start(), m.end(), form) for form in forms for m in re.finditer(re.escape(form), told, re.IGNORECASE)
-        ]
-        spans += [(m.start(1), m.end(1), m[1]) for m in _HAN_VALUE.finditer(told)]
-    return sorted(dict.fromkeys(spans))
-
-
-def _year(forms: Sequence[str]) -> bool:
-    return any(n.is_year and len(form.strip("年 ")) <= 8 for form in forms for n in numbers(form))
-
-
-def _fit(offer: _Offer, question: str, before: str, sentence: str) -> float:
-    """How well a value answers: its clause speaks of what is asked, affirms it, and of the time that is meant."""
-    clause, asked, told = offer.clause, Clause(question), offer.clause.told
-    wanted = concepts(question) if is_chinese(question) else asked.claim
-    met = share(wanted, (concepts(offer.before) - concepts(offer.text)) | roots(clause.subject), offer.before)
-    if not Clause(told).claim - roots("today now"):  # "today it is ...": what it is was said before
-        met = max(met, 0.7 * share(wanted, concepts(sentence), sentence))
-    bare = len(words(told)) <= len(words(offer.text))
-    score = 3.8 if bare else 0.8 + 3.0 * met
-    others = [n for n in clause.names if not contains_name(question, n) and n not in offer.text and offer.text not in n]
-    if any(contains_name(question, name) for name in clause.names):
-        score += 1.0
-    elif others and clause.text.find(others[0]) < clause.text.find(offer.text) and names(question):
-        score -= 2.0
-    if (beside := _BESIDE.match(told)) and not among_any(roots(beside[1]), roots(question)):
-        score -= 2.0
-    if _CONCLUSION.match(told) or "itself" in told:
-        score += 2.0
-    if NEGATION.search(before[-24:]) or (clause.negated and not NEGATION.search(question)):
-        score -= 6.0
-    if (
-        (_PAST.search(before) or _PAST.search(told))
-        and not _PAST.search(question)
-        and not re.search(r"\b(?:first|original)", question)
-    ):
-        score -= 6.0
-    if asked.days and clause.days and not any(d.year == a.year for d in clause.days for a in asked.days):
-        score -= 3.0
-    return score + 1.0 if _NOW.search(told) else score
-
-
-def _group(offers: Sequence[_Offer], best: _Offer) -> list[_Offer]:
-    """The values that stand beside the best one in an enumeration, itself included."""
-    same = [offer for offer in offers if offer.clause is best.clause]
-    group, text = [best], best.clause.told
-    for offer, following in pairwise(same):
-        between = text[text.find(offer.text) + len(offer.text) : text.find(following.text)]
-        if _BETWEEN.fullmatch(between) and (offer in group or following in group):
-            group += [o for o in (offer, following) if o not in group]
-    return group
+def _fit(question: str, clause: Claim, sentence: Sequence[Claim], value: str) -> float:
+    """How well a clause answers: it speaks of what is asked, affirms it, and is of the time that is meant."""
+    told, asked = clause.told, claim(question)
+    about = asked.relation or roots(question)
+    met = share(about, roots(clause.text).union(roots(clause.subject)))
+    if not claim(told).relation - roots("today now"):  # "today it is ...": what it is was said before
+        met = max(met, 0.7 * share(about, roots(" ".join(part.text for part in sentence))))
+    met = met if len(words(told)) > len(words(value)) else 1
+    named = any(contains_name(question, name) for name in clause.names)
+    other = (names(question) and not named and clause.subject and clause.subject != value) or _BESIDE.match(told)
+    gone = _PAST.search(told) and not _PAST.search(question) and not re.search(r"\b(?:first|original)", question)
+    then = asked.days and clause.days and not any(day.year == a.year for day in clause.days for a in asked.days)
+    plus = 3 * met + named + 2 * bool(_CONCLUSION.search(told)) + bool(_NOW.search(told))
+    denied = clause.negated and not NEGATION.search(question)
+    return 0.8 + plus - 6 * denied - 6 * bool(gone) - 3 * bool(then) - 2 * bool(other)
 
 
 def _members(form: str) -> list[str]:
-    """The names that an accepted answer enumerates; itself where it is one."""
-    parts = [
-        part.strip()
-        for part in re.split(r",\s*(?:and\s+)?|\s+and\s+|、|和", re.sub(r"\(.*?\)", "", form))
-        if part.strip()
-    ]
-    return parts if len(parts) > 1 and all(part[0].isupper() or is_chinese(part) for part in parts) else [form]
+    """The names that an accepted answer enumerates; itself, without what stands in brackets, where it is one."""
+    form = re.sub(r"\s*\(.*?\)", "", form)
+    parts = re.split(r",\s*(?:and\s+)?|\s+and\s+|、|和", form)
+    return parts if all(re.match(r"[A-Z\u3400-\u9fff]", part) for part in parts) else [form]
 
 
-def _equal(form: str, offer: _Offer, kind: Kind, group: Sequence[_Offer]) -> bool:
-    """Whether an accepted answer is the value offered, or the values enumerated."""
-    members = _members(form)
-    if len(members) > 1 and kind in ("name", "phrase"):
-        told = [o.text for o in group]
-        return len(told) == len(members) and all(any(_same_name(m, t) for t in told) for m in members)
-    if kind == "date":
-        given = dates.find(offer.text)
-        return any(_same_day(d, g) for d in _days(form) for g in given)
-    if kind == "number":
-        given_numbers, wanted = _figures(offer), numbers(form)
-        return bool(wanted) and any(agrees(g, wanted[0]) for g in given_numbers)
-    return _same_name(re.sub(r"\s*\(.*?\)", "", form), offer.text)
+def _equal(form: str, values: Sequence[str]) -> bool:
+    """Whether an accepted answer is the first of the values offered, or all that it enumerates."""
+    wanted, given, members = claim(form), values[0], _members(form)
+    if wanted.days and not wanted.names:
+        return any(same_day(d, g) or (g.month and same_day(g, d)) for d in wanted.days for g in dates.find(given))
+    if wanted.numbers and not wanted.names:
+        return any(agrees(number, wanted.numbers[0]) for number in numbers(given))
+    if len(members) > 1:
+        return len(values) == len(members) and all(any(_same(m, v) for v in values) for m in members)
+    return _same(members[0], given)
 
 
-def _figures(offer: _Offer) -> list[Quantity]:
-    return [
-        n for n in numbers(offer.clause.told) if offer.text.startswith(n.text.strip()) or n.text.startswith(offer.text)
-    ]
-
-
-def _same_day(wanted: tuple[int, int, int], given: dates.Stated) -> bool:
-    """Whether the parts that both state are equal; the response states at least the month."""
-    year, month, day = wanted
-    return given.year == year and given.month == month and (not day or not given.day or given.day == day)
-
-
-def _days(form: str) -> list[tuple[int, int, int]]:
-    """The days that an accepted answer may mean: `May 3, 2024`, `3-May-24`, and `5/3/2024` in both orders."""
-    if short := re.fullmatch(r"(\d{1,2})-([A-Z][a-z]{2})-(\d\d)", form):
-        form = f"{short[1]} {short[2]} 20{short[3]}"
-    if figures := re.fullmatch(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})", form):
-        first, second, year = map(int, figures.groups())
-        return [(year, month, day) for month, day in ((first, second), (second, first)) if month <= 12]
-    return [(d.year, d.month, d.day) for d in dates.find(form) if d.month][:1]
-
-
-def _same_name(form: str, text: str) -> bool:
+def _same(form: str, text: str) -> bool:
     """Whether a name offered is the accepted one: its last word is enough, small slips of spelling are forgiven."""
-    if is_chinese(form) or is_chinese(text):
-        return form in text or (text in form and len(text) >= 2)
     wanted, given = words(form), words(text)
-    if not wanted or not given:
-        return form.casefold() == text.casefold()
-    near = [max(SequenceMatcher(None, word, g).ratio() if word[0] == g[0] else 0.0 for g in given) for word in wanted]
+    if is_chinese(form) or not wanted or not given:
+        return form.casefold() in text.casefold()
+    near = [max(SequenceMatcher(None, word, g).ratio() * (word[0] == g[0]) for g in given) for word in wanted]
     whole = min(near) >= NEAR - 0.1 and sum(near) >= NEAR * len(near)
-    return whole or (len(given) < len(wanted) and SequenceMatcher(None, wanted[-1], given[-1]).ratio() >= NEAR)
+    return whole or (len(given) < len(wanted) and near[-1] >= NEAR)
 
 
-def _strictly(question: str, told: Sequence[str], forms: Sequence[str], found: Finding) -> Finding:
-    """A strict reader stumbles over a later turn, and over a figure that the accepted answer has otherwise."""
-    doubts = [s for s in told if _TURN.search(s)] + [s for s in told[1:] if _ENDED.search(s) and _NOW.search(s)]
-    if doubts:
-        return Finding(False, f"An accepted answer, but the response goes on: {doubts[0][:120]}")
-    known = [n for form in forms for n in numbers(form)] + list(numbers(question))
-    years = [n for n in known if n.is_year]
-    wrong = [n.text for s in told for n in numbers(s) if n.is_year and years and not any(agrees(n, k) for k in years)]
-    return Finding(False, f"An accepted answer, but {wrong[0]} beside it is not.") if wrong else found
+def _doubts(question: str, told: Sequence[str], forms: Sequence[str]) -> list[str]:
+    """What a strict reader stumbles over: a later turn, and a year that the accepted answer has otherwise."""
+    years = {n.value for text in (question, *forms) for n in numbers(text) if n.is_year}
+    wrong = [n.text for s in told for n in numbers(s) if n.is_year and years and n.value not in years]
+    return wrong + [
+        s[:120] for n, s in enumerate(told) if _TURN.search(s) or (n and _ENDED.search(s) and _NOW.search(s))
+    ]

@@ -92,15 +92,6 @@ RUBRIC = """Rate the {kind} from 1 to 5 by the rubric. Reply with JSON: {{"score
 <{kind}>
 {text}
 </{kind}>"""
-PAIR = """Act as a judge and evaluate two answers to the question.
-Say "[[A]]" if A is better, "[[B]]" if B is, else "[[C]]".
-<question>Survey the ships of Nordal.</question>
-<assistant_a>
-{}
-</assistant_a>
-<assistant_b>
-{}
-</assistant_b>"""
 CLAIM = """Is the claim supported or unsupported by the document?
 <document>Erik Moe founded Nordal Lines in 1920 in the town of Sund.</document>
 <claim>{}</claim>"""
@@ -110,11 +101,6 @@ CLAIM = """Is the claim supported or unsupported by the document?
 def test_one_score_by_a_rubric(kind: str) -> None:
     good, poor = (json.loads(ask(RUBRIC.format(kind=kind, text=text)))["score"] for text in (GOOD, POOR))
     assert 1 <= poor < good <= 5
-
-
-def test_two_answers_in_double_brackets() -> None:
-    assert "[[A]]" in ask(PAIR.format(GOOD, POOR))
-    assert "[[B]]" in ask(PAIR.format(POOR, GOOD))
 
 
 @pytest.mark.parametrize(
