@@ -52,8 +52,9 @@ _BOUNDS = (
     (r"(?:no|not|n[’']t)\b[^,;#]*(?:fewer|less) than|at (?:the )?least|minimum|\bmin\b|or more|≥|至少|不少于|以上",
      lambda n: (n, None)),
     (r"(?:fewer|less|under|below)(?: than)?\W*#|(?<!不)少于", lambda n: (None, n - 1)),
-    (r"(?:no|not|never|n[’']t)\b[^,;#]*(?:more than|exceed|over)|at (?:the )?most|up to|maximum|\bmax\b|limit|within"
-     r"|only|or (?:fewer|less)|(?<!not )(?<!not be )enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只", lambda n: (None, n)),
+    (r"(?:no|not|never|n[’']t)\b[^,;#]*(?:more than|exceed|over)|at (?:the )?most|up to|maximum|\bmax\b|limit"
+     r"|within|only|or (?:fewer|less)|(?<!not )(?<!not be )enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只",
+     lambda n: (None, n)),
     (r"(?:more than|over|exceed\w*)\W*#|超过", lambda n: (n + 1, None)),
     ("", lambda n: (n, n)),
 )  # fmt: skip
@@ -70,7 +71,7 @@ def clauses(told: str) -> Iterator[Clause]:
 
 
 def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
-    """How many of a unit a clause speaks of, and where: "at most 3 calls", "5 to 8 sections", "searches to 3", "twice"."""
+    """How many of a unit a clause speaks of, and where: "at most 3 calls", "5 to 8 sections", "twice"."""
     counted = (
         rf"(?<![A-Za-z\d.\[])(?P<a>{_NUMBER})(?:\s*(?:to|or|and|-|–|到|至|或)\s*(?P<b>{_NUMBER}))?[\s-]*"
         rf"(?:[\w-]+\s+){{0,2}}?(?:{unit})"

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from aiq.offline.engine.clauses import Clause, Limits, amounts, clauses
-from aiq.offline.engine.read import Language, Situation
+from aiq.offline.engine.read import Language, Situation, ends
 
 Cite = str
 """How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown), `url`, `none`."""
@@ -51,9 +51,6 @@ class Orders:
 _TABLE: list[dict[str, Any]] = tomllib.loads(
     files("aiq.offline.engine").joinpath("orders.toml").read_text(encoding="utf-8")
 )["row"]
-_LONG = 30_000
-"""Characters at the start and at the end of a prompt that may instruct; what lies between is pasted text."""
-
 _WORKED = re.compile(
     r"^[ \t]*(?:task|question|response|input)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*?"
     r"^[ \t]*(?:thought|observation|action|comment|evaluation|output)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*",
@@ -129,10 +126,7 @@ _MISSING = re.compile(
 
 def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
-    told = situation.instructions
-    if len(told) > 2 * _LONG:
-        told = f"{told[:_LONG]}\n{told[-_LONG:]}"
-    told = f"{situation.task}\n\n{_DATA.sub(' ', _WORKED.sub(' ', told))}"
+    told = f"{situation.task}\n\n{_DATA.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
     found: dict[str, Any] = {"language": situation.language}
     said = tuple(clauses(told))
     for clause in said:

@@ -17,7 +17,7 @@ from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
 from aiq.offline.engine.written import findings, is_result
 
-__all__ = ["Block", "Language", "Situation", "Source", "Step", "read"]
+__all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
 
 Language = Literal["en", "zh"]
 
@@ -141,7 +141,7 @@ _LISTED = re.compile(
 _SECTIONS = re.compile(r"section|outline|heading|chapter|topic|章节|大纲|提纲", re.IGNORECASE)
 _NOW = re.compile(
     r"(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date|now\b"
-    r"|今天|今日|当前(?:日期|时间)|现在|日期)[^\n.。]{0,30}?(?!.*[?？])"
+    r"|今天|今日|当前(?:日期|时间)|现在|日期)[^\n.。]{0,30}?(?!.{0,200}[?？])"
     r"(?P<day>(?:\d{4}\D|\d{1,2}\s|[A-Z][a-z]{2,8}\.? \d).{0,36})",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -165,6 +165,10 @@ _URGING_WORDS = """
 """
 _URGING = frozenset(_URGING_WORDS.split())
 """Words of one who urges on; a message of nothing else asks for nothing new."""
+
+
+_LONG = 30_000
+"""Characters at the start and at the end of a message that may ask and instruct; what lies between is pasted text."""
 
 
 def read(request: ChatRequest) -> Situation:
@@ -206,6 +210,11 @@ def read(request: ChatRequest) -> Situation:
     )
 
 
+def ends(told: str) -> str:
+    """A prompt's text without the middle of what is too long to be one."""
+    return told if len(told) <= 2 * _LONG else f"{told[:_LONG]}\n\n{told[-_LONG:]}"
+
+
 def _kind(label: str) -> str:
     label = label.replace("_", " ").strip()
     return next((kind for kind, pattern in _KINDS.items() if pattern.search(label)), "")
@@ -213,7 +222,7 @@ def _kind(label: str) -> str:
 
 def _now(told: str) -> date | None:
     """The date that a prompt states for today."""
-    return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(told))), None)
+    return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(told)))), None)
 
 
 def _part(number: int, role: str, text: str) -> _Part:
@@ -268,7 +277,7 @@ def _task(parts: Sequence[_Part]) -> tuple[int, str]:
 
 def _asked(part: _Part) -> str:
     """The task of a message that does not tag it; empty where it only urges on or speaks of a conversation."""
-    told = _DATED.sub("", part.told)
+    told = _DATED.sub("", ends(part.told))
     named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told" and not _PLACEHOLDER.match(m["text"])]
     plain = [m for m in named if _kind(m["label"]) == "task"]
     if said := [*_QUOTED.finditer(told)] or plain or named:
