@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -127,15 +128,22 @@ _MISSING = re.compile(
 def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
     told = f"{situation.task}\n\n{_DATA.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
-    found: dict[str, Any] = {"language": situation.language}
+    orders = _ordered(told)
+    language = orders.get("language") or situation.language
+    return replace(Orders(), **{**orders, "language": language} | ({"sections": ()} if situation.sections else {}))
+
+
+@lru_cache(maxsize=256)
+def _ordered(told: str) -> dict[str, Any]:
+    """What a prompt orders, by field; kept, since the turns of a conversation share their prompt."""
+    found: dict[str, Any] = {}
     said = tuple(clauses(told))
     for clause in said:
         for row in _TABLE:
             _obey(row, clause, found)
         found |= {**dict(_counted(clause)), **_abstaining(clause)}
-    found |= _references(told) | ({} if situation.sections else _sections(told, said))
-    orders: dict[str, Any] = {name: None if value == "" else value for name, value in found.items()}
-    return replace(Orders(), **orders)
+    found |= _references(told) | _sections(told, said)
+    return {name: None if value == "" else value for name, value in found.items()}
 
 
 def _obey(row: dict[str, Any], clause: Clause, found: dict[str, Any]) -> None:
