@@ -27,7 +27,7 @@ NEAR: Final = 0.8
 
 _NO_ANSWER, _PREMISE, _REMAINS, _ENDED = (pattern(name) for name in ("no_answer", "premise", "remains", "ended"))
 _HEDGE, _PAST, _NOW = pattern("hedge"), pattern("past"), pattern("now")
-_TURN, _RETRACTS, _CONCLUSION = pattern("turn"), pattern("retracts"), pattern("conclusion")
+_TURN, _CONCLUSION = pattern("turn"), pattern("conclusion")
 _ENUMERATED = re.compile(r"\0\s*[,，、;]?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?\0", re.IGNORECASE)
 _BESIDE = re.compile(r"(?:The|An?|Its)\s+\w+\s+(?:a?round|near|under|behind|beside|above|below)\b")
 
@@ -43,7 +43,6 @@ class Finding(NamedTuple):
 def credit(question: str, response: str, accepted: Sequence[str], strict: bool = False) -> Finding:
     """Whether a response is to be credited. `strict`: every further statement counts as well."""
     told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
-    told = told[max((n for n, s in enumerate(told) if n and _RETRACTS.match(s)), default=0) :]
     start = " ".join(told[:3])
     if not told or (_NO_ANSWER.search(told[0]) and not _PREMISE.search(start)):
         return Finding(False, "The response gives no answer.", answers=False)
@@ -68,15 +67,16 @@ def _corrects(form: str, question: str) -> bool:
 
 
 def _denies(start: str, corrections: Sequence[str]) -> bool:
-    """Whether the first sentences deny what a correction denies, or state the correction itself."""
+    """Whether the first sentences deny what a correction denies, or state what is so instead."""
     denied = claim(NEGATION.sub(" ", " ".join(corrections))).relation
     for clause in (clause for sentence in read(start) for clause in sentence):
         after = NEGATION.split(clause.told)[-1] if NEGATION.search(clause.told) else ""
         near = roots(" ".join(re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]+", after)[:3]))
         if any(among(root, denied) for root in near) or _REMAINS.search(clause.told):
             return True
-    states = (share(roots(form), roots(start)) >= 0.75 for form in corrections if not NEGATION.search(form))
-    return _PREMISE.search(start) is not None or any(states)
+    instead = [part for form in corrections for parts in read(form) for part in parts if not part.negated]
+    states = any(share(roots(part.told), roots(start)) >= 0.75 for part in instead if part.names)
+    return states or _PREMISE.search(start) is not None
 
 
 def _polar(told: Sequence[str], wanted: bool) -> Finding:
@@ -91,7 +91,7 @@ def _polar(told: Sequence[str], wanted: bool) -> Finding:
 def _primary(question: str, told: Sequence[str], forms: Sequence[str]) -> Finding:
     """Whether the value of the clause that fits the question best is an accepted one, alone and without a doubt."""
     offers = [
-        (_fit(question, clause, sentence, values[0]) - 0.3 * min(number, 4), clause.told, values)
+        (_fit(question, clause, values[0]) - 0.3 * min(number, 4), clause.told, values)
         for number, sentence in enumerate(read("\n".join(told), next(iter(names(question)), "")))
         for clause in sentence
         if (values := [v for v in _values(clause.told, forms) if not contains_name(question, v)])
@@ -103,7 +103,7 @@ def _primary(question: str, told: Sequence[str], forms: Sequence[str]) -> Findin
     if wanted is None or fit < 0:
         return Finding(False, f"The primary answer ({values[0][:80]}) is none of the accepted ones, past or denied.")
     listed = _ENUMERATED.search(re.sub("|".join(map(re.escape, values)), "\0", clause))
-    if len(_members(wanted)) == 1 and (listed or (_HEDGE.search(clause) and not _HEDGE.search(wanted))):
+    if len(_members(wanted)) == 1 and (listed or _HEDGE.search(clause)):
         return Finding(False, f"{values[0][:80]} is only one of several possibilities.")
     return Finding(True, f"The primary answer agrees with {wanted}.")
 
@@ -114,20 +114,18 @@ def _values(told: str, forms: Sequence[str]) -> list[str]:
     if any(kind.days and not kind.names for kind in kinds):
         return [told[day.start : day.end] for day in dates.find(told)]
     if any(kind.numbers and not kind.names for kind in kinds):
-        return [number.text for number in numbers(told) if not number.is_year]
+        taken = [(day.start, day.end) for day in dates.find(told)]
+        return [n.text for n in numbers(told) if not n.is_year and not any(a <= n.start < b for a, b in taken)]
     named = claim(told).names
     words_ = (form for form in forms if form in told and not any(form in name for name in named))
     return sorted({*named, *words_}, key=told.find)
 
 
-def _fit(question: str, clause: Claim, sentence: Sequence[Claim], value: str) -> float:
+def _fit(question: str, clause: Claim, value: str) -> float:
     """How well a clause answers: it speaks of what is asked, affirms it, and is of the time that is meant."""
     told, asked = clause.told, claim(question)
     about = asked.relation or roots(question)
-    met = share(about, roots(clause.text).union(roots(clause.subject)))
-    if not claim(told).relation - roots("today now"):  # "today it is ...": what it is was said before
-        met = max(met, 0.7 * share(about, roots(" ".join(part.text for part in sentence))))
-    met = met if len(words(told)) > len(words(value)) else 1
+    met = share(about, roots(clause.text).union(roots(clause.subject))) if clause.relation else 1.0  # a bare answer
     named = any(contains_name(question, name) for name in clause.names)
     other = (names(question) and not named and clause.subject and clause.subject != value) or _BESIDE.match(told)
     gone = _PAST.search(told) and not _PAST.search(question) and not re.search(r"\b(?:first|original)", question)

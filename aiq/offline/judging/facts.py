@@ -41,22 +41,16 @@ _BREAK = re.compile(
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
 _NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
 _VERB_FIRST = re.compile(r"(?:and |but |then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b")
-_GENERAL = re.compile(rf"^(?:The|This)\s+(?:{DATA['general'].replace(' ', '|')})\s+(?=[a-z]+\b)")
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?"
     r"(?:\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
     re.IGNORECASE,
 )
-_BY = re.compile(r"\bby\s+(?:the\s+)?$|[由被]$")
 _TO = re.compile(r"[a-z] to\s+(?:the\s+)?$")
 _PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
-_OBLIQUE = re.compile(r"\b(?:to|from|with|by|against|like|than)\s+(?:the\s+)?$|[a-z]\s+(?:in|at|on)\s+$")
 _OPENER = re.compile(
     r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
     r"|\bchief executive\b|\b(?:head|vice)\b"
-)
-_NO_NAME = re.compile(
-    r"(?:About|Around|Some|Roughly|Nearly|Almost|Over|Under|Up|Only|Until|Just|Exactly|First|Second|Third|Place)\b"
 )
 _HAN = r"(?![由被是在于为和与及的])[\u3400-\u9fff]"
 _HAN_NAME = re.compile(
@@ -93,7 +87,7 @@ def named_in(text: str) -> list[Span]:
     found = [Span(m.start(), m.end(), m[0]) for m in _HAN_NAME.finditer(text)]
     for start, _, text_ in name_spans(text):
         name = re.sub(r"\s+\d+$", "", text_)
-        if len(name.rstrip(".")) > 1 and not dates.find(name) and not _NO_NAME.match(name):
+        if len(name.rstrip(".")) > 1 and not dates.find(name):
             found.append(Span(start, start + len(name), name))
     return sorted(found)
 
@@ -117,10 +111,7 @@ def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
 
 
 def _resolved(told: str, about: str, topic: str) -> str:
-    """A clause with what its pronouns, "the company" or a missing subject stand for; `it` is what the text is about."""
-    general = _GENERAL.match(told)
-    if general and topic and not name_spans(told[: general.end()]):
-        return f"{topic} {told[general.end() :]}"
+    """A clause with what its pronouns or a missing subject stand for; `it` is what the text is about."""
     if about and _VERB_FIRST.match(told):
         told = f"{about} {re.sub(r'^(?:and|but) ', '', told)}"
     told = _NEUTRAL.sub(topic, told) if topic else told
@@ -130,7 +121,7 @@ def _resolved(told: str, about: str, topic: str) -> str:
 def claim(text: str, about: str = "", told: str = "") -> Claim:
     """One clause read. `about`: what was spoken of before, its subject where it names none in front."""
     spans, days = named_in(text), tuple(dates.find(text))
-    leads = spans and len(words(text[: spans[0].start])) <= 3 and not _OBLIQUE.search(text[: spans[0].start])
+    leads = spans and len(words(text[: spans[0].start])) <= 3
     subject = spans[0].text if leads else about
     taken = sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans])
     rest = text
@@ -148,8 +139,8 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
     role = -1 if passive else 1
     for start, stop, name in spans:
         between = text[end:start]
-        if passive and start > passive.start() and (words(between) or _BY.search(between)):
-            role = 1 if _BY.search(between) else 0
+        if passive and start > passive.start():
+            role = 1
         elif not passive and words(_OPENER.sub("", between)):
             role = -1 if role and end else 0
         if role and _TO.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
@@ -223,4 +214,4 @@ def agrees(one: Quantity, other: Quantity) -> bool:
 
 def _rounds(exact: float, rounded: float) -> bool:
     digits = len(f"{rounded:.9e}".split("e")[0].rstrip("0").replace(".", ""))
-    return (exact > 100 or exact != int(exact)) and float(f"{exact:.{digits}g}") == rounded
+    return float(f"{exact:.{digits}g}") == rounded
