@@ -26,7 +26,7 @@ NEAR: Final = 0.8
 """Similarity of spelling from which two words pass for the same."""
 
 _NO_ANSWER, _PREMISE, _REMAINS, _ENDED = (pattern(name) for name in ("no_answer", "premise", "remains", "ended"))
-_HEDGE, _PAST, _NOW, _DECLARES = (pattern(name) for name in ("hedge", "past", "now", "declares"))
+_HEDGE, _PAST, _NOW = pattern("hedge"), pattern("past"), pattern("now")
 _TURN, _CONCLUSION = pattern("turn"), pattern("conclusion")
 _ENUMERATED = re.compile(r"\0\s*[,，、;]?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?\0", re.IGNORECASE)
 _BESIDE = re.compile(r"(?:The|An?|Its)\s+\w+\s+(?:a?round|near|under|behind|beside|above|below)\b")
@@ -106,11 +106,6 @@ def _primary(question: str, told: Sequence[str], forms: Sequence[str]) -> Findin
     if len(_members(wanted)) == 1 and (listed or _HEDGE.search(clause)):
         return Finding(False, f"{values[0][:80]} is only one of several possibilities.")
     return Finding(True, f"The primary answer agrees with {wanted}.")
-
-
-def _declared(number: int, clause: Claim) -> bool:
-    """Whether a clause opens the response by naming its answer as such: "The answer is ...", "It was ..."."""
-    return number == 0 and _DECLARES.search(clause.told) is not None
 
 
 def _values(told: str, forms: Sequence[str]) -> list[str]:

@@ -43,9 +43,9 @@ _NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]
 _VERB_FIRST = re.compile(r"(?:and |but |then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b")
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?"
-    r"(?:\w+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
-    re.IGNORECASE,
+    r"(?:[a-z]+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
 )
+_COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been)\b|[是为]")
 _TO = re.compile(r"[a-z] to\s+(?:the\s+)?$")
 _PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
 _OPENER = re.compile(
@@ -136,7 +136,7 @@ def claim(text: str, about: str = "", told: str = "") -> Claim:
 def _roles(text: str, spans: list[Span]) -> dict[str, int]:
     """What each name does: names that nothing stands between do the same."""
     passive, found, end = _PASSIVE.search(text), dict[str, int](), 0
-    role = -1 if passive else 1
+    role = -1 if passive else 0 if _COPULA.search(text) else 1
     for start, stop, name in spans:
         between = text[end:start]
         if passive and start > passive.start():

@@ -135,7 +135,9 @@ def _example(text: str) -> str:
             depth -= 1
             shown = text[start : mark.end()] if not depth else ""
             found = (
-                shown if '"' in shown or (re.match(r"\n\[\d+, ", text[max(0, start - 1) : start + 9]) and shown) else found
+                shown
+                if '"' in shown or (re.match(r"\n\[\d+, ", text[max(0, start - 1) : start + 9]) and shown)
+                else found
             )
     return found
 

@@ -117,13 +117,13 @@ def _acts(best: Claim, wanted: Claim) -> bool:
     agents, ours = ([name for name, role in c.names.items() if role > 0] for c in (best, wanted))
     if not ours and wanted.names.get(wanted.subject) == 0:
         ours = [wanted.subject]
-    crossed = (
-        role * best.names[other] < 0
+    acted = [
+        role == best.names[other]
         for name, role in wanted.names.items()
         for other in best.names
-        if same_name(name, other)
-    )
-    if any(crossed):
+        if role and best.names[other] and same_name(name, other)
+    ]
+    if len(acted) > 1 and not all(acted):
         return False
     return not agents or not ours or any(same_name(one, agent) for one in ours for agent in agents)
 
