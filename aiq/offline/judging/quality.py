@@ -9,9 +9,7 @@ from typing import Final, NamedTuple
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.judging.facts import DATA, claim, named_in, pattern, plain, read, roots, share
 
-_DETERMINERS, _PREPOSITIONS, _VERBS, _JOINERS, _OPENERS = (
-    frozenset(DATA[name].split()) for name in ("determiners", "prepositions", "verbs", "joiners", "openers")
-)
+_LEADING, _FOLLOWED, _OPENERS = (frozenset(DATA[name].split()) for name in ("leading", "followed", "openers"))
 _GAP, _REASONING, _CLOSING = pattern("gap"), pattern("reasoning"), pattern("closing")
 _HAN_TORN = re.compile(
     r"的[的了是]|\d[的是于在和]\d|[是在]于|的，|[年月]\d{3}|[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])"
@@ -49,11 +47,9 @@ def order(sentence: str) -> float:
     told = re.findall(r"[A-Za-z][\w'’-]*|\d[\d.,]*|[.!?,;:]", sentence) or ["."]
     small, bad = 2, int(not (told[0][0].isupper() or told[0][0].isdigit()))
     for word, after in zip([told[0].lower(), *told[1:]], [*told[1:], "."], strict=True):
-        loose = after[0] in ".,;:!?"
-        small += word in _DETERMINERS | _PREPOSITIONS | _VERBS | _JOINERS
-        bad += word in _DETERMINERS and (loose or after in _DETERMINERS | _PREPOSITIONS | _VERBS | _JOINERS)
-        bad += word in _PREPOSITIONS and (loose or after in _VERBS | _JOINERS)
-        bad += word in _VERBS | _JOINERS and loose and after != ","
+        small += word in _LEADING | _FOLLOWED
+        bad += word in _LEADING and (after[0] in ".,;:!?" or after in _FOLLOWED)
+        bad += word in _FOLLOWED and after[0] in ".;:!?"
         bad += word in _OPENERS and after[0].islower()
     return max(0.0, 1 - 2.5 * bad / small)
 
@@ -69,8 +65,7 @@ def article(text: str) -> Article:
     size = sum(map(len, told)) or 1
     tokens = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", text) or [""]
     figures = sum(token[:1].isdigit() for token in tokens) / len(tokens)
-    variety = len(set(tokens)) / len(tokens) ** 0.75
-    noise = max(min(1.0, max(0.0, figures - 0.14) / 0.14), min(1.0, max(0.0, 0.9 - variety)))
+    noise = min(1.0, max(0.0, figures - 0.14) / 0.14)
     readable = sum(3 <= len(words(line)) <= 160 for line in prose) / max(1, len(prose))
     closed = any(_REASONING.search(line) or _CLOSING.search(line) for line in [*headings[-1:], *lines[-1:]])
     structure = 0.3 * saturating(len(headings), 2) + 0.4 * readable + 0.3 * closed

@@ -1,6 +1,5 @@
 """What a judge's request brings and asks for: its material by its labels, its instructions, the form of the reply."""
 
-import json
 import random
 import re
 from collections.abc import Iterable, Mapping
@@ -75,8 +74,7 @@ def read_case(request: ChatRequest) -> Case:
     material = {
         role: tuple(text.strip().strip('"').strip() for text in texts.values()) for role, texts in found.items()
     }
-    shown = _shown(request.json_schema) if request.json_schema else None
-    example = json.dumps(shown) if shown else _example(wanted)
+    example = _example(wanted)
     keys = re.findall(r'"([\w -]+)"\s*:\s*(\[\s*[\[{.]|\{)?', example) or [
         (label, "") for label in _FORM_LINE.findall(wanted)
     ]
@@ -133,20 +131,9 @@ def _example(text: str) -> str:
             start, depth = start if depth else mark.start(), depth + 1
         elif depth:
             depth -= 1
-            shown = text[start : mark.end()] if not depth else ""
-            found = (
-                shown
-                if '"' in shown or (re.match(r"\n\[\d+, ", text[max(0, start - 1) : start + 9]) and shown)
-                else found
-            )
+            shown = text[max(0, start - 1) : mark.end()] if not depth else ""
+            found = shown.strip("\n ") if '"' in shown or re.match(r"\n\[\d+, ", shown) else found
     return found
-
-
-def _shown(schema: Mapping[str, Any]) -> Any:
-    """A value of a JSON schema, its names as they are."""
-    if "properties" in schema:
-        return {name: _shown(part) for name, part in schema["properties"].items()}
-    return [_shown(schema["items"])] if "items" in schema else ""
 
 
 def filled(keys: Iterable[str], *values: tuple[str, Any]) -> dict[str, Any]:

@@ -92,25 +92,12 @@ RUBRIC = """Rate the {kind} from 1 to 5 by the rubric. Reply with JSON: {{"score
 <{kind}>
 {text}
 </{kind}>"""
-CLAIM = """Is the claim supported or unsupported by the document?
-<document>Erik Moe founded Nordal Lines in 1920 in the town of Sund.</document>
-<claim>{}</claim>"""
 
 
 @pytest.mark.parametrize("kind", ["report", "essay", "answer"])
 def test_one_score_by_a_rubric(kind: str) -> None:
     good, poor = (json.loads(ask(RUBRIC.format(kind=kind, text=text)))["score"] for text in (GOOD, POOR))
     assert 1 <= poor < good <= 5
-
-
-@pytest.mark.parametrize(
-    ("claim", "label"),
-    [("Nordal Lines was founded by Erik Moe.", "supported"), ("Nordal Lines founded Erik Moe.", "unsupported")],
-)
-def test_a_schema_gives_the_form(claim: str, label: str) -> None:
-    schema = {"type": "object", "properties": {"label": {"type": "string"}, "reason": {"type": "string"}}}
-    wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
-    assert json.loads(ask(CLAIM.format(claim), response_format=wanted))["label"] == label
 
 
 @pytest.mark.parametrize(
