@@ -128,7 +128,7 @@ def claim(text: str, about: str = "", told: str = "") -> Claim:
     for start, end in reversed(taken):
         rest = rest[:start] + "\0" * (end - start) + rest[end:]
     names = ({subject: 0} if subject else {}) | _roles(text, spans)
-    relation = frozenset(root for root in roots(rest) if not root[0].isdigit()) - _LIGHT
+    relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT
     negated = len(NEGATION.findall(text)) % 2 == 1 and not _UNTIL.search(text)
     return Claim(text, told or text, subject, names, relation, numbers(rest), days, negated)
 
@@ -160,14 +160,14 @@ def roots(text: str) -> frozenset[str]:
         for phrase, group in phrases.get(root, ())
         if tuple(told[at : at + len(phrase)]) == phrase
     )
-    return frozenset(map(stem, words(text))).union(f"={group}" for group in groups_)
+    return frozenset(filter(None, map(stem, words(text)))).union(f"={group}" for group in groups_)
 
 
 @lru_cache(maxsize=65536)
 def _senses(root: str) -> frozenset[object]:
     """What a stem may mean: its groups of synonyms, its side of an opposition, itself or its start."""
     sides = [(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if root in side]
-    return groups(root).union(sides, [int(root[1:]) if root[0] == "=" else root[:5]])
+    return groups(root).union(sides, [int(root[1:]) if root[:1] == "=" else root[:5]])
 
 
 def alike(one: str, other: str) -> bool:
@@ -182,7 +182,7 @@ def among(root: str, others: Iterable[str]) -> bool:
 
 def share(wanted: frozenset[str], there: frozenset[str]) -> float:
     """The share of the wanted stems that are there, those that only mean the same counting 0.8; 1 where none is."""
-    met = [1.0 if root in there else 0.8 * among(root, there) for root in sorted(wanted) if root[0] != "="]
+    met = [1.0 if root in there else 0.8 * among(root, there) for root in sorted(wanted) if root[:1] != "="]
     return sum(met) / len(met) if met else 1.0
 
 

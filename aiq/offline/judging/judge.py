@@ -43,8 +43,9 @@ def judge(request: ChatRequest) -> ChatReply | None:
 
 def _dumps(case: Case, entries: Sequence[Any]) -> str:
     """The entries as JSON: under the key of the form that holds them, else as a list, or the only one alone."""
-    held: Any = entries if case.example.startswith("[") or len(entries) != 1 else entries[0]
-    return json.dumps({case.outer[0]: entries} if case.outer else held, ensure_ascii=False)
+    alone = len(entries) == 1 and not case.example.startswith("[")
+    shown = {case.outer[0]: entries} if case.outer else entries[0] if alone else entries
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def _reply(case: Case, bare: str, *values: tuple[str, Any]) -> str:
@@ -75,12 +76,13 @@ def _criteria(text: str) -> dict[str, list[list[str]]]:
     """The criteria by dimension, "" where none is named: of each all that is said of it, its name first."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = re.findall(r"^[-*•\s]*(\S.*)", text, re.MULTILINE)
     by_name = value if isinstance(value, dict) else {"": value}
     return {
-        name: [[str(told) for told in (item.values() if isinstance(item, dict) else [item])] for item in items]
+        name: [[str(told) for told in (item.values() if isinstance(item, dict) else [item])] for item in items if item]
         for name, items in by_name.items()
+        if isinstance(items, list)
     }
 
 
@@ -142,8 +144,7 @@ def _groups(case: Case) -> str:
             like[0].append(int(number))
         else:
             groups.append((statement, [int(number)]))
-    kept = [members if case.outer else members[0] for _, members in groups]
-    return json.dumps({case.outer[0]: kept} if case.outer else kept)
+    return _dumps(case, [members if case.outer else members[0] for _, members in groups])
 
 
 def _graded(case: Case) -> str:
@@ -176,19 +177,17 @@ def _option(case: Case, right: bool | None) -> str:
 
 def _citations(case: Case) -> str:
     """Every statement of a report that cites a URL, under the names of the form."""
-    none = (
-        None if re.search(r'"ref\w*":\s*\d', case.example) else 0
-    )  # where the example's number is none, 0 stands for none
+    numbered = re.search(r'"ref\w*":\s*\d', case.example)  # else 0 stands for no reference
     entries = [
         filled(
             case.keys,
             ("url|link", c.url),
             ("statement|fact|claim", c.statement),
-            ("", none if c.reference is None else c.reference),
+            ("", c.reference if numbered else c.reference or 0),
         )
         for c in cited(case.the("article"), reference_urls(case.the("listed") or case.the("article")))
     ]
-    return json.dumps({case.outer[0]: entries} if case.outer else entries, ensure_ascii=False)
+    return _dumps(case, entries)
 
 
 def _weights(case: Case) -> str | None:
@@ -204,10 +203,9 @@ def _new_criteria(case: Case) -> str:
     told = re.findall(r"\w[\w -]{3,60}", case.the("task"))[:4]
     rows = DATA["dimensions"]
     wanted = re.sub(r"\*\*\w[\w -]*:\*\*", "", case.wanted).lower()  # without the list that defines all four
-    dimension = case.the("dimension") or max(
-        rows, key=lambda name: wanted.count(name.replace("_", " ")) + wanted.count(rows[name]["chinese"])
-    )
-    names = [f"{rows[_norm(dimension)]['criterion'][is_chinese(part)]}{part}" for part in told]
+    named = f"{wanted} {case.the('dimension').replace('_', ' ') * 99}"
+    row = max(rows.items(), key=lambda row: named.count(row[0].replace("_", " ")) + named.count(row[1]["chinese"]))[1]
+    names = [f"{row['criterion'][is_chinese(part)]}{part}" for part in told]
     entries = [filled(case.keys, ("weight", round(1 / len(names), 4)), ("", name)) for name in names]
     return json.dumps(entries, ensure_ascii=False)
 
