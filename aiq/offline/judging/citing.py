@@ -63,5 +63,6 @@ def _sources(sentence: str, listed: Mapping[int, str]) -> Iterator[tuple[int | N
 
 def without_citations(text: str) -> str:
     """The text without citation marks, link targets, addresses and its list of references; otherwise unchanged."""
-    text = _LINK.sub(r"\1", _MARK.sub("", _LIST.split(text)[0]))
+    unmarked = _MARK.sub(lambda mark: mark[0] if "^" in mark[0] else "", _LIST.split(text)[0])
+    text = _LINK.sub(r"\1", unmarked)
     return re.sub(r"\n{3,}", "\n\n", re.sub(rf"[ \t]?<?{_URL.pattern}>?", "", text)).strip()

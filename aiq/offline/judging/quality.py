@@ -65,7 +65,7 @@ def article(text: str) -> Article:
     size = sum(map(len, told)) or 1
     tokens = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", text) or [""]
     figures = sum(token[:1].isdigit() for token in tokens) / len(tokens)
-    noise = min(1.0, max(0.0, figures - 0.14) / 0.14)
+    noise = min(1.0, max(0.0, figures - 0.2) / 0.13)
     readable = sum(3 <= len(words(line)) <= 160 for line in prose) / max(1, len(prose))
     closed = any(_REASONING.search(line) or _CLOSING.search(line) for line in [*headings[-1:], *lines[-1:]])
     structure = 0.3 * saturating(len(headings), 2) + 0.4 * readable + 0.3 * closed
@@ -133,7 +133,8 @@ def _parts(text: str, task: str, others: tuple[str, ...]) -> dict[str, float]:
         "unrepeated": max(0.0, 1 - 2 * again),
         "focus": focus,
         "sense": min(1.0, max(0.0, (this.order - 0.3) / 0.6))
-        * (1 - this.noise)
+        * (1 - 0.9 * this.noise)
+        * min(1.0, len(this.sentences) / 4)
         * (1 - 0.2 * again)
         * (0.7 + 0.3 * focus),
     }

@@ -34,7 +34,7 @@ def support(statement: str, page: str, *, in_part: bool = False) -> Verdict:
     """Whether the page says so. `unknown`: it is an error page, a wall, or empty.
 
     Numbers must agree as rounded, names and dates be in the same sentence, the same one act, and nothing be denied
-    that the statement affirms, or the other way round. `in_part`: one clause or one figure of it will do.
+    that the statement affirms, or the other way round. `in_part`: one clause of it will do, whatever its figures.
     """
     if unreadable(page):
         return "unknown"
@@ -73,7 +73,7 @@ def _says(passage: tuple[Claim, ...], wanted: Claim, enough: float, topic: str) 
             return False
     if share(wanted.relation.difference(*map(roots, said)), roots(text)) < enough:
         return False
-    return _figures(passage, best, wanted) and _acts(best, wanted)
+    return (enough < ENOUGH or _figures(passage, best, wanted)) and _acts(best, wanted)
 
 
 def _nearness(clause: Claim, wanted: Claim) -> float:
