@@ -201,9 +201,12 @@ class Weighing:
 
     @property
     def vague(self) -> bool:
-        """Whether the task points at something that neither it nor an earlier turn names."""
-        told = names(self.task) or self.situation.history or self.said or len(words(self.task)) > 3
-        return not told and _POINTING.search(self.task) is not None
+        """Whether the task points at something that neither it nor an earlier turn names, or asks for a report on a
+        subject of one word without saying what to look at."""
+        if names(self.task) or self.situation.history or self.said:
+            return False
+        bare = not self.is_question and not self.facets and len(words(self.topic.subject)) <= 1
+        return bare or (len(words(self.task)) <= 3 and _POINTING.search(self.task) is not None)
 
     # measures
 

@@ -31,13 +31,16 @@ _REFERENCES = re.compile(
     re.I | re.M,
 )
 _ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$", re.MULTILINE)
+_CITED_AS = re.compile(r"^\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$", re.I | re.M)
+_FIELD = re.compile(r"^(?:-{2,}.*|[A-Z][\w ]{1,24}[:：] .{1,60})$", re.MULTILINE)
+"""A line between results, or a field of one: no prose."""
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
 
 def sources(text: str, outer: Source) -> list[Source]:
     """The sources of a text: findings by what they cite, results with their addresses, else the page that it is."""
     lines = text.splitlines()
-    if not outer.key and (found := findings(text) or _records(lines)):
+    if not outer.key and (found := findings(text) or _keyed(text) or _records(lines)):
         return found
     head = _record(lines[:8])
     day = outer.day or head.day or _day(text)
@@ -61,6 +64,14 @@ def findings(text: str) -> list[Source]:
             name, _, key = rest.rpartition(" - ")
         found.append(Source("\n".join(cited.get(match[1], ())), key, name or rest or key, day_of(name)))
     return [source for source in found if source.text]
+
+
+def _keyed(text: str) -> list[Source]:
+    """Results that say by which key they are cited ("Citation: a.pdf, p.2"): each with the prose up to the next one."""
+    marks = list(_CITED_AS.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    bodies = [_FIELD.sub("", text[mark.end() : end]).strip() for mark, end in zip(marks, ends, strict=False)]
+    return [Source(body, mark[1], mark[1], _day(body)) for mark, body in zip(marks, bodies, strict=True) if body]
 
 
 def is_result(text: str) -> bool:

@@ -27,6 +27,6 @@ def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sees("race.overall", "nonsense") < 0  # pleased with words
     assert sees("fact.citation_accuracy", "numbers") > 0.8
     assert sees("fact.citation_accuracy", "nonsense") > 0.8
-    assert sees("fact.citation_accuracy", "roles") == 0  # blind to who did what to whom
+    assert sees("fact.citation_accuracy", "roles") > 0.5  # who did what to whom
     assert sees("fact.effective_citations", "fabricated") > 0.8
     assert sees("fact.citation_accuracy", "fabricated") < 0.8  # officially, a page that is not there does not count
