@@ -11,7 +11,7 @@ from aiq.__main__ import main
 from aiq.core.paths import shipped
 
 EXPERIMENT = ("experiment=deep_drb", "agent=reports", "agent.path=reports.jsonl", "judge=[fact]", "epochs=2")
-FAULTS = ("offline.faults.empty_content=0.4", "judge.fact.statements_per_call=1", "judge.fact.tries=2")
+FAULTS = ("seed=6", "offline.faults.empty_content=0.4", "judge.fact.statements_per_call=1", "judge.fact.tries=2")
 SETTINGS = (*EXPERIMENT, *FAULTS, "runner.progress=false", "runner.max_error_rate=1")
 
 
