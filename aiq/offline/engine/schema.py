@@ -52,7 +52,7 @@ def asked_schema(situation: Situation) -> Schema | None:
 def resolve(schema: Schema, root: Schema) -> dict[str, Any]:
     """A schema without `$ref` and `allOf` at its top; an unknown reference allows anything. A pattern that lists
     words, `^(meta|research)$`, becomes an enum."""
-    found = dict(schema)
+    found = dict(schema) if isinstance(schema, Mapping) else {}  # `true` allows anything
     for _ in range(_DEEPEST):
         parts = found.pop("allOf", [])
         if reference := found.pop("$ref", None):
@@ -61,7 +61,7 @@ def resolve(schema: Schema, root: Schema) -> dict[str, Any]:
                 at = at.get(part, {})
             parts = [at, *parts]
         for part in parts:
-            found = {**part, **found}
+            found = {**part, **found} if isinstance(part, Mapping) else found
     options = re.fullmatch(r"\^\(?(?:\?:)?([\w -]+(?:\|[\w -]+)+)\)?\$", str(found.get("pattern", "")))
     return {"enum": options[1].split("|"), **found} if options else found
 

@@ -47,7 +47,8 @@ class Tool:
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, Any]]:
-        return self.spec.function.parameters.get("properties") or {}
+        known = self.spec.function.parameters.get("properties") or {}
+        return {name: schema if isinstance(schema, dict) else {} for name, schema in known.items()}
 
     @property
     def required(self) -> tuple[str, ...]:

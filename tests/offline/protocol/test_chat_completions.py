@@ -128,7 +128,7 @@ def test_json_schema(client: OpenAI) -> None:
     asked: Any = [{"role": "user", "content": "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"}]
     found = client.chat.completions.parse(model="offline-1", messages=asked, response_format=Builder)
     assert found.choices[0].message.parsed == Builder(builder="Ada Kestrel")
-    free: Any = [{"role": "system", "content": 'Reply with one JSON object: {"builder": text}'}, *asked]
+    free: Any = [{"role": "system", "content": 'Reply with one JSON object: {"builder": "who built it"}'}, *asked]
     reply = client.chat.completions.create(model="offline-1", messages=free, response_format={"type": "json_object"})
     assert json.loads(reply.choices[0].message.content or "") == {"builder": "Ada Kestrel"}
 
