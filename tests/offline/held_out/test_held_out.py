@@ -7,7 +7,7 @@ from tests.offline.held_out.measure import measure, states, table
 _LEAST = 0.6
 
 
-@pytest.mark.xfail(strict=False, reason="until the new reader lands")
+@pytest.mark.xfail(strict=False, reason="the reader does not reach 0.6 yet: see docs/offline.md")
 @pytest.mark.parametrize("name", ["held_out", "reworded"])
 def test_answers_questions_in_wording_it_has_not_seen(name: str) -> None:
     accuracies = measure(name)
