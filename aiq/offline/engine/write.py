@@ -17,6 +17,8 @@ from aiq.offline.engine.text import is_chinese, sentences, stems
 
 FINDINGS = 12
 """Sentences that a query's findings hold at most."""
+DOUBT = 0.1
+"""The reader's confidence below which it is said that the evidence does not suffice."""
 _SMALL_TALK = re.compile(
     r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|bye|how are you|okay|你好|您好|谢谢|再见)\b"
     r"|\b(?:who|what) are you\b|\bwhat (?:can|do) you do\b|\byour (?:name|capabilities)\b|你(?:是谁|能做什么|会什么)",
@@ -76,7 +78,7 @@ def _answered(situation: Situation, orders: Orders) -> str:
 def _statements(found: Answer, situation: Situation, orders: Orders, citations: Citations) -> list[str]:
     chinese = orders.language == "zh"
     shown = [(standalone(e.sentence, e.source), e.source) for e in reversed(found.evidence)]
-    if found.kind == "none":
+    if found.kind == "none" or found.confidence < DOUBT:
         nothing = orders.abstain or ("现有资料不足以回答这个问题" if chinese else "I don't have enough information")
         about = found.missing[0] if found.missing else situation.task
         missing = f"：没有找到关于“{about}”的资料。" if chinese else f": nothing was found on {about.rstrip('?.')}."
