@@ -64,6 +64,8 @@ _DATA = re.compile(
 """JSON examples and the descriptions of fields and tools: none of them is an instruction about the reply."""
 
 _LENGTHS = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters": r"characters?\b|个?(?:汉)?字(?!段)"}
+_OF_ONE_TOOL = re.compile(r"\b(?:of|call|use|calling|using) it\b", re.IGNORECASE)
+"""A limit on the tool that was just spoken of is none on all calls."""
 _OF_A_PART = re.compile(r"\b(?:each|every|per|the first|one of the)\b(?! statement)|每", re.IGNORECASE)
 _ROUNDS = r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"
 _CALLS = (
@@ -167,7 +169,8 @@ def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
     limiting = _LIMITING.search(clause.text)
     yield from (("most_rounds", most) for (least, most), _ in amounts(clause, _ROUNDS) if least != most or limiting)
     at_once = _PER_REPLY.search(clause.text)
-    for (least, most), _ in amounts(clause, _CALLS) if _CALLING.search(clause.text) else ():
+    of_all = _CALLING.search(clause.text) and not _OF_ONE_TOOL.search(clause.text)
+    for (least, most), _ in amounts(clause, _CALLS) if of_all else ():
         exact = least == most
         if most is not None and (limiting or not exact):
             yield "most_at_once" if at_once else "most_calls", most
