@@ -192,7 +192,7 @@ class _Chooser:
         groups = [queries[at : at + QUERIES_A_TASK] for at in range(0, len(queries), QUERIES_A_TASK)]
         return (self._note() if rounds else ()) or tuple(
             self._dispatch(tool, worker, "Research for a report.", group)
-            for group in groups[: self.orders.most_at_once or AT_ONCE]
+            for group in groups[: self.orders.most_at_once or self.orders.most_calls or AT_ONCE]
         )
 
     def _dispatch(self, tool: Tool, agent: str | None, verb: str, queries: Sequence[str]) -> ToolCall:
