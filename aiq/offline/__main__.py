@@ -51,8 +51,7 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None
     Raises UserError when a page file or a fault is wrong or the port is taken.
     """
     from aiq.offline.faults import Faults
-    from aiq.offline.protocol.work import Work
-    from aiq.offline.protocol.workers import Workers
+    from aiq.offline.protocol.work import Work, Workers
 
     work = Work(Faults(options.faults, options.seed), options.context_tokens)
     workers = Workers(work)  # first of all: they fork while there is little to copy, and before there are threads

@@ -7,9 +7,15 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+def _one_text(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    return "\n".join(part.get("text", part.get("refusal", "")) for part in content)
 
 
 class _Wire(BaseModel):
@@ -40,7 +46,7 @@ class ChatMessage(_Wire):
     """One message; content given as parts has become one text."""
 
     role: str
-    content: str | None = None
+    content: Annotated[str | None, BeforeValidator(_one_text)] = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
@@ -52,7 +58,7 @@ class ChatMessage(_Wire):
 class FunctionSpec(_Wire):
     name: str
     description: str = ""
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: dict[str, Any] = {}
     strict: bool | None = None
 
 
@@ -75,7 +81,7 @@ class ChatRequest(_Wire):
     response_format: dict[str, Any] | None = None
     seed: int | None = None
     n: int = 1
-    stop: tuple[str, ...] = ()
+    stop: Annotated[tuple[str, ...], BeforeValidator(lambda stop: [stop] if isinstance(stop, str) else stop)] = ()
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     role: str = ""

@@ -55,12 +55,13 @@ class Corpus:
         self.pages = tuple(self._by_address.values())
 
     @classmethod
-    def load(cls, path: str | Path) -> "Corpus":
+    def load(cls, path: str | Path, row: type[CorpusPage] = CorpusPage) -> "Corpus":
         """Read JSONL or gzipped JSONL of {url, title, text, published?}, or a folder's pages.jsonl[.gz].
 
+        A `row` of another class may have further fields.
         Raises UserError when there is no such file, DatasetError naming file and row when a row is malformed.
         """
-        return cls(_read(_find(resolve(str(path)))))
+        return cls(_read(_find(resolve(str(path))), row))
 
     @cached_property
     def _index(self) -> PassageIndex:
@@ -83,7 +84,7 @@ class Corpus:
         """
         allowed = None if among is None else [among(page) for page in self.pages]
         return [
-            Hit(**self.pages[number].model_dump(exclude={"text"}), text=text, score=score)
+            Hit(**self.pages[number].model_dump(include={"url", "title", "published"}), text=text, score=score)
             for number, score, text in self._index.search(query, k, max_chars, allowed)
         ]
 
@@ -109,7 +110,7 @@ def _find(path: Path) -> Path:
     return path
 
 
-def _read(path: Path) -> Iterator[CorpusPage]:
+def _read(path: Path, row: type[CorpusPage]) -> Iterator[CorpusPage]:
     """The file's pages; gzip is known by its first bytes, whatever the name."""
     with path.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
@@ -117,17 +118,17 @@ def _read(path: Path) -> Iterator[CorpusPage]:
         with gzip.open(path, "rb") if packed else path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
-                    yield _row(line, path, number)
+                    yield _row(line, row, path, number)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DatasetError(f"{path}: the gzip file is damaged ({error}); make or download it again") from None
 
 
-def _row(line: bytes, path: Path, number: int) -> CorpusPage:
+def _row(line: bytes, row: type[CorpusPage], path: Path, number: int) -> CorpusPage:
     remedy = "each line must be a JSON object with text url, title, text"
     try:
         text = line.decode("utf-8-sig")
         value = json.loads(text)
-        page = CorpusPage.model_validate(value)
+        page = row.model_validate(value)
     except ValidationError as error:
         raise DatasetError(f"{path}, row {number}: {describe(error)}; {remedy}") from None
     except ValueError as error:

@@ -23,11 +23,12 @@ def site(tmp_path: Path, **row: Any) -> Site:
 
 def test_a_row_says_how_its_page_is_served(tmp_path: Path) -> None:
     stored = site(tmp_path, serve={"text": "\u00e9", "repeat": 3, "encoding": "cp1252", "content_type": "text/plain"})
-    served = stored.served("https://t.offline.example/a")
-    assert served is not None
-    assert (served.body, served.content_type) == (b"\xe9\xe9\xe9", "text/plain")
-    assert stored.served("https://t.offline.example/other") is None
-    assert site(tmp_path).served("https://t.offline.example/a") is None
+    served = stored.answer("https://t.offline.example/a")
+    assert (served.body, served.headers["content-type"]) == (b"\xe9\xe9\xe9", "text/plain")
+    assert stored.answer("https://t.offline.example/other").status_code == 404
+    assert b"<p>Text.</p>" in site(tmp_path).answer("https://t.offline.example/a").body
+    moved = site(tmp_path, serve={"redirect": "https://t.offline.example/b"}).answer("https://t.offline.example/a")
+    assert moved.headers["location"] == "https://t.offline.example/b"
 
 
 @pytest.mark.parametrize("serve", [{"repeat": 0}, {"body": "x"}, [1]])

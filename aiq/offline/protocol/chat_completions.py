@@ -53,8 +53,11 @@ def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatR
     ends = [text.find(stop) for stop in request.stop if stop and stop in text]
     if ends:
         text, calls = text[: min(ends)], ()
-    named = tuple(ToolCall(id=c.id or _call_id(digest, i), function=c.function) for i, c in enumerate(calls))
-    whole = ChatReply(text=text, tool_calls=named, refusal=reply.refusal)
+    names = [hashlib.sha256(f"{digest}\n{index}".encode()).hexdigest()[:24] for index in range(len(calls))]
+    named = [
+        ToolCall(id=call.id or f"call_{name}", function=call.function) for call, name in zip(calls, names, strict=True)
+    ]
+    whole = ChatReply(text=text, tool_calls=tuple(named), refusal=reply.refusal)
     if request.token_limit is not None and reply_tokens(whole) > request.token_limit:
         return _cut(whole, request.token_limit), "length"
     return whole, "tool_calls" if named else "stop"
@@ -62,40 +65,34 @@ def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatR
 
 def reply_tokens(reply: ChatReply) -> int:
     """How many tokens a reply is taken to have."""
-    texts = [reply.text, reply.refusal or ""]
-    for call in reply.tool_calls:
-        texts += [call.function.name, call.function.arguments]
-    return sum(map(tokens, texts))
+    called = (text for call in reply.tool_calls for text in (call.function.name, call.function.arguments))
+    return tokens(reply.text, reply.refusal or "", *called)
 
 
-def _cut(reply: ChatReply, limit: int) -> ChatReply:
-    """The reply's beginning: its text, and the calls that fit; the first that does not breaks off."""
-    text = _beginning(reply.text, limit)
-    refusal = None if reply.refusal is None else _beginning(reply.refusal, limit)
-    left, calls = limit - tokens(text), list[ToolCall]()
+def _cut(reply: ChatReply, left: int) -> ChatReply:
+    """The reply's beginning of so many tokens; the first call that does not fit breaks off, and those after it go."""
+
+    def beginning(text: str) -> str:
+        nonlocal left
+        kept = text.encode("utf-8", "replace")[: left * BYTES_PER_TOKEN].decode("utf-8", "ignore")
+        left -= tokens(kept)
+        return kept
+
+    refusal = None if reply.refusal is None else beginning(reply.refusal)
+    text, calls = beginning(reply.text), []
     for call in reply.tool_calls:
-        name = call.function.name
-        left -= tokens(name)
+        name = beginning(call.function.name)
         if left > 0:
-            arguments = _beginning(call.function.arguments, left)
-            calls.append(ToolCall(id=call.id, function=FunctionCall(name=name, arguments=arguments)))
-            left -= tokens(arguments)
+            function = FunctionCall(name=name, arguments=beginning(call.function.arguments))
+            calls.append(ToolCall(id=call.id, function=function))
     return ChatReply(text=text, tool_calls=tuple(calls), refusal=refusal)
 
 
-def _beginning(text: str, limit: int) -> str:
-    return text.encode("utf-8", "replace")[: limit * BYTES_PER_TOKEN].decode("utf-8", "ignore")
-
-
-def _call_id(digest: str, index: int) -> str:
-    return "call_" + hashlib.sha256(f"{digest}\n{index}".encode()).hexdigest()[:24]
-
-
 def _message(reply: ChatReply) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
-    if reply.tool_calls:
-        message |= {"content": reply.text or None, "tool_calls": [call.model_dump() for call in reply.tool_calls]}
-    return message if reply.refusal is None else message | {"content": None}
+    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    if reply.refusal is not None or (reply.tool_calls and not reply.text):
+        message["content"] = None
+    return message | ({"tool_calls": [call.model_dump() for call in reply.tool_calls]} if reply.tool_calls else {})
 
 
 def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
@@ -104,11 +101,9 @@ def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
     head |= {"object": "chat.completion.chunk"} | ({"usage": None} if usage else {})
     events = []
     for choice in answer["choices"]:
-        unfinished = {**choice, "finish_reason": None}
-        del unfinished["message"]
-        events += [{**head, "choices": [{**unfinished, "delta": delta}]} for delta in _deltas(choice["message"])]
-        last = {**unfinished, "delta": {}, "finish_reason": choice["finish_reason"]}
-        events.append({**head, "choices": [last]})
+        part = {"index": choice["index"], "logprobs": None, "finish_reason": None}
+        events += [{**head, "choices": [{**part, "delta": delta}]} for delta in _deltas(choice["message"])]
+        events.append({**head, "choices": [{**part, "delta": {}, "finish_reason": choice["finish_reason"]}]})
     if usage:
         events.append({**head, "choices": [], "usage": answer["usage"]})
     return "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events) + "data: [DONE]\n\n"

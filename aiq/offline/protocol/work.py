@@ -1,54 +1,57 @@
-"""What a worker process does with one request: read it, have the engine answer it, write the answer.
+"""What the model's endpoints answer to a body, and the processes in which it is worked out.
 
-Nothing here waits or shares anything: an answer follows from the request alone.
+An answer follows from the request alone. It is worked out in another process, so that neither a long prompt nor a long
+regex holds up the server.
 """
 
+import asyncio
 import json
-import re
-import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import forkserver
 from typing import Any
 
 from aiq.core.seeds import derive
-from aiq.offline import engine
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.faults import ENDPOINT, RETRY_AFTER_SECONDS, Faults
-from aiq.offline.judging import judge
+from aiq.offline.faults import ENDPOINT, Faults
 from aiq.offline.protocol.chat_completions import choice_digest, completion, stream_completion
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, digest_of, read_chat
 from aiq.offline.protocol.embeddings import embeddings
-from aiq.offline.protocol.errors import ApiError, read_json
 from aiq.offline.protocol.responses import read_responses, response, stream_response
+from aiq.offline.protocol.validation import ApiError, read_json
+
+COMPLETIONS, RESPONSES, EMBEDDINGS = "/v1/chat/completions", "/v1/responses", "/v1/embeddings"
+
+FEWEST, MOST = 2, 16
+"""Bounds of the number of workers: with one, a long request would hold up every other."""
 
 BROKEN_ENGINE = 422
 """The status where our own engine fails. It would fail again, so this is a status that no client retries."""
 
-COMPLETIONS, RESPONSES, EMBEDDINGS = "/v1/chat/completions", "/v1/responses", "/v1/embeddings"
-
 _FAILURES = {
-    "http_429": ApiError(
-        "Rate limit reached: a planted fault.", code="rate_limit_exceeded", status=429, kind="requests"
-    ),
-    "http_500": ApiError("The server had an error: a planted fault.", status=500, kind="server_error"),
+    "http_429": ApiError("Rate limit reached: a planted fault.", code="rate_limit_exceeded", status=429),
+    "http_500": ApiError("The server had an error: a planted fault.", status=500),
 }
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back over HTTP. Counted are digest and attempt of a model request, and the faults that struck it."""
+    """What goes back over HTTP. `sent` is equal for model requests that are the same; `faults` are those that struck."""
 
-    status: int
     body: bytes
-    media: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    digest: str = ""
-    attempt: int = 0
+    status: int = 200
+    streamed: bool = False
+    sent: tuple[str, int] | None = None
     faults: tuple[str, ...] = ()
 
 
 def json_answer(value: object, status: int = 200, **more: Any) -> Answer:
-    return Answer(status, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), **more)
+    return Answer(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), status, **more)
 
 
 @dataclass(frozen=True)
@@ -62,43 +65,94 @@ class Work:
         """The answer to a POST of this body. `role` and `attempt` are our optional headers, empty where absent."""
         try:
             values = read_json(body)
+            if not values.get("model"):
+                raise ApiError("you must provide a model parameter")
             if path == EMBEDDINGS:
                 return json_answer(embeddings(values))
-            if not re.fullmatch("[0-9]{0,9}", attempt):
-                raise ApiError(f"{{param}} must be a number, not '{attempt}'.", "x-aiq-attempt", "invalid_value")
+            if not (attempt or "0").isdecimal():
+                raise ApiError(f"x-aiq-attempt must be a number, not '{attempt}'.", "x-aiq-attempt", "invalid_value")
             return self._model_answer(path, values, role, int(attempt or 0))
         except ApiError as error:
             return json_answer(error.body, error.status)
 
-    def _model_answer(self, path: str, values: Mapping[str, Any], role: str, attempt: int) -> Answer:
+    def _model_answer(self, path: str, values: dict[str, Any], role: str, attempt: int) -> Answer:
         """The answer of either endpoint of the model, with the endpoint's faults that strike it."""
-        if path == RESPONSES:
-            body, request = read_responses(values, role, attempt, self.context_tokens)
-        else:
-            body, request = None, read_chat(values, role, attempt, self.context_tokens)
+        read = read_responses if path == RESPONSES else read_chat
+        request = read(values, role, attempt, self.context_tokens)
         digest = digest_of(values, role)
         struck = tuple(name for name in ENDPOINT if self.faults.hits(name, attempt, digest))
-        counted: dict[str, Any] = {"digest": digest, "attempt": attempt, "faults": struck}
+        counted: dict[str, Any] = {"sent": (digest, attempt), "faults": struck}
         for error in (_FAILURES[name] for name in struck if name in _FAILURES):
-            wait = {"retry-after": str(RETRY_AFTER_SECONDS)} if error.status == 429 else {}
-            return json_answer(error.body, error.status, headers=wait, **counted)
+            return json_answer(error.body, error.status, **counted)
         replies = [self._reply(request, index, choice_digest(digest, index)) for index in range(request.n)]
-        whole = response(body, request, replies[0], digest) if body else completion(request, replies, digest)
+        if path == RESPONSES:
+            whole = response(values, request, replies[0], digest)
+        else:
+            whole = completion(request, replies, digest)
         if not values.get("stream"):
             return json_answer(whole, **counted)
         usage = bool((values.get("stream_options") or {}).get("include_usage"))
-        events = stream_response(whole) if body else stream_completion(whole, usage=usage)
-        return Answer(200, events.encode("utf-8", "replace"), "text/event-stream", **counted)
+        events = stream_response(whole) if path == RESPONSES else stream_completion(whole, usage=usage)
+        return Answer(events.encode("utf-8", "replace"), streamed=True, **counted)
 
     def _reply(self, request: ChatRequest, index: int, digest: str) -> ChatReply:
         """The engine's reply, which is the one place where the protocol meets it; each choice has its own seed."""
+        from aiq.offline import engine  # here, because only workers have use for it
+        from aiq.offline.judging import judge
+
         if index:
             request = request.model_copy(update={"seed": derive(request.seed, "choice", index)})
         try:
             reply = judge(request) or engine.respond(request)
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
-            message = f"the offline model failed: {type(error).__name__}: {error} ({where})"
-            raise ApiError(message, status=BROKEN_ENGINE, kind="server_error") from error
+            message = f"The offline model failed: {type(error).__name__}: {error}"
+            raise ApiError(message, status=BROKEN_ENGINE) from error
         return self.faults.spoil(request, reply, digest)
+
+
+class Workers:
+    """As many processes as there are processors, within bounds. They end when this process ends.
+
+    A server of forks starts them, so that they share neither threads nor open files with this process.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._start()
+
+    def _start(self) -> None:
+        forkserver.set_forkserver_preload(["aiq.offline.engine", "aiq.offline.judging", __name__])
+        forkserver.ensure_running()  # now, to be ready when the first request comes
+        count = min(max(os.cpu_count() or 1, FEWEST), MOST)
+        self._pool = ProcessPoolExecutor(count, multiprocessing.get_context("forkserver"), _begin)
+
+    async def answer(self, *request: Any) -> Answer:
+        """What `Work.answer` does in a worker. Where one dies, so do the others, and what they worked on is a 500."""
+        try:
+            answer = self._pool.submit(self._work.answer, *request)
+        except BrokenProcessPool:
+            self._start()
+            answer = self._pool.submit(self._work.answer, *request)
+        try:
+            return await asyncio.wrap_future(answer)
+        except BrokenProcessPool:
+            raise ApiError("The process that worked on the request died; send it again.", status=500) from None
+
+    def close(self) -> None:
+        """End the workers at once, whatever they work on."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+
+
+def _begin() -> None:
+    """Ctrl-C reaches the server, which ends its workers; and when it is killed, they end too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(0)
+
+    threading.Thread(target=follow, daemon=True).start()

@@ -25,7 +25,7 @@ from aiq.llm.models import RunModels
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
-from aiq.offline.protocol.errors import read_json
+from aiq.offline.protocol.validation import read_json
 
 Script = Callable[[ChatRequest], ChatReply | int]
 

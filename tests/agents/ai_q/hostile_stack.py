@@ -14,8 +14,7 @@ from aiq.offline.faults import Faults
 from aiq.offline.launch import extra_pages, world_file
 from aiq.offline.protocol.app import Stack, build_app
 from aiq.offline.protocol.site import Site
-from aiq.offline.protocol.work import Work
-from aiq.offline.protocol.workers import Workers
+from aiq.offline.protocol.work import Work, Workers
 
 ASKED: list[dict[str, Any]] = []
 """Requests in order of arrival: `host`, `path`, and of chat completions `role` and `body`."""
