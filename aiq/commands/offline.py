@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from aiq.offline.__main__ import serve
-    from aiq.offline.launch import extra_pages, world_file
+    from aiq.offline.launch import page_files
 
     def greet(port: int) -> None:
         print(GREETING.format(host=args.host, port=port, key=args.api_key or "none"), flush=True)
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     options = argparse.Namespace(
         host=args.host,
         port=args.port,
-        pages=[world_file(args.world), *map(extra_pages, args.pages)],
+        pages=page_files(args.world, args.pages),
         faults=_faults(args.faults),
         seed=args.seed,
         api_key=args.api_key,

@@ -13,26 +13,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiq.core.errors import UserError
+
+if TYPE_CHECKING:
+    import uvicorn
 
 GRACE_SECONDS = 2
 """How long requests under way may take to end once the server is told to stop."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    try:
-        asyncio.run(serve(options))
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m aiq.offline", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
@@ -42,19 +35,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--api-key", help="refuse requests without this bearer token")
     parser.add_argument("--context-tokens", type=int, default=131_072, help="longest prompt (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="stay when standard input closes")
-    return parser
+    try:
+        asyncio.run(serve(parser.parse_args(arguments)))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
-async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None = None) -> None:
-    """Serve until told to stop; `ready` is called with the port (by default it is printed as JSON).
+def _print_port(port: int) -> None:
+    print(json.dumps({"port": port}), flush=True)
+
+
+async def serve(options: argparse.Namespace, ready: Callable[[int], None] = _print_port) -> None:
+    """Serve until told to stop; `ready` is called with the port.
 
     Raises UserError when a page file or a fault is wrong or the port is taken.
     """
     from aiq.offline.faults import Faults
     from aiq.offline.protocol.work import Work, Workers
 
-    work = Work(Faults(options.faults, options.seed), options.context_tokens)
-    workers = Workers(work)  # first of all: they fork while there is little to copy, and before there are threads
+    workers = Workers(Work(Faults(options.faults, options.seed), options.context_tokens))  # first: they take longest
     try:
         import uvicorn
 
@@ -68,10 +69,8 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] | None
         config.timeout_graceful_shutdown = GRACE_SECONDS
         server = uvicorn.Server(config)
         if not options.keep:
-            stop = partial(setattr, server, "should_exit", True)
-            threading.Thread(target=_watch_input, args=(asyncio.get_running_loop(), stop), daemon=True).start()
+            threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         listener.listen(config.backlog)
-        ready = ready or (lambda port: print(json.dumps({"port": port}), flush=True))
         ready(listener.getsockname()[1])
         await server.serve(sockets=[listener])
     finally:
@@ -90,11 +89,11 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _watch_input(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
-    """Call `stop` in the loop when standard input ends; leave by force if the loop does not."""
+def _end_with_input(server: "uvicorn.Server") -> None:
+    """Stop the server when standard input ends; leave by force if it does not."""
     while os.read(0, 4096):
         pass
-    loop.call_soon_threadsafe(stop)
+    server.should_exit = True
     time.sleep(GRACE_SECONDS + 3)
     os._exit(0)
 

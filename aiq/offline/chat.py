@@ -105,7 +105,8 @@ class ChatRequest(_Wire):
     def forced_tool(self) -> str | None:
         """The function that `tool_choice` names, if it names one."""
         if isinstance(self.tool_choice, dict):
-            return str((self.tool_choice.get("function") or {}).get("name", ""))
+            function = self.tool_choice.get("function")
+            return str(function.get("name")) if isinstance(function, dict) else ""
         return None
 
     @cached_property

@@ -4,28 +4,27 @@ Each is drawn from (server seed, attempt, request, name), so that the same send 
 faults and a retry meets others.
 """
 
-import json
-import re
+import random
 from collections.abc import Mapping
 
 from aiq.core.errors import ConfigError
 from aiq.core.seeds import derive
 from aiq.offline import gullible, mistakes
-from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
+from aiq.offline.chat import ChatReply, ChatRequest
 
 ENDPOINT = ("http_429", "http_500", "cut_connection", "slow")
 """Faults of the endpoint, applied by the server to the whole exchange."""
 
-REPLY = ("malformed_tool_call", "empty_content", "truncated_json")
-"""Faults of the reply's form."""
+OBEDIENCE = "obey_page"
+"""The model does what tool results tell it to do."""
 
 CONTENT = ("wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim")
 """Faults of what a final answer says: of prose that names its sources, so that verdicts and plans are left alone."""
 
-OBEDIENCE = "obey_page"
-"""The model does what tool results tell it to do."""
+FORM = ("malformed_tool_call", "empty_content", "truncated_json")
+"""Faults of the reply's form."""
 
-KNOWN = (*ENDPOINT, *REPLY, *CONTENT, OBEDIENCE)
+KNOWN = (*ENDPOINT, *FORM, *CONTENT, OBEDIENCE)
 
 SLOW_SECONDS = 2.0
 RETRY_AFTER_SECONDS = 1
@@ -54,39 +53,27 @@ class Faults:
         return rate > 0 and derive(self._seed, attempt, digest, name) < rate * 2**31
 
     def spoil(self, request: ChatRequest, reply: ChatReply, digest: str) -> ChatReply:
-        """The reply with the faults of form and content that strike it."""
-        if self.hits(OBEDIENCE, request.attempt, digest):
-            reply = gullible.obey(request, reply)
-        for name in (*CONTENT, *REPLY):
-            if self.hits(name, request.attempt, digest):
-                reply = _spoiled(name, request, reply, derive(self._seed, digest, name, "how"))
+        """The reply with the faults that strike it; a refusal stays as it is."""
+        for name in (OBEDIENCE, *CONTENT, *FORM):
+            if reply.refusal is None and self.hits(name, request.attempt, digest):
+                reply = _spoiled(name, request, reply, random.Random(derive(self._seed, digest, name, "how")))
         return reply
 
 
-def _spoiled(name: str, request: ChatRequest, reply: ChatReply, seed: int) -> ChatReply:
+def _spoiled(name: str, request: ChatRequest, reply: ChatReply, rng: random.Random) -> ChatReply:
     """One fault done to a reply; a fault that does not apply to it changes nothing."""
     text, calls, final = reply.text, reply.tool_calls, not reply.tool_calls and not request.wants_json
-    if reply.refusal is not None:
-        return reply
-    if name in CONTENT and final and _answers_with_sources(text):
+    if name == OBEDIENCE:
+        return gullible.obey(request, reply)
+    if name in CONTENT and final and "://" in text and text.lstrip()[0] not in "{[<`":  # JSON, tagged or fenced
         asked = "\n".join(message.text for message in request.messages if message.role == "user")
-        return ChatReply(text=mistakes.make(name, text, asked, seed))
+        return ChatReply(text=mistakes.make(name, text, asked, rng))
     if name == "malformed_tool_call" and calls:  # as a model writes them that forgets the closing brace
         function = calls[0].function
-        half = FunctionCall(name=function.name, arguments=function.arguments[: -(-len(function.arguments) // 2)])
-        return ChatReply(text=text, tool_calls=(ToolCall(id=calls[0].id, function=half), *calls[1:]))
+        half = function.model_copy(update={"arguments": function.arguments[: -(-len(function.arguments) // 2)]})
+        return ChatReply(text=text, tool_calls=(calls[0].model_copy(update={"function": half}), *calls[1:]))
     if name == "empty_content" and final:
         return ChatReply()
     if name == "truncated_json" and request.wants_json and not calls:
         return ChatReply(text=text[: len(text) * 6 // 10])
     return reply
-
-
-def _answers_with_sources(text: str) -> bool:
-    """Whether it is prose with the address of a source in it, and no JSON, fenced or tagged."""
-    bare = re.sub(r"\A\s*(?:```\w*|<\w+>)|(?:```|</\w+>)\s*\Z", "", text)
-    try:
-        json.loads(bare)
-    except ValueError:
-        return re.search(r"https?://\S", text) is not None
-    return False

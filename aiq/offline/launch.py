@@ -4,38 +4,34 @@ import asyncio
 import json
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.paths import resolve, shipped
 from aiq.core.settings import OfflineSettings
-from aiq.offline import faults
+from aiq.offline.faults import check
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
 
-def world_file(world: str | None) -> Path:
-    """The pages of the closed world: the file or folder that `offline.world` names, or those that came with aiq.
+def page_files(world: str | None, more: Iterable[str]) -> list[Path]:
+    """The files of `offline.world` (by default the closed world that came with aiq) and of `offline.pages`.
 
-    Raises ConfigError when there is no such file.
+    Each is named by itself or by its folder. Raises ConfigError when there is no such file.
     """
-    path = resolve(world) if world is not None else shipped("benchmarks/world")
-    candidates = [path / "pages.jsonl", path / "pages.jsonl.gz"] if path.is_dir() else [path]
-    found = next((file for file in candidates if file.is_file()), None)
-    if found is None:
-        named = f"offline.world={world}" if world is not None else f"the world that comes with aiq ({path})"
-        raise ConfigError(f"{named}: there is no pages.jsonl; name a JSONL of url, title, text or its folder")
-    return found
-
-
-def extra_pages(name: str) -> Path:
-    """A file of `offline.pages`. Raises ConfigError when there is no such file."""
-    path = resolve(name)
-    if not path.is_file():
-        raise ConfigError(f"offline.pages: {name}: there is no such file; name a JSONL of url, title, text")
-    return path
+    files = []
+    named = [("offline.world", world or str(shipped("benchmarks/world"))), *(("offline.pages", name) for name in more)]
+    for setting, name in named:
+        path = resolve(name)
+        found = [file for file in (path / "pages.jsonl", path / "pages.jsonl.gz", path) if file.is_file()]
+        if not found:
+            remedy = "name a JSONL of url, title, text or its folder"
+            raise ConfigError(f"{setting}={name}: there is no pages.jsonl; {remedy}")
+        files.append(found[0])
+    return files
 
 
 class OfflineStack:
@@ -46,22 +42,20 @@ class OfflineStack:
     """
 
     def __init__(self, settings: OfflineSettings, seed: int) -> None:
-        faults.check(settings.faults)
-        self._settings = settings
-        self._seed = seed
+        check(settings.faults)
+        self._settings, self._seed = settings, seed
         self._child: asyncio.subprocess.Process | None = None
         self._errors: IO[bytes] | None = None
 
     async def start(self) -> int:
         """Start the child and return its port. Raises ConfigError or RunAborted, one line, when it does not start."""
         settings = self._settings
-        pages = [world_file(settings.world), *map(extra_pages, settings.pages)]
+        pages = page_files(settings.world, settings.pages)
         given = ["--seed", self._seed, "--context-tokens", settings.context_tokens]
-        command = [sys.executable, "-m", "aiq.offline", "--pages", *pages, *given]
+        faults = f"--faults={json.dumps(dict(settings.faults))}"
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `stop`
         self._child = await asyncio.create_subprocess_exec(
-            *map(str, command),
-            f"--faults={json.dumps(dict(settings.faults))}",
+            *map(str, [sys.executable, "-m", "aiq.offline", "--pages", *pages, *given, faults]),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._errors,

@@ -1,4 +1,4 @@
-"""What a final answer may get wrong in content: facts, citations, claims. Each follows from the text and a number.
+"""What a final answer may get wrong in content: facts, citations, claims. Each follows from the text and a seed.
 
 The marks of our reports are all it knows: inline `[n]`, and lines `[n] Title - URL` at the end.
 """
@@ -6,7 +6,7 @@ The marks of our reports are all it knows: inline `[n]`, and lines `[n] Title - 
 import random
 import re
 
-_REFERENCE = re.compile(r"^\s*\[(\d+)\]\s.*?(https?://\S+)\s*$", re.MULTILINE)
+_REFERENCE = re.compile(r"^\s*\[(\d+)\]\s.*?https?://[^/\s]+/?(\S*)\s*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s*(references|sources|参考文献|来源)\s*$", re.MULTILINE | re.IGNORECASE)
 _CITED = re.compile(r"[^\n.!?。！？]+(?:\s?\[(\d+)\])+[.!?。！？]?")
 _FIRST_SENTENCE = re.compile(r"\s*(?:#.*\n\s*)*[^\n]+?(?:[.!?](?=\s)|[。！？]|$)", re.MULTILINE)
@@ -22,74 +22,51 @@ _CLAIMS = (
 )
 
 
-def make(name: str, text: str, asked: str, seed: int) -> str:
-    """The text with one mistake of that name in it; unchanged where there is nothing to spoil.
+def make(name: str, text: str, asked: str, rng: random.Random) -> str:
+    """The text with one mistake in it; unchanged where there is nothing to spoil. `asked` is what the user said.
 
-    `asked` is what the user said: a wrong fact is none of what was given.
+    wrong_fact           a number or name becomes another throughout
+    fabricated_citation  a sentence cites a page that no tool returned
+    garbled_citation     a reference's URL has another letter after the host
+    unsupported_claim    a sentence follows a cited one, with its citation
     """
-    rng = random.Random(seed)
     references = list(_REFERENCE.finditer(text))
     end = min((match.start() for match in (_HEADING.search(text), *references) if match), default=len(text))
-    cited = list(_CITED.finditer(text, 0, end))
     if name == "wrong_fact":
         return _wrong_fact(text[:end], asked, rng) + text[end:]
+    cited = list(_CITED.finditer(text, 0, end))
+    if not cited or not references:
+        return text
+    sentence, reference = rng.choice(cited), rng.choice(references)
+    if name == "unsupported_claim":
+        return _inserted(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
     if name == "garbled_citation":
-        return _garbled_citation(text, rng.choice(references), rng) if references else text
-    if name == "unsupported_claim" and cited:
-        sentence = rng.choice(cited)
-        claim = f" {rng.choice(_CLAIMS)} [{sentence.group(1)}]."
-        return text[: sentence.end()] + claim + text[sentence.end() :]
-    if name == "fabricated_citation" and cited and references:
-        return _fabricated_citation(text, rng.choice(cited), references, rng)
-    return text
+        place = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
+        return text[:place] + ("y" if text[place] == "x" else "x") + text[place + 1 :]
+    number = max(int(reference[1]) for reference in references) + 1
+    page = f"https://archive.offline.example/survey-{rng.randrange(10**6):06d}"
+    listed = _inserted(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
+    return _inserted(listed, sentence.end(1) + 1, f" [{number}]")
+
+
+def _inserted(text: str, place: int, more: str) -> str:
+    return text[:place] + more + text[place:]
 
 
 def _wrong_fact(body: str, asked: str, rng: random.Random) -> str:
-    """One number or name becomes another throughout the body, so that the report agrees with itself.
+    """The body with one fact of its first sentence, where the answer stands, replaced wherever it is.
 
-    Those of the first sentence come first, because the answer stands there; names that the question
-    gave stay, where there is anything else to get wrong.
+    What the question gave stays where there is anything else to get wrong.
     """
-    facts = list(dict.fromkeys(_FACT.findall(body)))
+    first, facts = _FIRST_SENTENCE.match(body), _FACT.findall(body)
     facts = [fact for fact in facts if fact not in asked] or facts
-    first = _FIRST_SENTENCE.match(body)
-    facts = [fact for fact in facts if first and _whole(fact).search(first.group())] or facts
+    facts = [fact for fact in facts if first and fact in first[0]] or facts
     if not facts:
         return body
     fact = rng.choice(facts)
-    return _whole(fact).sub(_another(fact, rng), body)
-
-
-def _whole(fact: str) -> re.Pattern[str]:
-    """The fact where it is no part of a longer one; Chinese is written without spaces around it."""
-    return re.compile(rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])")
-
-
-def _another(fact: str, rng: random.Random) -> str:
-    """A number with one of its last two digits changed, or a name with another ending."""
-    places = [i for i, c in enumerate(fact) if c.isdigit()][-2:]
-    if not places:
-        return fact[: -(-len(fact) // 2)] + rng.choice([ending for ending in _ENDINGS if not fact.endswith(ending)])
-    place = rng.choice(places)
-    return fact[:place] + str((int(fact[place]) + rng.randint(1, 8)) % 10) + fact[place + 1 :]
-
-
-def _fabricated_citation(
-    text: str, sentence: re.Match[str], references: list[re.Match[str]], rng: random.Random
-) -> str:
-    """A reference to a page that no tool returned, cited by one sentence of the body."""
-    number = max(int(reference.group(1)) for reference in references) + 1
-    at = sentence.end() - (not sentence.group().endswith("]"))
-    line = f"\n[{number}] Annual survey - https://archive.offline.example/survey-{rng.randrange(10**6):06d}"
-    end = references[-1].end()
-    return text[:at] + f" [{number}]" + text[at:end].rstrip() + line + text[end:]
-
-
-def _garbled_citation(text: str, reference: re.Match[str], rng: random.Random) -> str:
-    """The reference's URL has another letter for two of its path."""
-    url = reference.group(2)
-    path = re.search("//[^/]*/", url)
-    places = [i for i in range(path.end() if path else len(url), len(url)) if url[i].isalpha()]
-    place = rng.choice(places or [len(url) - 1])
-    garbled = url[:place] + ("y" if url[place] == "x" else "x") + url[place + 2 :]
-    return text[: reference.start(2)] + garbled + text[reference.end(2) :]
+    if fact[-1].isdigit():
+        other = fact[:-1] + str((int(fact[-1]) + rng.randint(1, 9)) % 10)
+    else:
+        other = fact[: -(-len(fact) // 2)] + rng.choice(_ENDINGS)
+    whole = rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])"  # Chinese is written without spaces around it
+    return re.sub(whole, other, body)

@@ -1,6 +1,7 @@
 """Faults and mistakes, as functions of a reply."""
 
 import re
+from random import Random
 from typing import Any
 
 import pytest
@@ -27,8 +28,8 @@ def request(**values: Any) -> ChatRequest:
 @pytest.mark.parametrize("name", ["wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim"])
 def test_each_mistake_changes_what_it_says(name: str) -> None:
     for seed in range(20):
-        spoiled = mistakes.make(name, REPORT, "", seed)
-        assert spoiled == mistakes.make(name, REPORT, "", seed)
+        spoiled = mistakes.make(name, REPORT, "", Random(seed))
+        assert spoiled == mistakes.make(name, REPORT, "", Random(seed))
         assert spoiled != REPORT
         body, _, references = spoiled.partition("## References")
         old_body, _, old_references = REPORT.partition("## References")
@@ -59,7 +60,7 @@ def test_each_mistake_changes_what_it_says(name: str) -> None:
     st.sampled_from(["wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim"]),
 )
 def test_mistakes_take_any_text(text: str, asked: str, seed: int, name: str) -> None:
-    assert isinstance(mistakes.make(name, text, asked, seed), str)
+    assert isinstance(mistakes.make(name, text, asked, Random(seed)), str)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_mistakes_take_any_text(text: str, asked: str, seed: int, name: str) -> 
 )
 def test_a_wrong_fact_is_the_answer_and_consistent(text: str, asked: str, answer: str | None) -> None:
     for seed in range(10):
-        spoiled = mistakes.make("wrong_fact", text, asked, seed)
+        spoiled = mistakes.make("wrong_fact", text, asked, Random(seed))
         assert spoiled != text
         assert spoiled.count("[") == text.count("[")
         if answer is not None:

@@ -124,12 +124,11 @@ def _check_bound(value: Any, form: Mapping[str, Any], keyword: str, path: str) -
 
 
 def _fields(value: Mapping[str, Any], table: Mapping[str, Any], at: str, strict: bool) -> dict[str, Any]:
-    """An object's fields as the table has them; null means left out, as clients write it."""
+    """An object's fields as the table has them; null mostly means left out, as clients write it."""
     found, unsupported = {}, table.get("$unsupported", ())
     passed = {*unsupported, *table.get("$ignored", ())}
-    for name, part in {**table.get("$default", {}), **value}.items():
-        if part is None:
-            continue
+    given = {name: part for name, part in value.items() if part is not None or "$nulls" in table}
+    for name, part in {**table.get("$default", {}), **given}.items():
         if part and name in unsupported:
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             raise ApiError(message, name, "unsupported_parameter")
@@ -137,7 +136,7 @@ def _fields(value: Mapping[str, Any], table: Mapping[str, Any], at: str, strict:
             found[name] = check(part, table[name], at + name, strict)
         elif name not in passed and "$needs" not in table:
             raise ApiError(f"Unknown parameter: '{at}{name}'.", at + name, "unknown_parameter")
-    for name in (*table.get("$required", ()), *table.get("$needs", {}).get(found.get("type"), ())):
+    for name in (*table.get("$required", ()), *table.get("$needs", {}).get(str(found.get("type")), ())):
         if name not in found:
             raise ApiError(f"Missing required parameter: '{at}{name}'.", at + name, "missing_required_parameter")
     if strict:

@@ -41,7 +41,7 @@ _FAILURES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back over HTTP. `sent` is equal for model requests that are the same; `faults` are those that struck."""
+    """What goes back over HTTP. `sent` is equal for equal model requests; `faults` are those that struck."""
 
     body: bytes
     status: int = 200

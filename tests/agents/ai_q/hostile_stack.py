@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -11,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aiq.core.settings import OfflineSettings
 from aiq.offline.faults import Faults
-from aiq.offline.launch import extra_pages, world_file
+from aiq.offline.launch import page_files
 from aiq.offline.protocol.app import Stack, build_app
 from aiq.offline.protocol.site import Site
 from aiq.offline.protocol.work import Work, Workers
@@ -47,9 +46,8 @@ def keeping(app: ASGIApp) -> ASGIApp:
 
 class RecordingStack:
     def __init__(self, settings: OfflineSettings, seed: int) -> None:
-        pages: list[Path] = [world_file(settings.world), *map(extra_pages, settings.pages)]
         self._workers = Workers(Work(Faults(settings.faults, seed)))
-        app = keeping(build_app(Stack(Site(pages), self._workers)))
+        app = keeping(build_app(Stack(Site(page_files(settings.world, settings.pages)), self._workers)))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self._thread = threading.Thread(

@@ -70,7 +70,7 @@ def test_calls_made_together_are_one_message() -> None:
     outputs = [{"type": "function_call_output", "call_id": c, "output": c} for c in "ba"]
     thought = {"type": "reasoning", "id": "r", "summary": []}
     values = {"model": "m", "input": [{"role": "user", "content": "x"}, calls[0], thought, calls[1], *outputs]}
-    _, request = read_responses(values, "", 0, 1000)
+    request = read_responses(values, "", 0, 1000)
     assert [m.role for m in request.messages] == ["user", "assistant", "tool", "tool"]
     assert [m.text for m in request.messages[2:]] == ["a", "b"]
 
@@ -136,8 +136,8 @@ def test_a_cut_answer_is_incomplete(client: OpenAI) -> None:
 
 
 def test_a_refusal_has_its_own_part_and_events() -> None:
-    body, request = read_responses({"model": "m", "input": "x"}, "", 0, 1000)
-    answer = response(body, request, ChatReply(refusal="There is nothing to go by."), "d")
+    values = {"model": "m", "input": "x"}
+    answer = response(values, read_responses(values, "", 0, 1000), ChatReply(refusal="There is nothing to go by."), "d")
     [item] = answer["output"]
     assert item["content"] == [{"type": "refusal", "refusal": "There is nothing to go by."}]
     events = [json.loads(line[6:]) for line in stream_response(answer).splitlines() if line.startswith("data: ")]
