@@ -7,15 +7,9 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
-
-
-def _one_text(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return "\n".join(part.get("text", part.get("refusal", "")) for part in content)
+from pydantic import BaseModel, ConfigDict
 
 
 class _Wire(BaseModel):
@@ -46,7 +40,7 @@ class ChatMessage(_Wire):
     """One message; content given as parts has become one text."""
 
     role: str
-    content: Annotated[str | None, BeforeValidator(_one_text)] = None
+    content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
@@ -81,7 +75,7 @@ class ChatRequest(_Wire):
     response_format: dict[str, Any] | None = None
     seed: int | None = None
     n: int = 1
-    stop: Annotated[tuple[str, ...], BeforeValidator(lambda stop: [stop] if isinstance(stop, str) else stop)] = ()
+    stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     role: str = ""

@@ -51,7 +51,7 @@ class SearchApi:
         start, asked = time.perf_counter(), check(read_json(body), "extract")
         results: list[dict[str, Any]] = []
         failed = []
-        for url in [asked["urls"]] if isinstance(asked["urls"], str) else asked["urls"]:
+        for url in asked["urls"]:
             page = self._corpus.page(url)
             if page is None:
                 failed.append({"url": url, "error": "404: there is no such page"})

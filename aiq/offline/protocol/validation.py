@@ -22,26 +22,6 @@ _TYPES = {
 
 _NOUNS = {"integer": "an integer", "number": "a decimal", "array": "an array", "object": "an object", "null": "null"}
 
-_BOUNDS = {
-    "minimum": ("{noun} below minimum value", "a value >= {bound}", "{size}", "{noun}_below_min_value"),
-    "maximum": ("{noun} above maximum value", "a value <= {bound}", "{size}", "{noun}_above_max_value"),
-    "minItems": ("empty array", "an array with minimum length {bound}", "an empty array", "empty_array"),
-    "maxItems": (
-        "array too long",
-        "an array with maximum length {bound}",
-        "an array with length {size}",
-        "array_above_max_length",
-    ),
-    "minLength": ("empty string", "a string with minimum length {bound}", "an empty string", "empty_string"),
-    "maxLength": (
-        "string too long",
-        "a string with maximum length {bound}",
-        "a string with length {size}",
-        "string_above_max_length",
-    ),
-}
-"""By keyword: what is wrong, what is expected, what there is instead, and the code."""
-
 _KIND = {"type", "anyOf", "enum", "const", "$ref"}
 """Keywords one of which a strict schema must have."""
 
@@ -84,6 +64,7 @@ def check(value: Any, form: Any, path: str = "", strict: bool = False) -> Any:
         form = {"type": "string", "enum": form}
     elif isinstance(form, str):
         form = {"type": "object", "table": _TABLES[form]} if form in _TABLES else {"type": form}
+    value = [value] if isinstance(value, str) and "listed" in form else value
     kind, kinds = _TYPES[type(value)], [form["type"]] if isinstance(form["type"], str) else form["type"]
     if kind not in kinds and (kind, kinds) != ("integer", ["number"]):
         *wanted, got = (_NOUNS.get(name, f"a {name}") for name in (*kinds, kind))
@@ -91,12 +72,11 @@ def check(value: Any, form: Any, path: str = "", strict: bool = False) -> Any:
         raise ApiError(f"Invalid type for '{path}': expected {expected}, but got {got} instead.", path, "invalid_type")
     if kind == "string":
         _check_string(value, form, path)
-    for keyword in {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems")}.get(
-        kind, ("minimum", "maximum")
-    ):
-        _check_bound(value, form, keyword, path)
+    if kind in ("string", "array", "integer", "number"):
+        _check_size(value, kind, form, path)
     if kind == "array" and "items" in form:
-        return [check(item, form["items"], f"{path}[{i}]", strict) for i, item in enumerate(value)]
+        found = [check(item, form["items"], f"{path}[{i}]", strict) for i, item in enumerate(value)]
+        return found if "joined" not in form else "\n".join(p.get("text", p.get("refusal", "")) for p in found)
     if "values" in form:
         return {name: check(item, form["values"], f"{path}.{name}", strict) for name, item in value.items()}
     return _fields(value, form["table"], path and f"{path}.", strict) if "table" in form else value
@@ -114,13 +94,17 @@ def _check_string(value: str, form: Mapping[str, Any], path: str) -> None:
         raise ApiError(fault, path, "invalid_value")
 
 
-def _check_bound(value: Any, form: Mapping[str, Any], keyword: str, path: str) -> None:
-    size = value if isinstance(value, int | float) else len(value)
-    bound = form.get(keyword, size)
-    if (size < bound) if keyword.startswith("min") else (size > bound):
-        noun = "decimal" if form["type"] == "number" else "integer"
-        fault, wanted, got, code = (words.format(noun=noun, bound=bound, size=size) for words in _BOUNDS[keyword])
-        raise ApiError(f"Invalid '{path}': {fault}. Expected {wanted}, but got {got} instead.", path, code)
+def _check_size(value: Any, kind: str, form: Mapping[str, Any], path: str) -> None:
+    suffix = {"string": "Length", "array": "Items"}.get(kind, "imum")
+    size, what = (value, "value") if suffix == "imum" else (len(value), "length")
+    least, most = form.get(f"min{suffix}", size), form.get(f"max{suffix}", size)
+    if least <= size <= most:
+        return
+    noun = "decimal" if form["type"] == "number" else kind
+    side, sign, bound = ("below_min", ">=", least) if size < least else ("above_max", "<=", most)
+    fault = f"{noun} {side.replace('_', ' ')}imum {what}. Expected a {what} {sign} {bound}, but got {size} instead."
+    code = f"empty_{noun}" if what == "length" and size == 0 else f"{noun}_{side}_{what}"
+    raise ApiError(f"Invalid '{path}': {fault}", path, code)
 
 
 def _fields(value: Mapping[str, Any], table: Mapping[str, Any], at: str, strict: bool) -> dict[str, Any]:
