@@ -1,10 +1,10 @@
 """`/v1/chat/completions` on the way out: replies as a completion, whole or streamed."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from aiq.core.seeds import derive
 from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
 from aiq.offline.protocol.chat_request import BYTES_PER_TOKEN, prompt_tokens, tokens
 
@@ -53,14 +53,11 @@ def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatR
     ends = [text.find(stop) for stop in request.stop if stop and stop in text]
     if ends:
         text, calls = text[: min(ends)], ()
-    names = [hashlib.sha256(f"{digest}\n{index}".encode()).hexdigest()[:24] for index in range(len(calls))]
-    named = [
-        ToolCall(id=call.id or f"call_{name}", function=call.function) for call, name in zip(calls, names, strict=True)
-    ]
-    whole = ChatReply(text=text, tool_calls=tuple(named), refusal=reply.refusal)
+    made = [ToolCall(id=c.id or f"call_{derive(digest, i):08x}", function=c.function) for i, c in enumerate(calls)]
+    whole = ChatReply(text=text, tool_calls=tuple(made), refusal=reply.refusal)
     if request.token_limit is not None and reply_tokens(whole) > request.token_limit:
         return _cut(whole, request.token_limit), "length"
-    return whole, "tool_calls" if named else "stop"
+    return whole, "tool_calls" if made else "stop"
 
 
 def reply_tokens(reply: ChatReply) -> int:
@@ -97,28 +94,31 @@ def _message(reply: ChatReply) -> dict[str, Any]:
 
 def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
     """The completion as server-sent events: role, content and tool-call deltas, finish, usage when asked for."""
-    head = {name: answer[name] for name in ("id", "created", "model", "system_fingerprint")}
-    head |= {"object": "chat.completion.chunk"} | ({"usage": None} if usage else {})
+    head = {**answer, "object": "chat.completion.chunk"}
+    spent = {"usage": head.pop("usage")} if usage else {}
     events = []
     for choice in answer["choices"]:
-        part = {"index": choice["index"], "logprobs": None, "finish_reason": None}
-        events += [{**head, "choices": [{**part, "delta": delta}]} for delta in _deltas(choice["message"])]
-        events.append({**head, "choices": [{**part, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+        for delta, reason in _deltas(choice):
+            part = {"index": choice["index"], "delta": delta, "logprobs": None, "finish_reason": reason}
+            events.append({**head, **dict.fromkeys(spent), "choices": [part]})
     if usage:
-        events.append({**head, "choices": [], "usage": answer["usage"]})
+        events.append({**head, **spent, "choices": []})
     return "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events) + "data: [DONE]\n\n"
 
 
-def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"role": "assistant", "content": "", "refusal": None}
+def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """What the events add, and at the end the finish reason."""
+    message = choice["message"]
+    yield {"role": "assistant", "content": "", "refusal": None}, None
     for part in ("content", "refusal"):
         for piece in pieces(message[part] or ""):
-            yield {part: piece}
+            yield {part: piece}, None
     for index, call in enumerate(message.get("tool_calls", ())):
         function = call["function"]
-        yield {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}
+        yield {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}, None
         for piece in pieces(function["arguments"]):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None
+    yield {}, choice["finish_reason"]
 
 
 def pieces(text: str) -> list[str]:

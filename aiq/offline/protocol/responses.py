@@ -93,11 +93,12 @@ def response(values: Mapping[str, Any], request: ChatRequest, reply: ChatReply, 
 
 
 def _output(message: Mapping[str, Any], digest: str) -> Iterator[dict[str, Any]]:
-    calls = message.get("tool_calls", ())
-    if message["refusal"] is not None or message["content"] or not calls:
+    if message["refusal"] is not None:
+        part = {"type": "refusal", "refusal": message["refusal"]}
+    else:
         part = {"type": "output_text", "text": message["content"], "annotations": [], "logprobs": []}
-        if message["refusal"] is not None:
-            part = {"type": "refusal", "refusal": message["refusal"]}
+    calls = message.get("tool_calls", ())
+    if message["refusal"] or message["content"] or not calls:
         yield {"id": f"msg_{digest[:48]}", "type": "message", "role": "assistant", "content": [part]}
     for call in calls:
         name = call["id"].removeprefix("call_")
@@ -108,34 +109,31 @@ def stream_response(answer: Mapping[str, Any]) -> str:
     """The response as server-sent events with the public names and sequence numbers."""
     written = []
     for number, (name, fields) in enumerate(_events(answer)):
-        event = {"type": f"response.{name}", "sequence_number": number, **fields}
-        written.append(f"event: response.{name}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n")
+        event = json.dumps({"type": f"response.{name}", "sequence_number": number, **fields}, ensure_ascii=False)
+        written.append(f"event: response.{name}\ndata: {event}\n\n")
     return "".join(written)
 
 
 def _events(answer: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events' names and fields."""
+    """The events' names and fields. An item has one text: that of a message's part, or a call's arguments."""
     begun = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     for name in ("created", "in_progress"):
         yield name, {"response": begun}
     for index, item in enumerate(answer["output"]):
-        empty: dict[str, Any] = {"content": []} if "content" in item else {"arguments": ""}
+        parts = item.get("content", ())
+        text = (*parts, item)[0]
+        field = next(field for field in _STREAMED if field in text)
+        name, place = _STREAMED[field], {"output_index": index, "item_id": item["id"]}
+        empty: dict[str, Any] = {"content": []} if parts else {"arguments": ""}
         yield "output_item.added", {"output_index": index, "item": {**item, "status": "in_progress", **empty}}
-        yield from _text_events(item, {"output_index": index, "item_id": item["id"]})
+        place |= {"content_index": 0} if parts else {}
+        if parts:
+            yield "content_part.added", {**place, "part": {**text, field: ""}}
+        more: dict[str, Any] = {"logprobs": []} if field == "text" else {}
+        for piece in pieces(text[field]):
+            yield f"{name}.delta", {**place, "delta": piece, **more}
+        yield f"{name}.done", {**place, field: text[field], **more}
+        if parts:
+            yield "content_part.done", {**place, "part": text}
         yield "output_item.done", {"output_index": index, "item": item}
     yield answer["status"], {"response": answer}
-
-
-def _text_events(item: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Those of an item's one text: a message's part, or a call's arguments."""
-    part = item.get("content", [item])[0]
-    field = next(field for field in _STREAMED if field in part)
-    if part is not item:
-        place = {**place, "content_index": 0}
-        yield "content_part.added", {**place, "part": {**part, field: ""}}
-    more: dict[str, Any] = {"logprobs": []} if field == "text" else {}
-    for piece in pieces(part[field]):
-        yield f"{_STREAMED[field]}.delta", {**place, "delta": piece, **more}
-    yield f"{_STREAMED[field]}.done", {**place, field: part[field], **more}
-    if part is not item:
-        yield "content_part.done", {**place, "part": part}

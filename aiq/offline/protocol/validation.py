@@ -65,7 +65,7 @@ def check(value: Any, form: Any, path: str = "", strict: bool = False) -> Any:
     elif isinstance(form, str):
         form = {"type": "object", "table": _TABLES[form]} if form in _TABLES else {"type": form}
     value = [value] if isinstance(value, str) and "listed" in form else value
-    kind, kinds = _TYPES[type(value)], [form["type"]] if isinstance(form["type"], str) else form["type"]
+    kind, kinds = _TYPES[type(value)], form["type"].split("|")
     if kind not in kinds and (kind, kinds) != ("integer", ["number"]):
         *wanted, got = (_NOUNS.get(name, f"a {name}") for name in (*kinds, kind))
         expected = f"{'one of ' if kinds[1:] else ''}{' or '.join(wanted)}"
