@@ -69,7 +69,7 @@ class Work:
                 raise ApiError("you must provide a model parameter")
             if path == EMBEDDINGS:
                 return json_answer(embeddings(values))
-            if not (attempt or "0").isdecimal():
+            if not (attempt or "0").isdecimal() or len(attempt) > 9:
                 raise ApiError(f"x-aiq-attempt must be a number, not '{attempt}'.", "x-aiq-attempt", "invalid_value")
             return self._model_answer(path, values, role, int(attempt or 0))
         except ApiError as error:
