@@ -179,7 +179,7 @@ class _Chooser:
     def _lead(self, tool: Tool) -> Calls:
         """Sub-agents: one that plans first, then rounds of those that research, each with a few queries; after each
         round a note on what is missing, where notes are wanted."""
-        agents = tool.agents()
+        agents = tool.agents
         planner = next((a for a in agents if re.search(r"plan|outline|decompos", a.casefold())), None)
         worker = next((a for a in agents if re.search(r"research|search|investigat|work|gather", a.casefold())), None)
         sent = self._steps("delegate")

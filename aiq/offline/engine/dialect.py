@@ -1,81 +1,92 @@
-"""Tools that a prompt offers in prose, and calls written as text: for agents that use no function calling.
+"""Calls written as text, for agents that use no function calling: how a prompt asks for them, and reading them.
 
 The prompt says which tools there are, how a call is written and how the end is; calls are written in just that form.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from aiq.offline.chat import ChatRequest, FunctionSpec, ToolCall, ToolSpec
+from aiq.offline.engine import material
 
-Form = Literal["action_input", "action_json", "bracket", "markup", "code"]
+Call = tuple[str, dict[str, Any]]
 
-_PYTHON = re.compile(
-    r"^[ \t]*(?:def )?(?P<name>[a-z]\w+)\((?P<arguments>[^()\n]*)\)[ \t]*(?:->[ \t]*[\w\[\], |]+)?\s?:?(?P<rest>.*)$",
+_FORMS = (
+    (r"(?s)<code>.*\bfinal_answer\(", "<code>\nprint({python})\n</code>", "<code>\nfinal_answer({quoted})\n</code>"),
+    (
+        r"(?s)<end_code>.*\bfinal_answer\(",
+        "```py\nprint({python})\n```<end_code>",
+        "```py\nfinal_answer({quoted})\n```<end_code>",
+    ),
+    (r"(?s)```py.*\bfinal_answer\(", "```py\nprint({python})\n```", "```py\nfinal_answer({quoted})\n```"),
+    (
+        r'"action_input"',
+        'Action:\n```json\n{{"action": "{name}", "action_input": {json}}}\n```',
+        'Action:\n```json\n{{"action": "Final Answer", "action_input": {quoted}}}\n```',
+    ),
+    (
+        r"Action:\s*\n\s*(?:```\w*\s*)?\{",
+        'Action:\n{{"name": "{name}", "arguments": {json}}}',
+        'Action:\n{{"name": "final_answer", "arguments": {{"answer": {quoted}}}}}',
+    ),
+    (r"Action Input:[^\n]*(?:JSON|json|\{)", "Action: {name}\nAction Input: {json}", "Final Answer: {text}"),
+    (r"Action Input:", "Action: {name}\nAction Input: {value}", "Final Answer: {text}"),
+    (r"<tool_call>", '<tool_call>\n{{"name": "{name}", "arguments": {json}}}\n</tool_call>', "{text}"),
+    (r"\b[Ff]inish\[", "Action: {name}[{value}]", "Action: Finish[{text}]"),
+    (r"\bAction:?\s*\w+\[", "Action: {name}[{value}]", "{text}"),
+)
+"""What in a prompt shows a form, a call in that form, and the end."""
+
+_OFFERED = re.compile(
+    r"^[ \t]*(?:(?P<defined>def )|[-*•][ \t]|\d+[.)][ \t])?[ \t]*[`*\"]*(?P<name>[A-Za-z]\w{2,})[`*\"]*"
+    r"(?:[(\[](?P<parameters>[^()\n]*)[)\]])?[ \t]*(?:->[ \t]*[\w\[\], |]+?)?[ \t]*(?:[:：]|[ ]-[ ])[ \t]*(?P<rest>.*)$",
     re.MULTILINE,
 )
-_LISTED = re.compile(
-    r"^[ \t]*(?:[-*•]|\d+[.)])?[ \t]*[`*\"]*(?P<name>[A-Za-z]\w{2,})[`*\"]*(?:\[[^\]\n]*\])?[ \t]*"
-    r"[:：][ \t]*(?P<rest>\S.*)$",
-    re.MULTILINE,
-)
-_HEADING = re.compile(r"\btools?\b|\bfunctions?\b|\bactions?\b|工具", re.IGNORECASE)
+_ANNOUNCED = re.compile(r"\btools?\b|\bfunctions?\b|\bactions?\b|工具", re.IGNORECASE)
+_PARAMETER = re.compile(r"(\w+)\s*:\s*(\w+)")
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
-_TYPES |= {name: name for name in ("integer", "number", "boolean", "array", "object")}
+_TYPES |= {name: name for name in _TYPES.values()}
+
+_ACTION = re.compile(
+    r"^\W*(?:Action|Tool|行动|动作)[ \t]*\d*\W*[:：]\W*(?P<name>\w[\w.-]*)[ \t]*(?:[\[(](?P<inside>.*)[\])])?[ \t`*]*$"
+    r"(?:\s*\W*(?:(?:Action|Tool) Input|(?:行动|动作)输入)[ \t]*\d*\W*[:：][ \t]*"
+    r"(?P<input>[^\n]*(?:\n(?!\n)[^\n]*)*))?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CODE = re.compile(r"(?:```(?:py|python)?[ \t]*\n|<code>)(.*?)(?:```|</code>)", re.DOTALL)
+_CODED = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
+_GIVEN = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How calls are written as text, and the tools that may be called."""
+    """How calls and the end are written as text (templates), and the tools that may be called."""
 
-    form: Form
+    called: str
+    ended: str
+    thinks: bool
     tools: tuple[ToolSpec, ...]
-    prompt: str
 
-    def written(self, calls: Sequence[ToolCall]) -> str:
-        """The calls in the prompt's form; one where the form holds one."""
-        first = calls[0].function
-        values = list(first.parsed.values())
-        if self.form == "action_input":
-            shown = str(values[0]) if len(values) == 1 and not self._wants_json() else first.arguments
-            return f"Thought: I need {_purpose(values)}.\nAction: {first.name}\nAction Input: {shown}"
-        if self.form == "bracket":
-            return f"Thought: I need {_purpose(values)}.\nAction: {first.name}[{values[0] if values else ''}]"
-        if self.form == "action_json":
-            return f"Thought: I need {_purpose(values)}.\n{self._blob(first.name, first.parsed)}"
-        if self.form == "markup":
-            return "\n".join(
-                f"<tool_call>\n{json.dumps(_object(call), ensure_ascii=False)}\n</tool_call>" for call in calls
-            )
-        return self._code(*(f"print({_python(call)})" for call in calls))
+    def call(self, call: ToolCall) -> str:
+        """A call in the prompt's form."""
+        arguments = call.function.parsed
+        python = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        value = next(iter(arguments.values()), "")
+        written = self.called.format(
+            name=call.function.name,
+            value=call.function.arguments if len(arguments) > 1 else value,
+            json=call.function.arguments,
+            python=f"{call.function.name}({python})",
+        )
+        return f"Thought: I look up {value or 'what is missing'}.\n{written}" if self.thinks else written
 
     def final(self, text: str) -> str:
         """The last reply in the prompt's form."""
-        if self.form == "code":
-            return self._code(f"final_answer({json.dumps(text, ensure_ascii=False)})")
-        if self.form == "bracket":
-            return f"Thought: I know the answer.\nAction: Finish[{text}]" if "Finish[" in self.prompt else text
-        if self.form == "action_json" and "final_answer" in self.prompt.casefold().replace(" ", "_"):
-            name = re.search(r"[Ff]inal[ _][Aa]nswer", self.prompt)
-            return self._blob(name[0] if name else "final_answer", text)
-        return f"Thought: I now know the final answer.\nFinal Answer: {text}" if "Final Answer" in self.prompt else text
-
-    def _blob(self, name: str, value: object) -> str:
-        keys = ("action", "action_input") if '"action_input"' in self.prompt else ("name", "arguments")
-        blob = json.dumps(dict(zip(keys, (name, value), strict=True)), ensure_ascii=False)
-        return f"Action:\n```json\n{blob}\n```"
-
-    def _wants_json(self) -> bool:
-        return re.search(r"Action Input:[^\n]*(?:JSON|json|\{)", self.prompt) is not None
-
-    def _code(self, *lines: str) -> str:
-        opening, closing = ("<code>", "</code>") if "<code>" in self.prompt else ("```py", "```<end_code>")
-        if "<end_code>" not in self.prompt and closing.startswith("```"):
-            closing = "```"
-        return "\n".join(["Thought: I go on with the next step.", opening, *lines, closing])
+        written = self.ended.format(text=text, quoted=json.dumps(text, ensure_ascii=False))
+        return f"Thought: I now know the final answer.\n{written}" if self.thinks else written
 
 
 def dialect(request: ChatRequest) -> Dialect | None:
@@ -84,87 +95,67 @@ def dialect(request: ChatRequest) -> Dialect | None:
     if request.tools or request.tool_choice == "none":
         return None
     prompt = "\n\n".join(m.text for m in request.messages if m.role in ("system", "developer", "user"))
-    form = _form(prompt)
-    if form is None:
-        return None
-    tools = _offered(prompt)
-    return Dialect(form, tools, prompt) if tools else None
-
-
-def _form(prompt: str) -> Form | None:
-    if re.search(r"\bfinal_answer\(", prompt) and re.search(r"```py|<code>", prompt):
-        return "code"
-    if '"action_input"' in prompt or re.search(r"Action:\s*\n\s*(?:```\w*\s*)?\{", prompt):
-        return "action_json"
-    if "Action Input:" in prompt:
-        return "action_input"
-    if re.search(r"<tool_call>", prompt):
-        return "markup"
-    return "bracket" if re.search(r"\bAction:?\s*\w+\[|\b[Ff]inish\[", prompt) else None
+    form = next((form for form in _FORMS if re.search(form[0], prompt)), None)
+    tools = _offered(prompt) if form else ()
+    return Dialect(*form[1:], "Thought" in prompt, tools) if form and tools else None
 
 
 def _offered(prompt: str) -> tuple[ToolSpec, ...]:
-    """The tools that the prompt describes: as Python signatures, as JSON, or as a list below a heading about tools."""
-    found: dict[str, ToolSpec] = {}
-    for match in re.finditer(r"\{\s*\"(?:type|name)\"\s*:.*\}", prompt):
-        try:
-            value = json.loads(match.group())
-        except ValueError:
-            continue
-        function = value.get("function", value)
-        if isinstance(function, dict) and isinstance(function.get("parameters"), dict):
-            found[str(function.get("name"))] = ToolSpec(function=FunctionSpec.model_validate(function))
-    signatures = [match for match in _PYTHON.finditer(prompt) if _is_tool(match, "\ndef " in prompt)]
-    for match in signatures:
-        after = prompt[match.end() : match.end() + 300].split("\n\n")[0]
-        described = f"{match['rest']} {after if match['rest'].strip() in ('', ':') else ''}".strip(" :\"'\n")
-        found.setdefault(match["name"], _spec(match["name"], described, _parameters(match["arguments"])))
-    if not found:
-        for listed in _tool_lists(prompt):
-            for match in _LISTED.finditer(listed):
-                found.setdefault(match["name"], _spec(match["name"], match["rest"], {"input": {"type": "string"}}))
-    return tuple(spec for name, spec in found.items() if name.casefold() != "final_answer")
+    """The tools that a prompt describes: as JSON, as Python signatures, or as a list below a line about tools."""
+    values = [value for value, _, _ in material.objects(prompt)]
+    rows = [row for value in values for row in (value if isinstance(value, list) else [value])]
+    functions = [row.get("function", row) for row in rows if isinstance(row, dict)]
+    found = [f for f in functions if isinstance(f, dict) and f.get("name") and isinstance(f.get("parameters"), dict)]
+    defined = [match for match in _OFFERED.finditer(prompt) if match["defined"]]
+    listed = [match for part in _announced(prompt) for match in _OFFERED.finditer(part) if match["rest"]]
+    found = found or [_described(match) for match in defined or listed]
+    specs = {function["name"]: ToolSpec(function=FunctionSpec.model_validate(function)) for function in found}
+    return tuple(spec for name, spec in specs.items() if name.casefold() != "final_answer")
 
 
-def _is_tool(match: re.Match[str], defined: bool) -> bool:
-    """Whether a line is a signature: a definition where the prompt has any, else a name with typed parameters."""
-    if defined:
-        return match.group().lstrip().startswith("def ")
-    return ":" in match["arguments"] and not match["arguments"].lstrip().startswith(("'", '"'))
-
-
-def _tool_lists(prompt: str) -> list[str]:
-    """What follows each line that announces tools, up to a blank line after it."""
+def _announced(prompt: str) -> Iterator[str]:
+    """What follows each line that announces tools, up to the next blank line."""
     parts = re.split(r"\n[ \t]*\n", prompt)
-    lists = []
-    for at, part in enumerate(parts):
+    for part, following in zip(parts, [*parts[1:], ""], strict=True):
         first, _, rest = part.strip().partition("\n")
-        if _HEADING.search(first):
-            lists.append(rest or (parts[at + 1] if at + 1 < len(parts) else ""))
-    return lists
+        if _ANNOUNCED.search(first):
+            yield rest or following
 
 
-def _parameters(arguments: str) -> dict[str, Any]:
-    found = {}
-    for part in filter(None, re.split(r",\s*(?![^\[]*\])", arguments)):
-        name, _, kind = part.partition(":")
-        found[name.strip()] = {"type": _TYPES.get(re.split(r"\W", kind.strip())[0].casefold(), "string")}
-    return found
+def _described(match: re.Match[str]) -> dict[str, Any]:
+    """A tool of a signature or a line; only its first parameter is taken to be required."""
+    below = match.string[match.end() : match.end() + 300].split("\n\n")[0] if match["defined"] else ""
+    named = _PARAMETER.findall(match["parameters"] or "") or [("input", "str")]
+    properties = {name: {"type": _TYPES.get(kind.casefold(), "string")} for name, kind in named}
+    parameters = {"type": "object", "properties": properties, "required": [named[0][0]]}
+    return {"name": match["name"], "description": f"{match['rest']}{below}".strip(" \"'\n"), "parameters": parameters}
 
 
-def _spec(name: str, description: str, properties: dict[str, Any]) -> ToolSpec:
-    parameters = {"type": "object", "properties": properties, "required": list(properties)[:1]}
-    return ToolSpec(function=FunctionSpec(name=name, description=description[:600], parameters=parameters))
+def calls(text: str) -> list[Call]:
+    """The calls that a text tells: as JSON or Python objects, else as an action with its input, else as code."""
+    enclosed = re.search(r"[\[{].*[\]}]", text, re.DOTALL)
+    values = material.parsed(enclosed[0]) if enclosed else None
+    rows = [row for value in values or () for row in (value if isinstance(value, list) else [value])]
+    found = [call for row in rows if isinstance(row, dict) for call in _named(row.get("function", row))]
+    found = found or [(m["name"], _arguments(m["input"] or m["inside"] or "")) for m in _ACTION.finditer(text)]
+    return found or [
+        (name, {key or "input": value for key, _, value in _GIVEN.findall(inside)})
+        for code in _CODE.findall(text)
+        for name, inside in _CODED.findall(code)
+    ]
 
 
-def _object(call: ToolCall) -> dict[str, Any]:
-    return {"name": call.function.name, "arguments": call.function.parsed}
+def _named(row: Any) -> Iterator[Call]:
+    """The call that an object tells, whatever its fields are called."""
+    fields = row.items() if isinstance(row, dict) else ()
+    names = [value for key, value in fields if re.fullmatch("name|action|tool|tool_name", key)]
+    given = [value for key, value in fields if re.fullmatch("arguments|parameters|args|(?:action_|tool_)?input", key)]
+    if names and given and isinstance(names[0], str):
+        yield names[0], given[0] if isinstance(given[0], dict) else _arguments(str(given[0]))
 
 
-def _python(call: ToolCall) -> str:
-    given = ", ".join(f"{name}={value!r}" for name, value in call.function.parsed.items())
-    return f"{call.function.name}({given})"
-
-
-def _purpose(values: Sequence[Any]) -> str:
-    return f"to look up {values[0]}" if values else "the next step"
+def _arguments(said: str) -> dict[str, Any]:
+    """Arguments told as an object, else the text as `input`."""
+    said = said.strip("` \n\"'")
+    values = [value for value, _, _ in material.objects(said) if isinstance(value, dict)]
+    return values[0] if values else {"input": said} if said else {}

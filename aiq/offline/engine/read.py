@@ -11,7 +11,7 @@ from datetime import date
 from typing import Literal
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine import material, transcript
+from aiq.offline.engine import dialect, material, transcript
 from aiq.offline.engine.source import URL, Source, day_of, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
@@ -186,11 +186,11 @@ def read(request: ChatRequest) -> Situation:
     found = [replace(source, message=b.message) for b in blocks if _kind(b.label) not in ("talk", "task")
              for source in material.sources(b.text) if source.key or is_prose(source.text)]  # fmt: skip
     for number, message in enumerate(messages[: max(at, 0)]):
-        if message.role in ("user", "assistant") and message.text.strip() and not transcript.told(message.text):
+        if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
         if message.role == "assistant":
             found += [replace(source, message=number) for source in findings(message.text)]
-    for step in filter(transcript.brings_sources, steps):
+    for step in (s for s in steps if s.brings_sources):
         address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
         found += [replace(source, message=step.message) for source in material.sources(step.result or "", key=address)]
     texts = [*(p.told for p in parts if p.role == "user"), *(b.text for b in blocks), *(s.result or "" for s in steps)]

@@ -40,5 +40,5 @@ def _in_text(situation: Situation, orders: Orders, spoken: Dialect) -> ChatReply
     fields = {name: getattr(situation.request, name) for name in ChatRequest.model_fields}
     offered = ChatRequest.model_construct(**{**fields, "tools": spoken.tools})
     if calls := choose(replace(situation, request=offered), orders):
-        return ChatReply(text=spoken.written(calls))
+        return ChatReply(text=spoken.call(calls[0]))
     return ChatReply(text=spoken.final(write(situation, orders)))

@@ -25,11 +25,11 @@ _NAME, _PARAMETER, _FIRST_SENTENCE = 4, 3, 2
 """What a sign is worth in a tool's name, in its required parameters, at the start of its description."""
 
 _MEANT = {
-    "query": re.compile(r"quer|search|question|keyword|term|topic|text|input|prompt|what|q$|查询|关键词|问题"),
-    "url": re.compile(r"url|link|href|address|uri|网址"),
-    "agent": re.compile(r"agent|assignee|worker|role|type"),
-    "path": re.compile(r"files?|path|director"),
-    "text": re.compile(r"description|instruction|task|content|text|thought|note|reflection|reason|topic|body|message"),
+    "query": r"quer|search|question|keyword|term|topic|text|input|prompt|what|q$|查询|关键词|问题",
+    "url": r"url|link|href|address|uri|网址",
+    "agent": r"agent|assignee|worker|role|type",
+    "path": r"files?|path|director",
+    "text": r"description|instruction|task|content|text|thought|note|reflection|reason|topic|body|message",
 }
 """The parameters that a value of each meaning goes to."""
 
@@ -47,8 +47,10 @@ class Tool:
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, Any]]:
+        """The parameters by name, the required ones first."""
         known = self.spec.function.parameters.get("properties") or {}
-        return {name: schema if isinstance(schema, dict) else {} for name, schema in known.items()}
+        ordered = sorted(known, key=lambda name: name not in self.required)
+        return {name: known[name] if isinstance(known[name], dict) else {} for name in ordered}
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -57,55 +59,45 @@ class Tool:
     @property
     def text_parameter(self) -> str | None:
         """The one text that a call needs, where it needs nothing else."""
-        texts = [n for n in self.required or self.properties if type_of(self.properties.get(n, {})) == "string"]
+        needed = self.required or tuple(self.properties)
+        texts = [name for name in needed if _type(self.properties.get(name, {})) == "string"]
         return texts[0] if len(texts) == 1 and len(self.required) <= 1 else None
 
+    @property
     def agents(self) -> list[str]:
         """The sub-agents that a delegating tool offers: options of its schema, or names that its description lists."""
-        for schema in self.properties.values():
-            if schema.get("enum"):
-                return [str(option) for option in schema["enum"]]
+        options = [schema["enum"] for schema in self.properties.values() if schema.get("enum")]
         listed = re.compile(r"^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", re.MULTILINE)
-        return listed.findall(self.spec.function.description)
+        return list(map(str, options[0])) if options else listed.findall(self.spec.function.description)
 
     def call(self, **given: str | None) -> ToolCall:
-        """A call with what is given (by meaning: query, url, agent, path, text), each under the parameter that its
-        name and type mean; a required parameter that nothing is given for gets its default, first or least value."""
+        """A call with what is given (by meaning: query, url, agent, path, text), each under the first parameter that
+        means it, else the first text; another required parameter gets its default, first option or least value."""
+        free = dict(self.properties)
         arguments: dict[str, Any] = {}
-        main = given.get("query") or given.get("url") or given.get("text")
-        for name in sorted(self.properties, key=lambda name: name not in self.required):
-            schema = self.properties[name]
-            value: Any = _given(name, schema, given)
-            if value is None and name in self.required:
-                value = _plain(schema, None if main in arguments.values() else main)
-            if value is not None:
-                listed = type_of(schema) == "array" and isinstance(value, str)
-                arguments[name] = [value] if listed else value
-        if main is not None and main not in arguments.values() and [main] not in arguments.values():
-            for name, schema in self.properties.items():
-                if type_of(schema) in ("string", "array"):
-                    return call(self.name, **{**arguments, name: [main] if type_of(schema) == "array" else main})
+        for meaning, value in given.items():
+            fits = [name for name in free if value is not None and _takes(free[name], value)]
+            named = [name for name in fits if re.search(_MEANT[meaning], name.casefold())]
+            if name := next(iter(named or (fits if meaning != "agent" else [])), None):
+                arguments[name] = [value] if _type(free.pop(name)) == "array" else value
+        arguments |= {name: _plain(schema) for name, schema in free.items() if name in self.required}
         return call(self.name, **arguments)
 
 
 def understand(spec: ToolSpec) -> Tool:
     """What a tool is for: the kind whose signs weigh most in its name, its parameters and its description."""
     function = spec.function
-    parameters = function.parameters.get("required") or function.parameters.get("properties") or ()
-    spoken, given = _words(function.name), " ".join(map(_words, parameters))
+    needed = function.parameters.get("required") or function.parameters.get("properties") or ()
+    spoken, given = _words(function.name), " ".join(map(_words, needed))
     first = re.split(r"(?<=[.!?。])\s|\n", function.description.strip(), maxsplit=1)[0].casefold()
-    weights: dict[Kind, int] = {}
-    for kind, pattern in _PATTERNS.items():
-        signs = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
-        weights[kind] = sum(worth for worth, text in signs if pattern.search(text))
-    if any(_MEANT["query"].search(name) for name in given.split()):
+    places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
+    weights = {
+        kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _PATTERNS.items()
+    }
+    if any(re.search(_MEANT["query"], name) for name in given.split()):
         weights["search"] += _PARAMETER
-    if _MEANT["path"].search(given):  # what takes a path works on files, whatever its verb
+    if re.search(_MEANT["path"], given):  # what takes a path works on files, whatever its verb
         weights["search"] = weights["fetch"] = 0
-    if re.search(r"\bagents?\b", given):
-        weights["delegate"] += _NAME
-    if re.search(r"complete|finish|final|done", spoken):
-        weights["finish"] += _NAME
     best = max(weights, key=lambda kind: weights[kind])
     return Tool(spec, best if weights[best] >= _PARAMETER else "other")
 
@@ -114,27 +106,20 @@ def _words(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-.]+", " ", name).casefold()
 
 
-def _given(name: str, schema: Mapping[str, Any], given: Mapping[str, str | None]) -> str | None:
-    """The given value that a parameter means, by its name; an enum takes only one of its options."""
-    for meaning, value in given.items():
-        if value is not None and _MEANT[meaning].search(name.casefold()):
-            fits = value in schema["enum"] if "enum" in schema else type_of(schema) in ("string", "array")
-            if fits:
-                return value
-    return None
+def _takes(schema: Mapping[str, Any], value: str) -> bool:
+    return value in schema["enum"] if schema.get("enum") else _type(schema) in ("string", "array")
 
 
-def _plain(schema: Mapping[str, Any], text: str | None) -> Any:
+def _plain(schema: Mapping[str, Any]) -> Any:
     """A value for a required parameter that nothing speaks of: its default, its first option, its least value."""
     if "default" in schema or schema.get("enum"):
         return schema["default"] if "default" in schema else schema["enum"][0]
     least = schema.get("minimum", 1)
-    plain = {"integer": least, "number": least, "boolean": False, "array": [text] if text else [], "object": {}}
-    return plain.get(type_of(schema), text or "")
+    return {"integer": least, "number": least, "boolean": False, "array": [], "object": {}}.get(_type(schema), "")
 
 
-def type_of(schema: Mapping[str, Any]) -> str:
+def _type(schema: Mapping[str, Any]) -> str:
     """A parameter's type; of several the first that is not null."""
-    kinds = schema.get("type") or [type_of(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()]
+    kinds = schema.get("type") or [_type(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()]
     kinds = [kinds] if isinstance(kinds, str) else kinds
     return next((str(kind) for kind in kinds if kind != "null"), "string")
