@@ -17,6 +17,7 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.research import Gap
 from aiq.offline.engine.schema import asked_schema
+from aiq.offline.engine.source import URL
 from aiq.offline.engine.text import stems
 from aiq.offline.engine.tools import Kind, Tool, understand
 from aiq.offline.engine.write import write
@@ -31,8 +32,6 @@ QUERIES_A_TASK = 3
 """Queries that are handed to one sub-agent."""
 SHORT = 160
 """Characters below which a result is a teaser, worth opening."""
-_URL = re.compile(r"https?://[^\s<>\"'）)]+")
-_ITEM = re.compile(r"^\s*[-*•]\s+(.+?)\s*$", re.MULTILINE)
 
 Calls = tuple[ToolCall, ...]
 
@@ -46,13 +45,23 @@ def choose(situation: Situation, orders: Orders) -> Calls:
     if not request.tools or request.tool_choice == "none":
         return ()
     chooser = _Chooser(situation, orders, [understand(spec) for spec in request.tools])
-    named = request.tool_choice.get("function", {}).get("name") if isinstance(request.tool_choice, dict) else None
-    if named:
-        return chooser.demanded(next(tool for tool in chooser.tools if tool.name == named))
+    if request.forced_tool:
+        return (chooser.demanded(next(tool for tool in chooser.tools if tool.name == request.forced_tool)),)
     calls = chooser.next()
     if not calls and request.tool_choice == "required":
-        calls = chooser.end() or chooser.demanded(chooser.first("search") or chooser.first("note") or chooser.tools[0])
+        calls = (chooser.demanded(chooser.first("search") or chooser.first("note") or chooser.tools[0]),)
     return calls if request.parallel_tool_calls else calls[:1]
+
+
+def said(situation: Situation, orders: Orders) -> str:
+    """What a reply says now: the schema that is asked for, filled, as JSON, else a text.
+
+    Raises `Unsupported` where the request does not support a value that the schema demands.
+    """
+    schema = asked_schema(situation)
+    if schema is None:
+        return write(situation, orders)
+    return json.dumps(fill(schema, situation, orders), ensure_ascii=False)
 
 
 class _Chooser:
@@ -62,28 +71,26 @@ class _Chooser:
         self.situation = situation
         self.orders = orders
         self.tools = tools
-        self._kind_of = {tool.name: tool.kind for tool in tools}
-        self._schema = asked_schema(situation)
 
     def next(self) -> Calls:
         """The calls that the state of the work asks for; none where there is nothing left to find, note or save."""
-        if delegate := self.first("delegate"):
-            return self._lead(delegate) or self._save() or self.end()
-        return (self._search() if self._seeks() else ()) or self._save() or self.end()
+        delegate, finish = self.first("delegate"), self.first("finish")
+        work = self._lead(delegate) if delegate else self._search()
+        return work or self._save() or ((self.demanded(finish),) if finish else ())
 
-    def demanded(self, tool: Tool) -> Calls:
-        """A call of a tool that must be called, whatever the state of the work."""
+    def demanded(self, tool: Tool) -> ToolCall:
+        """A call of a tool that must be called, whatever the state of the work; its arguments are filled as a schema,
+        with the reply's text where one text is wanted."""
         if tool.kind == "search":
-            return (tool.call(query=(*self.found.missing, self.situation.task)[0]),)
-        if tool.kind == "fetch" and (teasers := self._teasers()):
-            return (tool.call(url=teasers[0]),)
-        return (self._filled(tool),)
-
-    def end(self) -> Calls:
-        """A call of the tool that ends the work, where one is offered: with the answer, if it takes one."""
-        tool = self.first("finish")
-        unbegun = self.first("search") and not self.situation.steps and self._seeks()
-        return () if tool is None or unbegun else (self._filled(tool),)
+            return tool.call(query=(*self.found.missing, self.situation.task)[0])
+        if tool.kind == "fetch" and self._teasers:
+            return tool.call(url=self._teasers[0])
+        if tool.kind in ("finish", "note", "ask") and (name := tool.text_parameter):
+            return call(tool.name, **{name: write(self.situation, self.orders)})
+        try:
+            return call(tool.name, **fill(tool.spec.function.parameters, self.situation, self.orders))
+        except Unsupported:
+            return call(tool.name)
 
     # what was done and found
 
@@ -91,32 +98,28 @@ class _Chooser:
         return next((tool for tool in self.tools if tool.kind == kind), None)
 
     def _steps(self, *kinds: Kind) -> list[Step]:
-        return [step for step in self.situation.steps if self._kind_of.get(step.tool) in kinds]
+        names = [tool.name for tool in self.tools if tool.kind in kinds]
+        return [step for step in self.situation.steps if step.tool in names]
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
-        """The queries sent so far, to tools and to sub-agents."""
+        """The queries sent so far, to tools and, in lists, to sub-agents."""
         values = [value for step in self._steps("search", "delegate") for value in step.arguments.values()]
         texts = [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
-        return tuple(dict.fromkeys(query for text in texts for query in _ITEM.findall(text) or [text]))
+        listed = re.compile(r"^\s*[-*•]\s+(.+?)\s*$", re.MULTILINE)
+        return tuple(dict.fromkeys(query for text in texts for query in listed.findall(text) or [text]))
 
     @cached_property
     def found(self) -> Answer:
-        context = "\n".join(text for _, text in self.situation.history)
         here = self.situation
+        context = "\n".join(text for _, text in here.history)
         return answer(here.task, here.sources, here.now, asked=self.asked, context=context)
 
-    def _seeks(self) -> bool:
-        """Whether this reply needs evidence at all: not where the prompt forbids it, or where a decision about the
-        request itself is asked for."""
-        if self.orders.most_calls == 0:
-            return False
-        return self._schema is None or self.orders.search_first or needs_evidence(self._schema, self.situation)
-
-    def _suffices(self) -> bool:
+    @cached_property
+    def _sure(self) -> bool:
         """Whether the answer is sure, and does not rest on a text that breaks off while it could be opened."""
         cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence)
-        return self.found.confidence >= ENOUGH and not (cut and self.first("fetch") and self._teasers())
+        return self.found.confidence >= ENOUGH and not (cut and self._teasers)
 
     def _gaps(self) -> list[Gap]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
@@ -125,44 +128,44 @@ class _Chooser:
         if handed := [Gap(query, query) for query in here.queries if query not in self.asked]:
             return handed
         if research.is_question(here.task):
-            sure = self._suffices() and len(self.asked) >= (self.orders.least_calls or 0)
-            return [] if sure else [Gap(f"{query}: not answered yet", query) for query in self.found.missing]
+            enough = self._sure and len(self.asked) >= (self.orders.least_calls or 0)
+            return [] if enough else [Gap(f"{query}: not answered yet", query) for query in self.found.missing]
         topic = research.topic(here.task)
         if not self.asked:
             return [Gap(query, query) for query in research.queries(topic)]
-        if not self.first("delegate") and (here.queries or self._schema is not None):
-            return []
-        return research.gaps(topic, here.sources, self.asked)
+        decides = here.queries or asked_schema(here) is not None
+        return research.gaps(topic, here.sources, self.asked) if self.first("delegate") or not decides else []
 
     # looking for evidence
 
     def _search(self) -> Calls:
-        """Addresses that the person gave, a search that a found hop makes possible, a teaser, any other search."""
+        """Addresses that the person gave, a search that a found hop makes possible, a teaser, any other search.
+
+        None where the prompt forbids it, or where a decision about the request itself is asked for."""
+        here, schema = self.situation, asked_schema(self.situation)
         most = MOST_CALLS if self.orders.most_calls is None else self.orders.most_calls
         left = min(most - len(self._steps("search", "fetch")), self.orders.most_at_once or AT_ONCE)
-        if left <= 0:
+        if left <= 0 or not (schema is None or self.orders.search_first or needs_evidence(schema, here)):
             return ()
-        fetch = self.first("fetch")
-        if fetch and (given := [url for url in _URL.findall(self.situation.task) if url not in self._opened]):
+        fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
+        if fetch and (given := [url for url in URL.findall(here.task) if url not in self._opened]):
             return tuple(fetch.call(url=url) for url in given[:left])
-        queries = [gap.query for gap in self._gaps()] if self.first("search") else []
-        if research.is_question(self.situation.task) and not self.situation.queries:
+        queries = [gap.query for gap in self._gaps()] if searchers else []
+        if research.is_question(here.task) and not here.queries:
             queries = queries[:1]  # the others say the same in other words
-        known = f"{self.situation.task} {' '.join(self.asked)}"
+        known = f"{here.task} {' '.join(self.asked)}"
         hop = any(name not in known for query in queries for name in research.things(query))
-        if fetch and not hop and not self._suffices() and (teasers := self._teasers()):
-            return (fetch.call(url=teasers[0]),)
-        return tuple(self._searcher(number).call(query=query) for number, query in enumerate(queries[:left]))
-
-    def _searcher(self, number: int) -> Tool:
-        """The search tool to ask: by turns, so that each store is asked before one is asked twice."""
-        tools = [tool for tool in self.tools if tool.kind == "search"]
-        return tools[(len(self._steps("search")) + number) % len(tools)]
+        if fetch and self._teasers and not hop and not self._sure:
+            return (fetch.call(url=self._teasers[0]),)
+        # by turns, so that each store is asked before one is asked twice
+        turns = enumerate(queries[:left], start=len(self._steps("search")))
+        return tuple(searchers[turn % len(searchers)].call(query=query) for turn, query in turns)
 
     @cached_property
     def _opened(self) -> str:
         return " ".join(str(step.arguments) for step in self._steps("fetch"))
 
+    @cached_property
     def _teasers(self) -> list[str]:
         """Addresses of short or broken texts that share words with the task, best first, none that was opened."""
         wanted = stems(f"{self.situation.task} {' '.join(self.asked[-1:])}")
@@ -172,36 +175,44 @@ class _Chooser:
             if "://" in source.key and source.key not in self._opened
             if len(source.text) < SHORT or _breaks_off(source.text)
         }
-        return [key for key in sorted(shared, key=lambda key: -shared[key]) if shared[key] >= 2]
+        best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
+        return [key for key in best if shared[key] >= 2]
 
     # leading others
 
     def _lead(self, tool: Tool) -> Calls:
         """Sub-agents: one that plans first, then rounds of those that research, each with a few queries; after each
         round a note on what is missing, where notes are wanted."""
-        agents = tool.agents
-        planner = next((a for a in agents if re.search(r"plan|outline|decompos", a.casefold())), None)
-        worker = next((a for a in agents if re.search(r"research|search|investigat|work|gather", a.casefold())), None)
+        planner, worker = (
+            next((agent for agent in tool.agents if re.search(does, agent.casefold())), None)
+            for does in (r"plan|outline|decompos", r"research|search|investigat|work|gather")
+        )
         sent = self._steps("delegate")
         if planner and not sent:
-            return (*self._list_steps(), self._dispatch(tool, planner, "Plan a research report.", ()))
+            steps = self._wanted("steps")
+            listed = (self.demanded(steps),) if steps and not self._steps("steps") else ()
+            return (*listed, self._dispatch(tool, planner, "Plan a research report.", ()))
         rounds = {step.message for step in sent if planner not in step.arguments.values()}
         if len(rounds) >= (self.orders.most_rounds or MOST_ROUNDS):
             return ()
-        queries = [gap.query for gap in self._gaps()]
+        gaps, note = self._gaps(), self._wanted("note")
+        noted = [step.message for step in self._steps("note")]
+        if note and rounds and max(noted, default=0) <= sent[-1].message:
+            lines = [f"- {gap.text}" for gap in gaps[:12]] or ["- none"]
+            return (note.call(text="\n".join([f"{len(self.situation.sources)} sources so far.", "Gaps:", *lines])),)
+        queries = [gap.query for gap in gaps]
         groups = [queries[at : at + QUERIES_A_TASK] for at in range(0, len(queries), QUERIES_A_TASK)]
-        return (self._note() if rounds else ()) or tuple(
-            self._dispatch(tool, worker, "Research for a report.", group)
-            for group in groups[: self.orders.most_at_once or self.orders.most_calls or AT_ONCE]
-        )
+        most = self.orders.most_at_once or self.orders.most_calls or AT_ONCE
+        return tuple(self._dispatch(tool, worker, "Research for a report.", group) for group in groups[:most])
 
     def _dispatch(self, tool: Tool, agent: str | None, verb: str, queries: Sequence[str]) -> ToolCall:
-        lines = [verb, "<task>", self.situation.task, "</task>"]
-        if queries:
-            lines += [f"Sections: {'; '.join(self.situation.sections)}"] if self.situation.sections else []
-            lines += ["Queries:", *(f"- {query}" for query in queries)]
-        else:
-            lines += [b.text for b in self.situation.blocks if re.search(r"plan|outline|clarif", b.label)]
+        here = self.situation
+        lines = [verb, "<task>", here.task, "</task>"]
+        if not queries:
+            lines += [block.text for block in here.blocks if re.search(r"plan|outline|clarif", block.label)]
+        elif here.sections:
+            lines.append(f"Sections: {'; '.join(here.sections)}")
+        lines += ["Queries:", *(f"- {query}" for query in queries)] if queries else []
         return tool.call(text="\n".join(lines), agent=agent)
 
     # notes, lists and files, where the prompt names the tool for them
@@ -210,43 +221,16 @@ class _Chooser:
         tool = self.first(kind)
         return tool if tool and tool.name in self.situation.instructions else None
 
-    def _note(self) -> Calls:
-        """What is missing, once after each batch of results."""
-        tool, noted = self._wanted("note"), self._steps("note")
-        if tool is None or (noted and noted[-1].message > self._steps("delegate")[-1].message):
-            return ()
-        gaps = [f"- {gap.text}" for gap in self._gaps()[:12]] or ["- none"]
-        return (tool.call(text="\n".join([f"{len(self.situation.sources)} sources so far.", "Gaps:", *gaps])),)
-
-    def _list_steps(self) -> Calls:
-        tool = self._wanted("steps")
-        return (self._filled(tool),) if tool and not self._steps("steps") else ()
-
     def _save(self) -> Calls:
         """The file that the prompt orders to be written with a tool, once, with what the reply will say."""
         tool = self._wanted("save")
         if tool is None or self._steps("save"):
             return ()
         ordered = re.search(rf"`(/[\w./-]+)`[^.\n]*`{re.escape(tool.name)}`", self.situation.instructions)
-        return (tool.call(path=ordered[1], text=self._reply()),) if ordered else ()
-
-    def _reply(self) -> str:
-        """What the reply would say now."""
-        if self._schema is None:
-            return write(self.situation, self.orders)
         try:
-            return json.dumps(fill(self._schema, self.situation, self.orders), ensure_ascii=False, indent=2)
-        except Unsupported as error:
-            return str(error)
-
-    def _filled(self, tool: Tool) -> ToolCall:
-        """A call whose arguments are a filled schema; the reply's text where one text is wanted."""
-        if tool.kind in ("finish", "note", "ask") and (name := tool.text_parameter):
-            return call(tool.name, **{name: write(self.situation, self.orders)})
-        try:
-            return call(tool.name, **fill(tool.spec.function.parameters, self.situation, self.orders))
+            return (tool.call(path=ordered[1], text=said(self.situation, self.orders)),) if ordered else ()
         except Unsupported:
-            return call(tool.name)
+            return ()
 
 
 def _breaks_off(text: str) -> bool:
