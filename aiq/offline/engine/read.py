@@ -5,7 +5,8 @@ text), the task by where it stands and how it is spoken.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
@@ -24,11 +25,18 @@ Language = Literal["en", "zh"]
 
 @dataclass(frozen=True)
 class Block:
-    """Marked material of the prompt: `<label>text</label>`, a fenced or headed part. `message`: its message's index."""
+    """A part of the prompt: `<label>text</label>`, a fenced or headed part; own words have no label.
+
+    `message` is its message's index.
+    """
 
     label: str
     text: str
     message: int
+
+    @property
+    def kind(self) -> str:
+        return _kind(self.label)
 
 
 @dataclass(frozen=True)
@@ -52,16 +60,6 @@ class Situation:
     language: Language = "en"
     queries: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A message of the prompt, taken apart: `told` is its text without material."""
-
-    message: int
-    role: str
-    told: str
-    blocks: tuple[Block, ...]
 
 
 _TASK_WORD = r"(?:question|task|query|topic|request|problem|brief|goal|objective|subject|inquiry)"
@@ -174,36 +172,34 @@ _LONG = 30_000
 def read(request: ChatRequest) -> Situation:
     """The request understood. Never fails: what cannot be understood stays text."""
     steps, left = transcript.steps(request)
-    messages = request.messages
-    parts = [_part(number, m.role, left.get(number, m.text)) for number, m in enumerate(messages)
-             if m.role not in ("assistant", "tool", "function")]  # fmt: skip
-    blocks = tuple(block for part in parts for block in part.blocks)
-    history = [turn for block in blocks if _kind(block.label) == "talk" for turn in _turns(block.text)]
-    amid = {n + 1 for n, m in enumerate(messages) if m.role in ("tool", "function")}  # there a harness speaks
-    at, task = _task([part for part in parts if part.message not in amid] or parts)
-    task = task or next((text for role, text in reversed(history) if role == "user"), "")
-    told = {part.message: part.told for part in parts}
-    found = [replace(source, message=b.message) for b in blocks if _kind(b.label) not in ("talk", "task")
-             for source in material.sources(b.text) if source.key or is_prose(source.text)]  # fmt: skip
-    for number, message in enumerate(messages[: max(at, 0)]):
-        if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
-            history.append((message.role, told.get(number, message.text)))
-        if message.role == "assistant":
-            found += [replace(source, message=number) for source in findings(message.text)]
-    for step in (s for s in steps if s.brings_sources):
-        address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
-        found += [replace(source, message=step.message) for source in material.sources(step.result or "", key=address)]
-    texts = [*(p.told for p in parts if p.role == "user"), *(b.text for b in blocks), *(s.result or "" for s in steps)]
-    listed = [entry for text in texts for entry in _listed(text)]
+    parts = [
+        part
+        for number, message in enumerate(request.messages)
+        if message.role not in ("assistant", "tool", "function")
+        for part in _parts(number, message.role, left.get(number, message.text))
+    ]
+    told = [part for part in parts if not part.label]
+    blocks = [part for part in parts if part.label]
+    turns = [turn for block in blocks if block.kind == "talk" for turn in _turns(block.text)]
+    at, task = _task(request, parts)
+    task = task or next((text for role, text in reversed(turns) if role == "user"), "")
+    for number, message in enumerate(request.messages[: max(at, 0)]):
+        said = message.text if message.role == "assistant" else _told(parts, number)
+        if message.role in ("user", "assistant") and said.strip() and not dialect.calls(message.text):
+            turns.append((message.role, said))
+    results = [step.result or "" for step in steps]
+    plans = chain((p.text for p in told if request.messages[p.message].role == "user"), (b.text for b in blocks), results)
+    listed = list(chain.from_iterable(map(_listed, plans)))
+    instructions = "\n\n".join(part.text for part in told)
     return Situation(
         request=request,
         task=task,
-        instructions="\n\n".join(part.told for part in parts if part.told),
-        history=tuple(history),
-        blocks=blocks,
-        sources=tuple(_merged(found)),
+        instructions=instructions,
+        history=tuple(turns),
+        blocks=tuple(blocks),
+        sources=tuple(_merged(_sources(request, blocks, steps, at))),
         steps=tuple(steps),
-        now=_now("\n".join(part.told for part in sorted(parts, key=lambda part: part.role == "user"))),
+        now=_now(instructions),
         language="zh" if is_chinese(task) else "en",
         queries=tuple(dict.fromkeys(name for label, name in listed if not _SECTIONS.search(label))),
         sections=tuple(dict.fromkeys(name for label, name in listed if _SECTIONS.search(label))),
@@ -225,26 +221,35 @@ def _now(told: str) -> date | None:
     return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(told)))), None)
 
 
-def _part(number: int, role: str, text: str) -> _Part:
-    """A message without its material; in a system prompt only what is plainly marked as material is."""
-    blocks: list[Block] = []
-    told, at = "", 0
+def _told(parts: Sequence[Block], message: int) -> str:
+    """The own words of a message."""
+    return "\n\n".join(part.text for part in parts if part.message == message and not part.label)
+
+
+# the parts of a message
+
+
+def _parts(number: int, role: str, text: str) -> Iterator[Block]:
+    """A message's material and own words, in order; in a system prompt only what is plainly marked is material."""
     text = _FENCE.sub(_as_element, text) if role == "user" else text
+    own, at = "", 0
     for element in material.elements(text):
         kind = _kind(element.label)
         meant = kind != "told" and (kind or role == "user") and not (kind == "task" and _TO_MODEL.match(element.text))
         if meant and len(element.text) > 3:  # "between <a> and </a>" names tags
-            blocks.append(Block(element.label, element.text.strip(), number))
-            told, at = told + text[at : element.start], element.end
-    pieces = _pieces(told + text[at:]) if role == "user" else [("", told + text[at:])]
-    blocks += [Block(label, text, number) for label, said in pieces if label and (text := said.strip('" \n'))]
-    return _Part(number, role, "\n\n".join(said for label, said in pieces if not label).strip(), tuple(blocks))
+            own, at = own + text[at : element.start], element.end
+            yield Block(element.label, element.text.strip(), number)
+    own += text[at:]
+    for label, said in _pieces(own) if role == "user" else [("", own)]:
+        said = said.strip('" \n') if label else said.strip()
+        if said:
+            yield Block(label, said, number)
 
 
 def _as_element(match: re.Match[str]) -> str:
     """A fenced part as an element, by the line before it; an example of a form stays as it is."""
     before = match.string[max(0, match.start() - 200) : match.start()].rstrip().rsplit("\n", 1)[-1]
-    label = "task" if re.search(_TASK_WORD, before[-40:], re.IGNORECASE) and len(before) < 120 else "material"
+    label = "task" if re.search(_TASK_WORD, before[-40:], re.IGNORECASE) else "material"
     return match[0] if _FORM.search(before) else f"<{label}>\n{match['text']}\n</{label}>"
 
 
@@ -266,25 +271,34 @@ def _pieces(text: str) -> list[tuple[str, str]]:
     return pieces
 
 
-def _task(parts: Sequence[_Part]) -> tuple[int, str]:
-    """What is wanted, and the index of the message that says so (-1: none): the last user's word, else the system's."""
-    for part in sorted(parts, key=lambda part: (part.role != "user", -part.message)):
-        tagged = [block.text for block in part.blocks if _kind(block.label) == "task"]
-        if task := tagged[-1] if tagged else _asked(part):
-            return part.message, task
+# what is asked
+
+
+def _task(request: ChatRequest, parts: Sequence[Block]) -> tuple[int, str]:
+    """What is wanted, and the index of the message that says so (-1: none): the last user's word, else the system's.
+
+    What follows a tool's result is a harness's word: it counts only where nobody else has spoken.
+    """
+    amid = {n + 1 for n, message in enumerate(request.messages) if message.role in ("tool", "function")}
+    spoken = {part.message: request.messages[part.message].role != "user" for part in parts}
+    numbers = [number for number in spoken if number not in amid] or spoken
+    for number in sorted(numbers, key=lambda number: (spoken[number], -number)):
+        tagged = [part.text for part in parts if part.message == number and part.kind == "task"]
+        if task := tagged[-1] if tagged else _asked(_told(parts, number), person=not spoken[number]):
+            return number, task
     return -1, ""
 
 
-def _asked(part: _Part) -> str:
+def _asked(told: str, *, person: bool) -> str:
     """The task of a message that does not tag it; empty where it only urges on or speaks of a conversation."""
-    told = _DATED.sub("", ends(part.told))
+    told = _DATED.sub("", ends(told))
     named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told" and not _PLACEHOLDER.match(m["text"])]
     plain = [m for m in named if _kind(m["label"]) == "task"]
     if said := [*_QUOTED.finditer(told)] or plain or named:
         return said[-1]["text"].strip(' *"“”')
     if not re.search("[?？]", told) and _URGING.issuperset(words(told)):
         return ""
-    person = part.role == "user" and not _TO_MODEL.match(told)
+    person = person and not _TO_MODEL.match(told)
     if person and len(told) < 1200 and not re.search(r"^#|^\W{0,8}(?:rules|format)\W{0,8}$", told, re.I | re.M):
         return _REPLY_FORM.sub("", told).strip()
     asked = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
@@ -296,6 +310,25 @@ def _turns(text: str) -> list[tuple[str, str]]:
     pieces = _TURN.split(text)
     roles = ["user" if role.lower() in ("user", "human", "用户") else "assistant" for role in pieces[1::2]]
     return list(zip(roles, map(str.strip, pieces[2::2]), strict=True))
+
+
+# evidence, and what is listed to be looked up
+
+
+def _sources(request: ChatRequest, blocks: Sequence[Block], steps: Sequence[Step], at: int) -> Iterator[Source]:
+    """The evidence of the prompt's material, of earlier answers and of the steps' results; `at`: the task's message."""
+    for block in blocks:
+        if block.kind not in ("talk", "task"):
+            found = (source for source in material.sources(block.text) if source.key or is_prose(source.text))
+            yield from (replace(source, message=block.message) for source in found)
+    for number, message in enumerate(request.messages[: max(at, 0)]):
+        if message.role == "assistant":
+            yield from (replace(source, message=number) for source in findings(message.text))
+    for step in steps:
+        if step.brings_sources:
+            address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
+            found = iter(material.sources(step.result or "", key=address))
+            yield from (replace(source, message=step.message) for source in found)
 
 
 def _merged(found: Iterable[Source]) -> list[Source]:
@@ -311,13 +344,12 @@ def _merged(found: Iterable[Source]) -> list[Source]:
     return list(by_key.values())
 
 
-def _listed(text: str) -> list[tuple[str, str]]:
+def _listed(text: str) -> Iterator[tuple[str, str]]:
     """What labelled lists and plans name, each with its list's label."""
-    found: list[tuple[str, str]] = []
     for match in _LISTED.finditer(text[:50_000]):
         items = re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE) or re.split("[;；]", match["line"])
-        found += [(match["label"], item.strip()) for item in items]
-    plans = [entry for value in material.parsed(text) or () for entry in material.plan_lists(value).items()]
-    for label, rows in plans:
-        found += [(label, str(next(iter(row.values()), "") if isinstance(row, dict) else row)) for row in rows]
-    return [entry for entry in found if entry[1]]
+        yield from ((match["label"], item.strip()) for item in items if item.strip())
+    for value in material.parsed(text) or ():
+        for label, rows in material.plan_lists(value).items():
+            first = (next(iter(row.values()), "") if isinstance(row, dict) else row for row in rows)
+            yield from ((label, str(name)) for name in first if name)
