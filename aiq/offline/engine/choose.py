@@ -85,10 +85,10 @@ class _Chooser:
             return tool.call(query=(*self.found.missing, self.situation.task)[0])
         if tool.kind == "fetch" and self._teasers:
             return tool.call(url=self._teasers[0])
-        if tool.kind in ("finish", "note", "ask") and (name := tool.text_parameter):
-            return call(tool.name, **{name: write(self.situation, self.orders)})
+        if tool.kind in ("finish", "note", "ask") and tool.takes_one_text:
+            return tool.call(text=write(self.situation, self.orders))
         try:
-            return call(tool.name, **fill(tool.spec.function.parameters, self.situation, self.orders))
+            return call(tool.name, **fill(tool.schema, self.situation, self.orders))
         except Unsupported:
             return call(tool.name)
 

@@ -188,7 +188,9 @@ def read(request: ChatRequest) -> Situation:
         if message.role in ("user", "assistant") and said.strip() and not dialect.calls(message.text):
             turns.append((message.role, said))
     results = [step.result or "" for step in steps]
-    plans = chain((p.text for p in told if request.messages[p.message].role == "user"), (b.text for b in blocks), results)
+    plans = chain(
+        (p.text for p in told if request.messages[p.message].role == "user"), (b.text for b in blocks), results
+    )
     listed = list(chain.from_iterable(map(_listed, plans)))
     instructions = "\n\n".join(part.text for part in told)
     return Situation(
@@ -319,16 +321,14 @@ def _sources(request: ChatRequest, blocks: Sequence[Block], steps: Sequence[Step
     """The evidence of the prompt's material, of earlier answers and of the steps' results; `at`: the task's message."""
     for block in blocks:
         if block.kind not in ("talk", "task"):
-            found = (source for source in material.sources(block.text) if source.key or is_prose(source.text))
-            yield from (replace(source, message=block.message) for source in found)
-    for number, message in enumerate(request.messages[: max(at, 0)]):
+            yield from (source for source in material.sources(block.text) if source.key or is_prose(source.text))
+    for message in request.messages[: max(at, 0)]:
         if message.role == "assistant":
-            yield from (replace(source, message=number) for source in findings(message.text))
+            yield from findings(message.text)
     for step in steps:
         if step.brings_sources:
             address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
-            found = iter(material.sources(step.result or "", key=address))
-            yield from (replace(source, message=step.message) for source in found)
+            yield from material.sources(step.result or "", key=address)
 
 
 def _merged(found: Iterable[Source]) -> list[Source]:

@@ -36,59 +36,47 @@ _MEANT = {
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as offered, and what it is for."""
+    """A tool as offered, and what it is for. `parameters`: their schemas by name, the `needed` ones first."""
 
-    spec: ToolSpec
+    name: str
+    description: str
     kind: Kind
+    schema: Mapping[str, Any]
+    parameters: Mapping[str, Mapping[str, Any]]
+    needed: tuple[str, ...]
 
     @property
-    def name(self) -> str:
-        return self.spec.function.name
-
-    @property
-    def properties(self) -> Mapping[str, Mapping[str, Any]]:
-        """The parameters by name, the required ones first."""
-        known = self.spec.function.parameters.get("properties") or {}
-        ordered = sorted(known, key=lambda name: name not in self.required)
-        return {name: known[name] if isinstance(known[name], dict) else {} for name in ordered}
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        return tuple(self.spec.function.parameters.get("required") or ())
-
-    @property
-    def text_parameter(self) -> str | None:
-        """The one text that a call needs, where it needs nothing else."""
-        needed = self.required or tuple(self.properties)
-        texts = [name for name in needed if _type(self.properties.get(name, {})) == "string"]
-        return texts[0] if len(texts) == 1 and len(self.required) <= 1 else None
+    def takes_one_text(self) -> bool:
+        """Whether one text is all that a call needs."""
+        needed = self.needed or tuple(self.parameters)
+        return [_type(self.parameters[name]) for name in needed] == ["string"]
 
     @property
     def agents(self) -> list[str]:
         """The sub-agents that a delegating tool offers: options of its schema, or names that its description lists."""
-        options = [schema["enum"] for schema in self.properties.values() if schema.get("enum")]
-        listed = re.compile(r"^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", re.MULTILINE)
-        return list(map(str, options[0])) if options else listed.findall(self.spec.function.description)
+        options = [schema["enum"] for schema in self.parameters.values() if schema.get("enum")]
+        listed = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
+        return list(map(str, options[0])) if options else listed
 
     def call(self, **given: str | None) -> ToolCall:
         """A call with what is given (by meaning: query, url, agent, path, text), each under the first parameter that
-        means it, else the first text; another required parameter gets its default, first option or least value."""
-        free = dict(self.properties)
+        means it, else the first text; another needed parameter gets its default, first option or least value."""
+        free = dict(self.parameters)
         arguments: dict[str, Any] = {}
         for meaning, value in given.items():
             fits = [name for name in free if value is not None and _takes(free[name], value)]
             named = [name for name in fits if re.search(_MEANT[meaning], name.casefold())]
             if name := next(iter(named or (fits if meaning != "agent" else [])), None):
                 arguments[name] = [value] if _type(free.pop(name)) == "array" else value
-        arguments |= {name: _plain(schema) for name, schema in free.items() if name in self.required}
-        return call(self.name, **arguments)
+        return call(self.name, **arguments, **{name: _plain(free[name]) for name in self.needed if name in free})
 
 
 def understand(spec: ToolSpec) -> Tool:
     """What a tool is for: the kind whose signs weigh most in its name, its parameters and its description."""
-    function = spec.function
-    needed = function.parameters.get("required") or function.parameters.get("properties") or ()
-    spoken, given = _words(function.name), " ".join(map(_words, needed))
+    function, schema = spec.function, spec.function.parameters
+    known = {name: about if isinstance(about, dict) else {} for name, about in schema.get("properties", {}).items()}
+    needed = tuple(name for name in schema.get("required") or () if name in known)
+    spoken, given = _words(function.name), " ".join(map(_words, needed or known))
     first = re.split(r"(?<=[.!?。])\s|\n", function.description.strip(), maxsplit=1)[0].casefold()
     places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
     weights = {
@@ -99,7 +87,9 @@ def understand(spec: ToolSpec) -> Tool:
     if re.search(_MEANT["path"], given):  # what takes a path works on files, whatever its verb
         weights["search"] = weights["fetch"] = 0
     best = max(weights, key=lambda kind: weights[kind])
-    return Tool(spec, best if weights[best] >= _PARAMETER else "other")
+    kind = best if weights[best] >= _PARAMETER else "other"
+    parameters = {name: known[name] for name in dict.fromkeys([*needed, *known])}
+    return Tool(function.name, function.description, kind, schema, parameters, needed)
 
 
 def _words(name: str) -> str:
@@ -111,15 +101,13 @@ def _takes(schema: Mapping[str, Any], value: str) -> bool:
 
 
 def _plain(schema: Mapping[str, Any]) -> Any:
-    """A value for a required parameter that nothing speaks of: its default, its first option, its least value."""
-    if "default" in schema or schema.get("enum"):
-        return schema["default"] if "default" in schema else schema["enum"][0]
+    """A value for a needed parameter that nothing speaks of: its default, its first option, its least value."""
     least = schema.get("minimum", 1)
-    return {"integer": least, "number": least, "boolean": False, "array": [], "object": {}}.get(_type(schema), "")
+    by_type = {"integer": least, "number": least, "boolean": False, "array": [], "object": {}}
+    return schema.get("default", (schema.get("enum") or [by_type.get(_type(schema), "")])[0])
 
 
 def _type(schema: Mapping[str, Any]) -> str:
     """A parameter's type; of several the first that is not null."""
     kinds = schema.get("type") or [_type(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()]
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    return next((str(kind) for kind in kinds if kind != "null"), "string")
+    return next((kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"), "string")

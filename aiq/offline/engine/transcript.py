@@ -1,7 +1,7 @@
 """What was done so far: tool calls made as such, or told in a text (ReAct, XML, JSON, Python), with what came back."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.offline.chat import ChatRequest
@@ -24,47 +24,47 @@ class Step:
 
 
 _NO_SOURCE = re.compile(
-    r"think|thought|reflect|scratch|note|todo|reason|memo(?!ir)|思考|笔记"
-    r"|(?:^|_)(?:write|save|edit|create|delete|update|append|store|mkdir)",
-    re.IGNORECASE,
+    r"(?i)think|thought|reflect|scratch|note|todo|reason|memo(?!ir)|思考|笔记"
+    r"|(?:^|_)(?:write|save|edit|create|delete|update|append|store|mkdir)"
 )
 _AFTER = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"
 _RESULT = re.compile(
-    rf"^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_AFTER}"
-    r"|</?(?:tool[_-]?(?:response|result|output)s?|observations?|function[_-]?results?)>",
-    re.IGNORECASE | re.MULTILINE,
+    rf"(?im)^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_AFTER}"
+    r"|</?(?:tool[_-]?(?:response|result|output)s?|observations?|function[_-]?results?)>"
 )
-_WORK = re.compile(
-    rf"^[ \t]*\**(?:Thought|Action|Final Answer|思考|行动|动作|最终答案){_AFTER}", re.IGNORECASE | re.MULTILINE
-)
-_QUESTION = re.compile(rf"^[ \t]*\**(?:Question|问题){_AFTER}", re.IGNORECASE | re.MULTILINE)
+_WORK = re.compile(rf"(?im)^[ \t]*\**(?:Thought|Action|Final Answer|思考|行动|动作|最终答案){_AFTER}")
+_QUESTION = re.compile(rf"(?im)^[ \t]*\**(?:Question|问题){_AFTER}")
 
 
 def steps(request: ChatRequest) -> tuple[list[Step], dict[int, str]]:
     """All steps in order; and of the users' messages, by index, the text that tells no step."""
-    calls: list[tuple[str, dict[str, Any], int]] = []
-    results: dict[int, str] = {}
+    found: list[Step] = []
     by_id: dict[str | None, int] = {}
     left: dict[int, str] = {}
+
+    def came_back(place: int, result: str) -> None:
+        if found and found[place].result is None:
+            found[place] = replace(found[place], result=result.strip())
+
     for number, message in enumerate(request.messages):
         for call in message.tool_calls:
-            by_id[call.id] = len(calls)
-            calls.append((call.function.name, call.function.parsed, number))
+            by_id[call.id] = len(found)
+            found.append(Step(call.function.name, call.function.parsed, None, number))
         work = message.text if message.role == "assistant" else ""
         if message.role in ("tool", "function"):
-            results.setdefault(by_id.get(message.tool_call_id, len(calls) - 1), message.text)
+            came_back(by_id.get(message.tool_call_id, -1), message.text)
         elif message.role == "user":
-            waiting = [i for i, (_, _, at) in enumerate(calls) if at == number - 1 and i not in results]
+            waiting = [at for at, step in enumerate(found) if step.message == number - 1 and step.result is None]
             work = "" if waiting else _work(message.text)
             left[number] = "" if waiting else message.text.removesuffix(work)
-            # what follows a call that was written as text is its result
-            results.update(zip(waiting, filter(str.strip, _RESULT.split(message.text)), strict=False))
+            for at, result in zip(waiting, filter(str.strip, _RESULT.split(message.text)), strict=False):
+                came_back(at, result)  # what follows a call that was written as text
         for place, piece in enumerate(_RESULT.split(work)):
             result = _WORK.split(piece, maxsplit=1)[0] if place else ""
             if result.strip():
-                results.setdefault(len(calls) - 1, result.strip())
-            calls += [(name, arguments, number) for name, arguments in dialect.calls(piece[len(result) :])]
-    return [Step(name, arguments, results.get(i), at) for i, (name, arguments, at) in enumerate(calls)], left
+                came_back(-1, result)
+            found += [Step(name, given, None, number) for name, given in dialect.calls(piece[len(result) :])]
+    return found, left
 
 
 def _work(text: str) -> str:
@@ -72,5 +72,4 @@ def _work(text: str) -> str:
     asked = [match.end() for match in _QUESTION.finditer(text)]
     work = _WORK.search(text, asked[-1]) if asked else None
     last = text[text.rfind("\n\n") :].lstrip()
-    told = any(pattern.match(last) for pattern in (_WORK, _RESULT, _QUESTION))
-    return text[work.start() :] if work and told else ""
+    return text[work.start() :] if work and any(p.match(last) for p in (_WORK, _RESULT, _QUESTION)) else ""

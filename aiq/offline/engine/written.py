@@ -5,35 +5,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from aiq.offline.engine.source import LINK, URL, Source, day_of, first_url, is_prose
+from aiq.offline.engine.source import LINK, URL, Source, day_of, is_prose
 from aiq.offline.engine.text import sentences
 
 _ADDRESS = r"url|link|source|href|uri|网址|链接|来源"
 _LABEL = re.compile(
-    rf"\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
+    rf"(?i)\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
     r"|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
     r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*",
-    re.IGNORECASE,
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*"
 )
 _UPDATED = re.compile(
-    r"(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})",
-    re.IGNORECASE,
+    r"(?i)(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})"
 )
 _HEAD = re.compile(
-    r"\s*(?:(?:#{1,6}|[-*•|]|-{2,}|\[\^?\d+\]|【\d+】|\d{1,3}[.)、])[:：]?\s+|\*\*)*"
-    rf"(?:(?:{_ADDRESS})\W{{0,3}}[:：]\W*)?",
-    re.IGNORECASE,
+    r"(?i)\s*(?:(?:#{1,6}|[-*•|]|-{2,}|\[\^?\d+\]|【\d+】|\d{1,3}[.)、])[:：]?\s+|\*\*)*"
+    rf"(?:(?:{_ADDRESS})\W{{0,3}}[:：]\W*)?"
 )
-_NO_NAME = re.compile(r"\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*", re.IGNORECASE)
+_NO_NAME = re.compile(r"(?i)\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*")
 _SEPARATED = re.compile(r"(?:^|[-–—:：<(（|,，*])\s*$")
 _EDGE = " -–—:：*#=|,"
 _REFERENCES = re.compile(
-    r"^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W{0,8}$",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W{0,8}$"
 )
-_ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$", re.MULTILINE)
-_CITED_AS = re.compile(r"\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$", re.IGNORECASE)
+_ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
+_CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
 
@@ -53,22 +49,19 @@ def sources(text: str, outer: Source) -> list[Source]:
 def findings(text: str) -> list[Source]:
     """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
     heading = next(reversed(list(_REFERENCES.finditer(text))), None)
-    entries = list(_ENTRY.finditer(text, heading.end() if heading else 0))
-    entries = entries if heading else [entry for entry in entries if first_url(entry[2])]
-    if not entries:
-        return []
-    prose = text[: (heading or entries[0]).start()]
-    prose = re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose)
-    cited: dict[str, list[str]] = {}
-    for sentence in sentences(prose):
-        for number in dict.fromkeys(re.findall(r"\d+", " ".join(re.findall(_MARKS, sentence)))):
-            cited.setdefault(number, []).append(re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", sentence).strip("-*• "))
+    entries = [e for e in _ENTRY.finditer(text, heading.end() if heading else 0) if heading or URL.search(e[2])]
+    prose = text[: (heading or entries[0]).start()] if entries else ""
+    told = sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose))
     found = []
     for entry in entries:
         name, key, rest = _split(entry[2])
         if not key:  # a document: "Title - key"
             name, _, key = rest.rpartition(" - ")
-        found.append(Source("\n".join(cited.get(entry[1], ())), key, name or rest or key, day_of(name)))
+        mark = rf"[\[【][\d\s,，、^]*(?<!\d){entry[1]}(?!\d)[\d\s,，、]*[\]】]"
+        cited = (
+            re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", said).strip("-*• ") for said in told if re.search(mark, said)
+        )
+        found.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
     return [source for source in found if source.text]
 
 
@@ -82,9 +75,7 @@ def is_result(text: str) -> bool:
 def _split(line: str) -> tuple[str, str, str]:
     """(name, address or key, rest) of a line; of a sentence with an address in it, the whole is the rest."""
     line = _HEAD.sub("", line, count=1)
-    for link in LINK.finditer(line):
-        word = "" if _NO_NAME.fullmatch(link[1]) else link[1]
-        line = line.replace(link[0], f"{word} {'' if link.start() else '<'}{link[2]}")
+    line = LINK.sub(lambda m: f"{'' if _NO_NAME.fullmatch(m[1]) else m[1]} {'' if m.start() else '<'}{m[2]}", line)
     found = URL.search(line)
     if found is None:
         cited = _CITED_AS.match(line)
