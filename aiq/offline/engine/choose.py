@@ -71,6 +71,7 @@ class _Chooser:
         self.situation = situation
         self.orders = orders
         self.tools = tools
+        self.task = situation.task
 
     def next(self) -> Calls:
         """The calls that the state of the work asks for; none where there is nothing left to find, note or save."""
@@ -82,9 +83,9 @@ class _Chooser:
         """A call of a tool that must be called, whatever the state of the work; its arguments are filled as a schema,
         with the reply's text where one text is wanted."""
         if tool.kind == "search":
-            return tool.call(query=(*self.found.missing, self.situation.task)[0])
-        if tool.kind == "fetch" and self._teasers:
-            return tool.call(url=self._teasers[0])
+            return tool.call(query=(*self.found.missing, self.task)[0])
+        if tool.kind == "fetch" and self._unread:
+            return tool.call(url=self._unread[0])
         if tool.kind in ("finish", "note", "ask") and tool.takes_one_text:
             return tool.call(text=write(self.situation, self.orders))
         try:
@@ -106,77 +107,67 @@ class _Chooser:
         """The queries sent so far, to tools and, in lists, to sub-agents."""
         values = [value for step in self._steps("search", "delegate") for value in step.arguments.values()]
         texts = [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
-        listed = re.compile(r"^\s*[-*•]\s+(.+?)\s*$", re.MULTILINE)
-        return tuple(dict.fromkeys(query for text in texts for query in listed.findall(text) or [text]))
+        return tuple(query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
 
     @cached_property
     def found(self) -> Answer:
         here = self.situation
         context = "\n".join(text for _, text in here.history)
-        return answer(here.task, here.sources, here.now, asked=self.asked, context=context)
+        return answer(self.task, here.sources, here.now, asked=self.asked, context=context)
 
     @cached_property
     def _sure(self) -> bool:
         """Whether the answer is sure, and does not rest on a text that breaks off while it could be opened."""
         cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence)
-        return self.found.confidence >= ENOUGH and not (cut and self._teasers)
+        return self.found.confidence >= ENOUGH and not (cut and self._unread)
+
+    @cached_property
+    def _unread(self) -> list[str]:
+        """Addresses worth opening: those that the person gave, then those of short or broken texts that share words
+        with the task, best first."""
+        opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
+        wanted = stems(f"{self.task} {' '.join(self.asked[-1:])}")
+        shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 2)
+        for source in self.situation.sources:
+            if "://" in source.key and (len(source.text) < SHORT or _breaks_off(source.text)):
+                shared.setdefault(source.key, len(wanted & stems(f"{source.title} {source.text}")))
+        best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
+        return [key for key in best if shared[key] >= 2 and key not in opened]
 
     def _gaps(self) -> list[Gap]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
         subject and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
-        here = self.situation
+        here, orders = self.situation, self.orders
         if handed := [Gap(query, query) for query in here.queries if query not in self.asked]:
             return handed
-        if research.is_question(here.task):
-            enough = self._sure and len(self.asked) >= (self.orders.least_calls or 0)
+        if research.is_question(self.task):
+            enough = self._sure and len(self.asked) >= (orders.least_calls or 0)
             return [] if enough else [Gap(f"{query}: not answered yet", query) for query in self.found.missing]
-        topic = research.topic(here.task)
+        topic = research.topic(self.task)
         if not self.asked:
             return [Gap(query, query) for query in research.queries(topic)]
         decides = here.queries or asked_schema(here) is not None
         return research.gaps(topic, here.sources, self.asked) if self.first("delegate") or not decides else []
 
-    # looking for evidence
-
     def _search(self) -> Calls:
-        """Addresses that the person gave, a search that a found hop makes possible, a teaser, any other search.
-
-        None where the prompt forbids it, or where a decision about the request itself is asked for."""
-        here, schema = self.situation, asked_schema(self.situation)
-        most = MOST_CALLS if self.orders.most_calls is None else self.orders.most_calls
-        left = min(most - len(self._steps("search", "fetch")), self.orders.most_at_once or AT_ONCE)
-        if left <= 0 or not (schema is None or self.orders.search_first or needs_evidence(schema, here)):
+        """A search that a found hop makes possible, else an address worth opening, else any other search; none where
+        the prompt forbids it, or where a decision about the request itself is asked for."""
+        here, orders, schema = self.situation, self.orders, asked_schema(self.situation)
+        most = MOST_CALLS if orders.most_calls is None else orders.most_calls
+        left = min(most - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
+        if left <= 0 or not (schema is None or orders.search_first or needs_evidence(schema, here)):
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
-        if fetch and (given := [url for url in URL.findall(here.task) if url not in self._opened]):
-            return tuple(fetch.call(url=url) for url in given[:left])
         queries = [gap.query for gap in self._gaps()] if searchers else []
-        if research.is_question(here.task) and not here.queries:
+        if research.is_question(self.task) and not here.queries:
             queries = queries[:1]  # the others say the same in other words
-        known = f"{here.task} {' '.join(self.asked)}"
+        known = f"{self.task} {' '.join(self.asked)}"
         hop = any(name not in known for query in queries for name in research.things(query))
-        if fetch and self._teasers and not hop and not self._sure:
-            return (fetch.call(url=self._teasers[0]),)
+        if fetch and self._unread and not hop and not self._sure:
+            return (fetch.call(url=self._unread[0]),)
         # by turns, so that each store is asked before one is asked twice
         turns = enumerate(queries[:left], start=len(self._steps("search")))
         return tuple(searchers[turn % len(searchers)].call(query=query) for turn, query in turns)
-
-    @cached_property
-    def _opened(self) -> str:
-        return " ".join(str(step.arguments) for step in self._steps("fetch"))
-
-    @cached_property
-    def _teasers(self) -> list[str]:
-        """Addresses of short or broken texts that share words with the task, best first, none that was opened."""
-        wanted = stems(f"{self.situation.task} {' '.join(self.asked[-1:])}")
-        shared = {
-            source.key: len(wanted & stems(f"{source.title} {source.text}"))
-            for source in self.situation.sources
-            if "://" in source.key and source.key not in self._opened
-            if len(source.text) < SHORT or _breaks_off(source.text)
-        }
-        best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
-        return [key for key in best if shared[key] >= 2]
 
     # leading others
 
@@ -207,7 +198,7 @@ class _Chooser:
 
     def _dispatch(self, tool: Tool, agent: str | None, verb: str, queries: Sequence[str]) -> ToolCall:
         here = self.situation
-        lines = [verb, "<task>", here.task, "</task>"]
+        lines = [verb, "<task>", self.task, "</task>"]
         if not queries:
             lines += [block.text for block in here.blocks if re.search(r"plan|outline|clarif", block.label)]
         elif here.sections:
