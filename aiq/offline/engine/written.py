@@ -65,13 +65,6 @@ def findings(text: str) -> list[Source]:
     return [source for source in found if source.text]
 
 
-def is_result(text: str) -> bool:
-    """Whether a text is a result: an address that is no part of a sentence, with prose to it that asks nothing."""
-    kinds = "".join(map(_kind, text.splitlines()))
-    asks = re.search("[?？]$", text, re.MULTILINE)
-    return bool(re.search("[ABU]", kinds) and re.search("[BP]", kinds) and not asks)
-
-
 def _split(line: str) -> tuple[str, str, str]:
     """(name, address or key, rest) of a line; of a sentence with an address in it, the whole is the rest."""
     line = _HEAD.sub("", line, count=1)
