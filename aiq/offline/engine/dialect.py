@@ -56,7 +56,8 @@ _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array
 _TYPES |= {name: name for name in _TYPES.values()}
 
 _ACTION = re.compile(
-    r"(?im)^\W*(?:Action|Tool|行动|动作)[ \t]*\d*\W*[:：]\W*(?P<name>\w[\w.-]*)[ \t]*(?:[\[(](?P<inside>.*)[\])])?[ \t`*]*$"
+    r"(?im)^\W*(?:Action|Tool|行动|动作)[ \t]*\d*\W*[:：]\W*(?P<name>\w[\w.-]*)[ \t]*"
+    r"(?:[\[(](?P<inside>.*)[\])])?[ \t`*]*$"
     r"(?:\s*\W*(?:(?:Action|Tool) Input|(?:行动|动作)输入)[ \t]*\d*\W*[:：][ \t]*"
     r"(?P<input>[^\n]*(?:\n(?!\n)[^\n]*)*))?"
 )

@@ -77,7 +77,7 @@ def sources(text: str, *, key: str = "") -> list[Source]:
 
 def parsed(text: str) -> list[Any] | None:
     """The JSON values or the Python literal that a text consists of; None where it is mainly words."""
-    text = re.sub(r"(?m)^ *\d+\t", "", text.strip())  # as some tools number a file's lines
+    text = text.strip()
     found = list(objects(text))
     if sum(end - start for _, start, end in found) * 2 > len(text):
         return [value for value, _, _ in found]
@@ -135,10 +135,11 @@ def _as_value(element: Element) -> Any:
     return {**fields, "text": text} if fields and text else fields or text
 
 
-def plan_lists(value: Any) -> dict[str, list[Any]]:
-    """The lists of a plan among a parsed object's fields, by name: of queries, of sections, of steps."""
-    fields = value.items() if isinstance(value, dict) else ()
-    return {name: rows for name, rows in fields if isinstance(rows, list) and rows and re.fullmatch(_PLAN, name)}
+def plan_lists(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The lists of a plan among an object's fields, by name: of queries, of sections, of steps."""
+    return {
+        name: rows for name, rows in fields.items() if isinstance(rows, list) and rows and re.fullmatch(_PLAN, name)
+    }
 
 
 def _rows(value: Any, outer: Source) -> list[Source]:
@@ -162,8 +163,8 @@ def _rows(value: Any, outer: Source) -> list[Source]:
         return below
     text = "\n".join(dict.fromkeys(_page(p, here).text if _HTML.search(p) else p for p in prose))
     if not prose and "type" not in fields:
-        facts = [f"{name}: {said}" for name, said in fields.items() if said not in (here.key, here.title)]
-        text = "; ".join(filter(None, [here.title, *facts]))
+        facts = (f"{name}: {said}" for name, said in fields.items() if said not in (here.key, here.title))
+        text = "; ".join(facts) or here.title
     return [*([replace(here, text=text)] if text else []), *below]
 
 
@@ -189,9 +190,8 @@ def _row(fields: Mapping[str, str], outer: Source) -> Source:
     short = {name: value for name, value in fields.items() if len(value) < 300 and not is_prose(value)}
     named = {kind: [v for n, v in short.items() if re.fullmatch(names, n)] for kind, names in _NAMES.items()}
     keys = [*filter(URL.fullmatch, [*named["link"], *short.values()]), *named["key"], outer.key]
-    titles = [value for value in short.values() if len(value.split()) > 1 and not (day_of(value) or URL.search(value))]
-    days = filter(None, map(day_of, [*named["date"], *(v for v in short.values() if re.match(r"\d{4}-\d\d-\d\d", v))]))
-    title = [*named["title"], *titles, outer.title][0]
+    title = [*named["title"], outer.title][0]
+    days = filter(None, map(day_of, named["date"]))
     return Source("", keys[0], " ".join(title.split()), next(days, outer.day))
 
 

@@ -92,9 +92,6 @@ _QUOTED = re.compile(
     rf"(?i)(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}"
     r"|[\"“「])(?P<text>[^\"”」]{4,2000})[\"”」]"
 )
-_PLACEHOLDER = re.compile(
-    r"(?i)\W*(?:the|your|an?) (?:\w+ ){0,3}(?:question|task|query|topic|request)s?\b|\W*[{\[<.]|\W*$"
-)
 _PASTED = (
     r"[ \t]*(?:#+ *|\*\*)?(?P<label>(?!(?:source|content|text|summary|page|snippet|passage)\W*[:：]|(?:when|for|if|to"
     rf"|in|with) )(?:[a-z][a-z'-]* ){{0,7}}{_MATERIAL})"
@@ -269,9 +266,8 @@ def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, 
 def _asked(told: str, *, person: bool) -> str:
     """The task of a message that does not tag it; empty where it only urges on or speaks of a conversation."""
     told = _DATED.sub("", ends(told))
-    named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told" and not _PLACEHOLDER.match(m["text"])]
-    plain = [m for m in named if _kind(m["label"]) == "task"]
-    if said := [*_QUOTED.finditer(told)] or plain or named:
+    named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told"]
+    if said := [*_QUOTED.finditer(told)] or named:
         return said[-1]["text"].strip(' *"“”')
     person = person and not _TO_MODEL.match(told)
     questions = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
@@ -315,7 +311,7 @@ def _listed(text: str) -> Iterator[tuple[bool, str]]:
         (match["label"], re.findall(rf"(?m)^{_ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
         for match in _LISTED.finditer(text[:50_000])
     ]
-    named += [entry for value in material.parsed(text) or () for entry in material.plan_lists(value).items()]
+    named += [entry for row in material.rows(material.parsed(text)) for entry in material.plan_lists(row).items()]
     for label, rows in named:
         names = (str(next(iter(row.values()), "") if isinstance(row, dict) else row).strip() for row in rows)
         yield from ((_SECTIONS.search(label) is not None, name) for name in names if name)

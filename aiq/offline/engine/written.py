@@ -26,7 +26,8 @@ _NO_NAME = re.compile(r"(?i)\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*")
 _SEPARATED = re.compile(r"(?:^|[-–—:：<(（|,，*])\s*$")
 _EDGE = " -–—:：*#=|,"
 _REFERENCES = re.compile(
-    r"(?im)^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W{0,8}$"
+    r"(?im)^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)"
+    r"\W{0,8}$"
 )
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
@@ -41,9 +42,9 @@ def sources(text: str, outer: Source) -> list[Source]:
     lines = text.splitlines()
     if not outer.key and (found := findings(text) or _records(lines)):
         return found
-    head = _record(lines[:8])
-    day = outer.day or head.day or _day(text)
-    return [replace(outer, text=LINK.sub(r"\1", text), title=outer.title or head.title, day=day)]
+    days = filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text)))
+    title, day = outer.title or _record(lines[:8]).title, outer.day or next(days, None)
+    return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=day)]
 
 
 def findings(text: str) -> list[Source]:
@@ -123,9 +124,4 @@ def _record(lines: Sequence[str]) -> Source:
             kept += [rest] if rest != title else []
     title = title if "://" in key or not key else key
     text = "\n".join(kept)
-    return Source(text or title, key, title, day or _day(text))
-
-
-def _day(text: str) -> date | None:
-    """The day that a page gives for itself ("Page updated 2026-03-14")."""
-    return next(filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text))), None)
+    return Source(text or title, key, title, day)
