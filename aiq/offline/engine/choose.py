@@ -15,7 +15,6 @@ from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.fill import Unsupported, fill, needs_evidence
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
-from aiq.offline.engine.research import Gap
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL
 from aiq.offline.engine.text import stems
@@ -134,20 +133,20 @@ class _Chooser:
         best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
         return [key for key in best if shared[key] >= 2 and key not in opened]
 
-    def _gaps(self) -> list[Gap]:
+    def _queries(self) -> list[str]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
         subject and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
         here, orders = self.situation, self.orders
-        if handed := [Gap(query, query) for query in here.queries if query not in self.asked]:
+        if handed := [query for query in here.queries if query not in self.asked]:
             return handed
         if research.is_question(self.task):
             enough = self._sure and len(self.asked) >= (orders.least_calls or 0)
-            return [] if enough else [Gap(f"{query}: not answered yet", query) for query in self.found.missing]
+            return [] if enough else list(self.found.missing)
         topic = research.topic(self.task)
         if not self.asked:
-            return [Gap(query, query) for query in research.queries(topic)]
-        decides = here.queries or asked_schema(here) is not None
-        return research.gaps(topic, here.sources, self.asked) if self.first("delegate") or not decides else []
+            return research.queries(topic)
+        decides = not self.first("delegate") and (here.queries or asked_schema(here) is not None)
+        return [] if decides else [gap.query for gap in research.gaps(topic, here.sources, self.asked)]
 
     def _search(self) -> Calls:
         """A search that a found hop makes possible, else an address worth opening, else any other search; none where
@@ -158,7 +157,7 @@ class _Chooser:
         if left <= 0 or not (schema is None or orders.search_first or needs_evidence(schema, here)):
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
-        queries = [gap.query for gap in self._gaps()] if searchers else []
+        queries = self._queries() if searchers else []
         if research.is_question(self.task) and not here.queries:
             queries = queries[:1]  # the others say the same in other words
         known = f"{self.task} {' '.join(self.asked)}"
@@ -174,52 +173,46 @@ class _Chooser:
     def _lead(self, tool: Tool) -> Calls:
         """Sub-agents: one that plans first, then rounds of those that research, each with a few queries; after each
         round a note on what is missing, where notes are wanted."""
-        planner, worker = (
-            next((agent for agent in tool.agents if re.search(does, agent.casefold())), None)
-            for does in (r"plan|outline|decompos", r"research|search|investigat|work|gather")
-        )
-        sent = self._steps("delegate")
+        here, orders, sent = self.situation, self.orders, self._steps("delegate")
+        planner = tool.agent(r"plan|outline|decompos")
         if planner and not sent:
             steps = self._wanted("steps")
-            listed = (self.demanded(steps),) if steps and not self._steps("steps") else ()
-            return (*listed, self._dispatch(tool, planner, "Plan a research report.", ()))
+            known = [block.text for block in here.blocks if re.search(r"plan|outline|clarif", block.label)]
+            planned = self._dispatch(tool, planner, "Plan a research report.", known)
+            return (self.demanded(steps), planned) if steps else (planned,)
         rounds = {step.message for step in sent if planner not in step.arguments.values()}
-        if len(rounds) >= (self.orders.most_rounds or MOST_ROUNDS):
+        if len(rounds) >= (orders.most_rounds or MOST_ROUNDS):
             return ()
-        gaps, note = self._gaps(), self._wanted("note")
-        noted = [step.message for step in self._steps("note")]
-        if note and rounds and max(noted, default=0) <= sent[-1].message:
-            lines = [f"- {gap.text}" for gap in gaps[:12]] or ["- none"]
-            return (note.call(text="\n".join([f"{len(self.situation.sources)} sources so far.", "Gaps:", *lines])),)
-        queries = [gap.query for gap in gaps]
+        queries, note = [f"- {query}" for query in self._queries()], self._wanted("note")
+        if note and rounds:
+            lines = [f"{len(here.sources)} sources so far.", "Gaps:", *(queries[:12] or ["- none"])]
+            return (note.call(text="\n".join(lines)),)
+        worker = tool.agent(r"research|search|investigat|work|gather")
+        sections = [f"Sections: {'; '.join(here.sections)}"] if here.sections else []
         groups = [queries[at : at + QUERIES_A_TASK] for at in range(0, len(queries), QUERIES_A_TASK)]
-        most = self.orders.most_at_once or self.orders.most_calls or AT_ONCE
-        return tuple(self._dispatch(tool, worker, "Research for a report.", group) for group in groups[:most])
+        return tuple(
+            self._dispatch(tool, worker, "Research for a report.", [*sections, "Queries:", *group])
+            for group in groups[: orders.most_at_once or orders.most_calls or AT_ONCE]
+        )
 
-    def _dispatch(self, tool: Tool, agent: str | None, verb: str, queries: Sequence[str]) -> ToolCall:
-        here = self.situation
-        lines = [verb, "<task>", self.task, "</task>"]
-        if not queries:
-            lines += [block.text for block in here.blocks if re.search(r"plan|outline|clarif", block.label)]
-        elif here.sections:
-            lines.append(f"Sections: {'; '.join(here.sections)}")
-        lines += ["Queries:", *(f"- {query}" for query in queries)] if queries else []
-        return tool.call(text="\n".join(lines), agent=agent)
+    def _dispatch(self, tool: Tool, agent: str | None, verb: str, lines: Sequence[str]) -> ToolCall:
+        return tool.call(text="\n".join([verb, "<task>", self.task, "</task>", *lines]), agent=agent)
 
-    # notes, lists and files, where the prompt names the tool for them
+    # notes, lists and files
 
     def _wanted(self, kind: Kind) -> Tool | None:
+        """The tool that the prompt names for this, where it was not called since the last dispatch."""
         tool = self.first(kind)
-        return tool if tool and tool.name in self.situation.instructions else None
+        since = max((step.message for step in self._steps("delegate")), default=-1)
+        done = any(step.message > since for step in self._steps(kind))
+        return tool if tool and tool.name in self.situation.instructions and not done else None
 
     def _save(self) -> Calls:
-        """The file that the prompt orders to be written with a tool, once, with what the reply will say."""
-        tool = self._wanted("save")
-        if tool is None or self._steps("save"):
-            return ()
-        ordered = re.search(rf"`(/[\w./-]+)`[^.\n]*`{re.escape(tool.name)}`", self.situation.instructions)
+        """The file that the prompt orders to be written with a tool, with what the reply will say."""
+        tool, told = self._wanted("save"), self.situation.instructions
+        ordered = re.search(rf"`(/[\w./-]+)`[^.\n]*`{re.escape(tool.name)}`", told) if tool else None
         try:
-            return (tool.call(path=ordered[1], text=said(self.situation, self.orders)),) if ordered else ()
+            return (tool.call(path=ordered[1], text=said(self.situation, self.orders)),) if tool and ordered else ()
         except Unsupported:
             return ()
 

@@ -51,12 +51,11 @@ class Tool:
         needed = self.needed or tuple(self.parameters)
         return [_type(self.parameters[name]) for name in needed] == ["string"]
 
-    @property
-    def agents(self) -> list[str]:
-        """The sub-agents that a delegating tool offers: options of its schema, or names that its description lists."""
-        options = [schema["enum"] for schema in self.parameters.values() if schema.get("enum")]
+    def agent(self, does: str) -> str | None:
+        """The sub-agent whose name says what it does (a pattern), of a schema's options or a description's list."""
         listed = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
-        return list(map(str, options[0])) if options else listed
+        options = [str(option) for schema in self.parameters.values() for option in schema.get("enum") or ()]
+        return next((name for name in options or listed if re.search(does, name.casefold())), None)
 
     def call(self, **given: str | None) -> ToolCall:
         """A call with what is given (by meaning: query, url, agent, path, text), each under the first parameter that
