@@ -5,52 +5,25 @@ The prompt says which tools there are, how a call is written and how the end is;
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from aiq.offline.chat import ChatRequest, FunctionSpec, ToolCall, ToolSpec
 from aiq.offline.engine import material
+from aiq.offline.engine.tools import TABLES
 
 Call = tuple[str, dict[str, Any]]
-
-_WORK, _END = "Thought: I look up what is missing.\n", "Thought: I now know the final answer.\n"
-_FORMS = (
-    (r"(?s)<code>.*\bfinal_answer\(", _WORK + "<code>\nprint({python})\n</code>", _END + "<code>\n{answer}\n</code>"),
-    (
-        r"(?s)<end_code>.*\bfinal_answer\(",
-        _WORK + "```py\nprint({python})\n```<end_code>",
-        _END + "```py\n{answer}\n```<end_code>",
-    ),
-    (r"(?s)```py.*\bfinal_answer\(", _WORK + "```py\nprint({python})\n```", _END + "```py\n{answer}\n```"),
-    (
-        r'"action_input"',
-        _WORK + 'Action:\n```json\n{{"action": "{name}", "action_input": {json}}}\n```',
-        _END + 'Action:\n```json\n{{"action": "Final Answer", "action_input": {quoted}}}\n```',
-    ),
-    (
-        r"Action:\s*\n\s*(?:```\w*\s*)?\{",
-        _WORK + 'Action:\n{{"name": "{name}", "arguments": {json}}}',
-        _END + 'Action:\n{{"name": "final_answer", "arguments": {{"answer": {quoted}}}}}',
-    ),
-    (
-        r"Action Input:[^\n]*(?:JSON|json|\{)",
-        _WORK + "Action: {name}\nAction Input: {json}",
-        _END + "Final Answer: {text}",
-    ),
-    (r"Action Input:", _WORK + "Action: {name}\nAction Input: {value}", _END + "Final Answer: {text}"),
-    (r"<tool_call>", '<tool_call>\n{{"name": "{name}", "arguments": {json}}}\n</tool_call>', "{text}"),
-    (r"\b[Ff]inish\[", _WORK + "Action: {name}[{value}]", _END + "Action: Finish[{text}]"),
-    (r"\bAction:?\s*\w+\[", _WORK + "Action: {name}[{value}]", "{text}"),
-)
-"""What in a prompt shows a form, a call in that form, and the end."""
 
 _OFFERED = re.compile(
     r"(?m)^[ \t]*(?:(?P<defined>def )|[-*•][ \t]|\d+[.)][ \t])?[ \t]*[`*\"]*(?P<name>[A-Za-z]\w{2,})[`*\"]*"
     r"(?:[(\[](?P<parameters>[^()\n]*)[)\]])?[ \t]*(?:->[ \t]*[\w\[\], |]+?)?[ \t]*(?:[:：]|[ ]-[ ])[ \t]*"
     r"(?P<rest>.*)$"
 )
-_ANNOUNCED = re.compile(r"(?i)\btools?\b|\bfunctions?\b|\bactions?\b|工具")
+_ANNOUNCED = re.compile(
+    r"(?i)(?:\A|\n[ \t]*\n)[^\n]*(?:\b(?:tools?|functions?|actions?)\b|工具)[^\n]*"
+    r"(?=\n(?:[ \t]*\n)?((?:[^\n]*\S[^\n]*(?:\n|\Z))*))"
+)
+"""A paragraph's first line, about tools, with what stands below it."""
 _PARAMETER = re.compile(r"(\w+)\s*:\s*(\w+)")
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
 _TYPES |= {name: name for name in _TYPES.values()}
@@ -85,37 +58,28 @@ class Dialect:
     def final(self, text: str) -> str:
         """The last reply in the prompt's form."""
         quoted = json.dumps(text, ensure_ascii=False)
-        return self.ended.format(text=text, quoted=quoted, answer=f"final_answer({quoted})")
+        return self.ended.format(text=text, quoted=quoted)
 
 
 def dialect(request: ChatRequest) -> Dialect | None:
     """The dialect of a request whose prompt describes tools and how to call them; None where it does not, or where
     tools are offered by the protocol."""
     prompt = "\n\n".join(m.text for m in request.messages if m.role in ("system", "developer", "user"))
-    form = next((form for form in _FORMS if re.search(form[0], prompt)), None)
+    form = next((form for form in TABLES["dialects"] if re.search(form["sign"], prompt)), None)
     if form is None or request.tools or request.tool_choice == "none":
         return None
     tools = _offered(prompt)
-    return Dialect(*form[1:], tools) if tools else None
+    return Dialect(form["call"], form["end"], tools) if tools else None
 
 
 def _offered(prompt: str) -> tuple[ToolSpec, ...]:
     """The tools that a prompt describes: as JSON, as Python signatures, or as a list below a line about tools."""
-    rows = [row.get("function", row) for row in material.rows([value for value, _, _ in material.objects(prompt)])]
+    rows = [row.get("function", row) for row in material.rows(prompt)]
     found = [row for row in rows if isinstance(row, dict) and isinstance(row.get("parameters"), dict)]
     defined = [match for match in _OFFERED.finditer(prompt) if match["defined"]]
-    listed = [match for part in _announced(prompt) for match in _OFFERED.finditer(part) if match["rest"]]
+    listed = [match for part in _ANNOUNCED.findall(prompt) for match in _OFFERED.finditer(part) if match["rest"]]
     specs = {row["name"]: FunctionSpec.model_validate(row) for row in found or map(_described, defined or listed)}
     return tuple(ToolSpec(function=spec) for name, spec in specs.items() if name.casefold() != "final_answer")
-
-
-def _announced(prompt: str) -> Iterator[str]:
-    """What follows each line that announces tools, up to the next blank line."""
-    parts = re.split(r"\n[ \t]*\n", prompt)
-    for part, following in zip(parts, [*parts[1:], ""], strict=True):
-        first, _, rest = part.strip().partition("\n")
-        if _ANNOUNCED.search(first):
-            yield rest or following
 
 
 def _described(match: re.Match[str]) -> dict[str, Any]:
@@ -129,9 +93,8 @@ def _described(match: re.Match[str]) -> dict[str, Any]:
 
 def calls(text: str) -> list[Call]:
     """The calls that a text tells: as JSON or Python objects, else as an action with its input, else as code."""
-    enclosed = re.search(r"(?s)[\[{].*[\]}]", text)
     found: list[tuple[str, Any]] = []
-    for row in material.rows(material.parsed(enclosed[0]) if enclosed else None):
+    for row in material.rows(text):
         fields = row["function"] if isinstance(row.get("function"), dict) else row
         names = [value for key, value in fields.items() if re.fullmatch("name|action|tool|tool_name", key)]
         given = [value for key, value in fields.items() if re.fullmatch(_INPUT, key)]
@@ -149,5 +112,5 @@ def _arguments(said: Any) -> dict[str, Any]:
     if isinstance(said, dict):
         return said
     said = str(said).strip("` \n\"'")
-    values = material.rows([value for value, _, _ in material.objects(said)])
+    values = material.rows(said)
     return values[0] if values else {"input": said} if said else {}

@@ -103,9 +103,11 @@ def objects(text: str) -> Iterator[tuple[Any, int, int]]:
             yield value, opening.start(), at
 
 
-def rows(values: list[Any] | None) -> list[dict[str, Any]]:
-    """The objects among parsed values and in their lists."""
-    items = (item for value in values or () for item in (value if isinstance(value, list) else [value]))
+def rows(text: str) -> list[dict[str, Any]]:
+    """The objects in a text, in lists or not: of JSON anywhere, of one Python literal."""
+    enclosed = re.search(r"(?s)[\[{].*[\]}]", text)
+    values = (enclosed and parsed(enclosed[0])) or [value for value, _, _ in objects(text)]
+    items = (item for value in values for item in (value if isinstance(value, list) else [value]))
     return [item for item in items if isinstance(item, dict)]
 
 

@@ -311,7 +311,8 @@ def _listed(text: str) -> Iterator[tuple[bool, str]]:
         (match["label"], re.findall(rf"(?m)^{_ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
         for match in _LISTED.finditer(text[:50_000])
     ]
-    named += [entry for row in material.rows(material.parsed(text)) for entry in material.plan_lists(row).items()]
+    plans = material.rows(text) if material.parsed(text) else ()
+    named += [entry for plan in plans for entry in material.plan_lists(plan).items()]
     for label, rows in named:
         names = (str(next(iter(row.values()), "") if isinstance(row, dict) else row).strip() for row in rows)
         yield from ((_SECTIONS.search(label) is not None, name) for name in names if name)

@@ -1,37 +1,21 @@
 """Tools as offered: what each is for, by what its name, description and parameters say, and calls of it."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from aiq.offline.chat import ToolCall, ToolSpec, call
 
 Kind = Literal["search", "fetch", "delegate", "note", "ask", "finish", "save", "load", "steps", "other"]
 
-_SIGNS: Mapping[Kind, str] = {
-    "search": r"search|find|look ?up|quer(?:y|ies)|google|bing|retriev\w*|discover|wiki\w*|keywords?|搜索|检索|查询",
-    "fetch": r"fetch|open|visit|brows\w*|scrape|crawl|urls?|link|href|web ?page|read (?:a|the) page|打开|网址|网页",
-    "delegate": r"delegat\w*|dispatch|sub-?agents?|agents?|assign|hand ?off|transfer|conduct\w*|委派",
-    "note": r"think|thoughts?|reflect\w*|reasoning|scratch ?pad|notes?|思考|笔记",
-    "ask": r"ask|clarif\w*|human|user(?:'s)? (?:input|feedback)|询问|澄清",
-    "finish": r"final|finish\w*|submit|complete|done|end|conclude|answer|respond|reply|结束|完成|最终",
-    "save": r"write|save|store|creat\w* (?:a )?file|写入|保存",
-    "load": r"read|load|lists?|ls|cat|director(?:y|ies)|读取",
-    "steps": r"todos?|plan|steps|checklist|待办",
-}
-_PATTERNS = {kind: re.compile(rf"(?<![a-z])(?:{signs})(?![a-z])") for kind, signs in _SIGNS.items()}
+TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
+_KINDS = {kind: re.compile(rf"(?<![a-z])(?:{signs})(?![a-z])") for kind, signs in TABLES["kinds"].items()}
+_MEANT = TABLES["parameters"]
 _NAME, _PARAMETER, _FIRST_SENTENCE = 4, 3, 2
 """What a sign is worth in a tool's name, in its required parameters, at the start of its description."""
-
-_MEANT = {
-    "query": r"quer|search|question|keyword|term|topic|text|input|prompt|what|q$|查询|关键词|问题",
-    "url": r"url|link|href|address|uri|网址",
-    "agent": r"agent|assignee|worker|role|type",
-    "path": r"files?|path|director",
-    "text": r"description|instruction|task|content|text|thought|note|reflection|reason|topic|body|message",
-}
-"""The parameters that a value of each meaning goes to."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +62,7 @@ def understand(spec: ToolSpec) -> Tool:
     spoken, given = _words(function.name), " ".join(map(_words, needed or known))
     first = re.split(r"(?<=[.!?。])\s|\n", function.description.strip(), maxsplit=1)[0].casefold()
     places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
-    weights = {
-        kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _PATTERNS.items()
-    }
+    weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
     if any(re.search(_MEANT["query"], name) for name in given.split()):
         weights["search"] += _PARAMETER
     if re.search(_MEANT["path"], given):  # what takes a path works on files, whatever its verb
