@@ -18,7 +18,7 @@ from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL
 from aiq.offline.engine.text import stems
-from aiq.offline.engine.tools import Kind, Tool, understand
+from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
 
 ENOUGH = 0.6
@@ -83,8 +83,6 @@ class _Chooser:
         with the reply's text where one text is wanted."""
         if tool.kind == "search":
             return tool.call(query=(*self.found.missing, self.task)[0])
-        if tool.kind == "fetch" and self._unread:
-            return tool.call(url=self._unread[0])
         if tool.kind in ("finish", "note", "ask") and tool.takes_one_text:
             return tool.call(text=write(self.situation, self.orders))
         try:
@@ -94,10 +92,10 @@ class _Chooser:
 
     # what was done and found
 
-    def first(self, kind: Kind) -> Tool | None:
+    def first(self, kind: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.kind == kind), None)
 
-    def _steps(self, *kinds: Kind) -> list[Step]:
+    def _steps(self, *kinds: str) -> list[Step]:
         names = [tool.name for tool in self.tools if tool.kind in kinds]
         return [step for step in self.situation.steps if step.tool in names]
 
@@ -178,7 +176,7 @@ class _Chooser:
         if planner and not sent:
             steps = self._wanted("steps")
             known = [block.text for block in here.blocks if re.search(r"plan|outline|clarif", block.label)]
-            planned = self._dispatch(tool, planner, "Plan a research report.", known)
+            planned = tool.call(text=self._brief("Plan a research report.", known), agent=planner)
             return (self.demanded(steps), planned) if steps else (planned,)
         rounds = {step.message for step in sent if planner not in step.arguments.values()}
         if len(rounds) >= (orders.most_rounds or MOST_ROUNDS):
@@ -191,16 +189,16 @@ class _Chooser:
         sections = [f"Sections: {'; '.join(here.sections)}"] if here.sections else []
         groups = [queries[at : at + QUERIES_A_TASK] for at in range(0, len(queries), QUERIES_A_TASK)]
         return tuple(
-            self._dispatch(tool, worker, "Research for a report.", [*sections, "Queries:", *group])
+            tool.call(text=self._brief("Research for a report.", [*sections, "Queries:", *group]), agent=worker)
             for group in groups[: orders.most_at_once or orders.most_calls or AT_ONCE]
         )
 
-    def _dispatch(self, tool: Tool, agent: str | None, verb: str, lines: Sequence[str]) -> ToolCall:
-        return tool.call(text="\n".join([verb, "<task>", self.task, "</task>", *lines]), agent=agent)
+    def _brief(self, verb: str, lines: Sequence[str]) -> str:
+        return "\n".join([verb, "<task>", self.task, "</task>", *lines])
 
     # notes, lists and files
 
-    def _wanted(self, kind: Kind) -> Tool | None:
+    def _wanted(self, kind: str) -> Tool | None:
         """The tool that the prompt names for this, where it was not called since the last dispatch."""
         tool = self.first(kind)
         since = max((step.message for step in self._steps("delegate")), default=-1)

@@ -254,11 +254,12 @@ def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, 
     What follows a tool's result is a harness's word: it counts only where nobody else has spoken.
     """
     amid = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
-    persons = {number: request.messages[number].role == "user" for number in told}
-    spoken = [number for number in told if number not in amid] or told
-    for number in sorted(spoken, key=lambda number: (persons[number], number), reverse=True):
+    spoken = [
+        (request.messages[number].role == "user", number) for number in told if number not in amid or len(told) < 2
+    ]
+    for person, number in sorted(spoken, reverse=True):
         tagged = [block.text for block in blocks[number] if block.kind == "task"]
-        if task := tagged[-1] if tagged else _asked(told[number], person=persons[number]):
+        if task := tagged[-1] if tagged else _asked(told[number], person=person):
             return number, task
     return -1, ""
 

@@ -5,11 +5,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from aiq.offline.chat import ToolCall, ToolSpec, call
-
-Kind = Literal["search", "fetch", "delegate", "note", "ask", "finish", "save", "load", "steps", "other"]
 
 TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
 _KINDS = {kind: re.compile(rf"(?<![a-z])(?:{signs})(?![a-z])") for kind, signs in TABLES["kinds"].items()}
@@ -20,11 +18,11 @@ _NAME, _PARAMETER, _FIRST_SENTENCE = 4, 3, 2
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as offered, and what it is for. `parameters`: their schemas by name, the `needed` ones first."""
+    """A tool as offered. `kind`: what it is for, of `tools.toml`, or "other". `parameters`: the `needed` ones first."""
 
     name: str
     description: str
-    kind: Kind
+    kind: str
     schema: Mapping[str, Any]
     parameters: Mapping[str, Mapping[str, Any]]
     needed: tuple[str, ...]
@@ -69,7 +67,7 @@ def understand(spec: ToolSpec) -> Tool:
         weights["search"] = weights["fetch"] = 0
     best = max(weights, key=lambda kind: weights[kind])
     kind = best if weights[best] >= _PARAMETER else "other"
-    parameters = {name: known[name] for name in dict.fromkeys([*needed, *known])}
+    parameters = {name: known[name] for name in (*needed, *known)}
     return Tool(function.name, function.description, kind, schema, parameters, needed)
 
 
@@ -90,5 +88,7 @@ def _plain(schema: Mapping[str, Any]) -> Any:
 
 def _type(schema: Mapping[str, Any]) -> str:
     """A parameter's type; of several the first that is not null."""
-    kinds = schema.get("type") or [_type(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()]
-    return next((kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"), "string")
+    kinds = schema.get("type") or [option.get("type") for option in schema.get("anyOf", ())]
+    return next(
+        (kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)), "string"
+    )

@@ -116,12 +116,13 @@ def _record(lines: Sequence[str]) -> Source:
             rest = f"{name} {rest}".strip()
         else:
             key, title = address, title or name
-        if kind == "title" or not (title or kept or kind or is_prose(rest) or rest.endswith((":", "："))):
+        prose, heads = is_prose(rest), rest.endswith((":", "："))
+        if kind == "title" or not (title or kept or kind or prose or heads):
             title = rest.strip(_EDGE)
-        elif kind == "day" or (0 < len(rest) < 30 and not is_prose(rest) and day_of(rest)):
+        elif kind == "day" or (len(rest) < 30 and not prose and day_of(rest)):
             day = day or day_of(rest)
-        elif is_prose(rest) or (kind != "field" and re.search(r"\w", rest) and not rest.endswith((":", "："))):
-            kept += [rest] if rest != title else []
+        elif rest != title and (prose or (kind != "field" and not heads and re.search(r"\w", rest))):
+            kept.append(rest)
     title = title if "://" in key or not key else key
     text = "\n".join(kept)
     return Source(text or title, key, title, day)
