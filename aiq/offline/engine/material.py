@@ -38,7 +38,7 @@ _NAMES = {
     "link": r"(?i).*(?:url|link|href|uri|source).*",
     "key": r"(?i)source|document|file|file_?name|path|doc_?id|citation|citation_?key|reference|id|key|来源",
     "title": r"(?i)(?:page_?|document_?)?(?:title|name|headline|heading)|标题|题目",
-    "date": r"(?i).*(?:date|publi|modified|created|posted|发布|日期|时间).*|.*time",
+    "date": r"(?i).*(?:date|publi|modified|created|posted|发布|日期|时间).*|.*time|(?:.*_)?age",
 }
 """Names of fields; the first that fits and holds a value of that form counts."""
 _ASIDE = re.compile(
@@ -181,7 +181,7 @@ def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
         if isinstance(value, list) or deep or any(map(is_prose, small.values())):
             inner.append(value)
         elif small:
-            fields = small | fields
+            fields |= {inside: said for inside, said in small.items() if inside not in fields}
         elif value and value is not True and not _ASIDE.fullmatch(name):
             fields[name] = str(value).strip()
     return fields, inner

@@ -83,6 +83,12 @@ def test_sources_of_any_form(text: str) -> None:
         ('{"city": "Pellow Quay", "population": 31420}', [("", "", "city: Pellow Quay; population: 31420")]),
         (json.dumps([{"title": "Pellow Quay", "url": QUAY}]), [(QUAY, "Pellow Quay", "Pellow Quay")]),
         (json.dumps([{"file_name": "census.pdf, p. 4", "text": PORT}]), [("census.pdf, p. 4", "", PORT)]),
+        (f"{{1: {PORT!r}, 'url': '{QUAY}'}}", [(QUAY, "", PORT)]),
+        (json.dumps({"web": [{"title": "Farrant leaves", "url": LEFT, "description": NEWS, "profile": {"name": "N"}}]}),
+         [(LEFT, "Farrant leaves", NEWS)]),
+        (f"--- Result 1 ---\nSource: a.pdf\nPage: 1\nCitation: a.pdf, p.1\nContent Type: text\nScore: 1\n\n{PORT}\n\n"
+         f"--- Result 2 ---\nSource: b.txt\nCitation: b.txt\nContent Type: text\nScore: 0.5\n\n{NEWS}",
+         [("a.pdf, p.1", "a.pdf, p.1", PORT), ("b.txt", "b.txt", NEWS)]),
         ("No results found for 'mayor'.", []),
         ('{"error": "not found", "status": 404}', []),
         ('{"isError": true, "content": [{"type": "text", "text": "The page could not be opened today."}]}', []),
