@@ -189,9 +189,10 @@ def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
 
 def _row(fields: Mapping[str, str], outer: Source) -> Source:
     """The source that a row's fields name, without its text; what they leave open is the outer one's."""
-    short = {name: value for name, value in fields.items() if len(value) < 300 and not is_prose(value)}
+    short = {name: value for name, value in fields.items() if len(value) < 300}
     named = {kind: [v for n, v in short.items() if re.fullmatch(names, n)] for kind, names in _NAMES.items()}
-    keys = [*filter(URL.fullmatch, [*named["link"], *short.values()]), *named["key"], outer.key]
+    keys = [key for key in (*named["link"], *short.values()) if URL.fullmatch(key)]
+    keys += [key for key in (*named["key"], outer.key) if not is_prose(key)]
     title = [*named["title"], outer.title][0]
     days = filter(None, map(day_of, named["date"]))
     return Source("", keys[0], " ".join(title.split()), next(days, outer.day))
