@@ -89,7 +89,7 @@ def test_sources_of_any_form(text: str) -> None:
         (f"--- Result 1 ---\nSource: a.pdf\nPage: 1\nCitation: a.pdf, p.1\nContent Type: text\nScore: 1\n\n{PORT}\n\n"
          f"--- Result 2 ---\nSource: b.txt\nCitation: b.txt\nContent Type: text\nScore: 0.5\n\n{NEWS}",
          [("a.pdf, p.1", "a.pdf, p.1", PORT), ("b.txt", "b.txt", NEWS)]),
-        (json.dumps([{"title": "佩洛码头的历史与现状（2025年年鉴）", "url": QUAY, "content": "佩洛码头的市长是奥迪尔。"}]),
+        (json.dumps([{"title": "佩洛码头的历史与现状（2025年年鉴）", "url": QUAY, "text": "佩洛码头的市长是奥迪尔。"}]),
          [(QUAY, "佩洛码头的历史与现状（2025年年鉴）", "佩洛码头的市长是奥迪尔。")]),
         ("No results found for 'mayor'.", []),
         ('{"error": "not found", "status": 404}', []),
