@@ -156,7 +156,10 @@ def read(request: ChatRequest) -> Situation:
     history = [turn for block in marked if block.kind == "talk" for turn in _turns(block.text)]
     at, task = _task(request, blocks, told)
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
-    found = [source for block in marked if block.kind not in ("talk", "task") for source in _quoted(block)]
+    shown = [
+        source for block in marked if block.kind not in ("talk", "task") for source in material.sources(block.text)
+    ]
+    found = [source for source in shown if source.key or is_prose(source.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
         if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
@@ -289,20 +292,16 @@ def _turns(text: str) -> list[tuple[str, str]]:
 # evidence, and what is listed to be looked up
 
 
-def _quoted(block: Block) -> list[Source]:
-    return [source for source in material.sources(block.text) if source.key or is_prose(source.text)]
-
-
 def _merged(found: Iterable[Source]) -> Iterable[Source]:
     """One source a key: what the first says, and what only the others say after it."""
     by_key: dict[str, Source] = {}
     for source in found:
-        known = by_key.get(source.key or source.text, source)
+        name = source.key or source.text
+        known = by_key.get(name, source)
         text = known.text if source.text in known.text else source.text
         if known.text not in text:
             text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
-        merged = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
-        by_key[source.key or source.text] = merged
+        by_key[name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
     return by_key.values()
 
 
