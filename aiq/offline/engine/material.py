@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiq.offline.engine import written
-from aiq.offline.engine.source import URL, Source, day_of, first_url, is_prose
+from aiq.offline.engine.source import URL, Source, day_of, is_prose
 
 
 class Element(NamedTuple):
@@ -27,34 +27,34 @@ class Element(NamedTuple):
 
 _OPEN = re.compile(r"<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_HTML = re.compile(r"<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>", re.IGNORECASE)
+_HTML = re.compile(r"(?i)<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>")
 _ERROR = re.compile(
-    r"\W*(?:\w*error|exception|traceback|failed|failure|time(?:d )?out|(?:nothing|no (?:\w+ ){0,3}\w+) (?:was "
-    r"|were )?found"
-    r"|no (?:\w+ ){0,3}(?:results?|matches|hits)|(?:page |file )?not found|could ?n[o']t|cannot|unable to|invalid"
-    r"|[45]0\d|none$"
-    r"|没有找到|未找到|无结果|错误|失败)",
-    re.IGNORECASE,
+    r"(?i)\W*(?:\w*error|exception|traceback|failed|failure|time(?:d )?out"
+    r"|(?:nothing|no (?:\w+ ){0,3}\w+) (?:was |were )?found|no (?:\w+ ){0,3}(?:results?|matches|hits)"
+    r"|(?:page |file )?not found|could ?n[o']t|cannot|unable to|invalid|[45]0\d|none$"
+    r"|没有找到|未找到|无结果|错误|失败)"
 )
 _NAMES = {
-    "link": r".*(?:url|link|href|uri|source).*",
-    "key": r"source|document|file|file_?name|path|doc_?id|citation|citation_?key|reference|来源",
-    "id": r"id|key",
-    "title": r"(?:page_?|document_?)?(?:title|name|headline|heading)|标题|题目",
-    "published": r".*(?:publi|发布).*",
-    "date": r".*(?:date|modified|created|posted|日期|时间).*|.*time",
+    "link": r"(?i).*(?:url|link|href|uri|source).*",
+    "key": r"(?i)source|document|file|file_?name|path|doc_?id|citation|citation_?key|reference|id|key|来源",
+    "title": r"(?i)(?:page_?|document_?)?(?:title|name|headline|heading)|标题|题目",
+    "date": r"(?i).*(?:date|publi|modified|created|posted|发布|日期|时间).*|.*time|(?:.*_)?age",
 }
+"""Names of fields; the first that fits and holds a value of that form counts."""
 _ASIDE = re.compile(
-    r".*(?:image|thumb|icon|logo|query|question|prompt|instruction|score|engine).*|.*type", re.IGNORECASE
+    r"(?i).*(?:image|thumb|icon|logo|query|question|prompt|instruction|score|engine).*|.*type|isError|is_error"
 )
 _PAGE = {
     "key": "string(//link[@rel='canonical']/@href | //meta[@property='og:url']/@content)",
     "title": "string((//title | //h1)[1])",
-    "day": "string(//time/@datetime "
-    "| //meta[contains(concat(@name, @property), 'date') or contains(@property, 'publish')]"
-           "/@content)",
-}  # fmt: skip
-_PLAN = r"(?:\w+_)?(?:queries|(?:sub_?)?questions|sections|outline|headings|chapters|sub_?topics|searches|steps|todos)"
+    "day": (
+        "string(//time/@datetime"
+        " | //meta[contains(concat(@name, @property), 'date') or contains(@property, 'publish')]/@content)"
+    ),
+}
+_PLAN = (
+    r"(?i)(?:\w+_)?(?:queries|(?:sub_?)?questions|sections|outline|headings|chapters|sub_?topics|searches|steps|todos)"
+)
 
 
 def sources(text: str, *, key: str = "") -> list[Source]:
@@ -62,29 +62,29 @@ def sources(text: str, *, key: str = "") -> list[Source]:
     text, outer = text.strip(), Source("", key)
     if not text or (len(text) < 400 and _ERROR.match(text)):
         return []
-    if (objects := parsed(text)) is not None:
-        return _rows(objects, outer)
+    if (values := parsed(text)) is not None:
+        return _rows(values, outer)
     if len(_HTML.findall(text[:20_000])) > 1:
         page = _page(text, outer)
         return written.sources(page.text, page)
     marked = list(elements(text))
-    if sum(e.end - e.start for e in marked) * 2 > len(text):
-        found = _rows([_as_value(e) for e in marked], outer)
-        if any(row.key for row in found):
+    if sum(element.end - element.start for element in marked) * 2 > len(text):
+        found = _rows([_as_value(element) for element in marked], outer)
+        if any(source.key for source in found):
             return found
     return written.sources(re.sub(r"</[\w:. -]+>", "", _OPEN.sub("", text)) if marked else text, outer)
 
 
 def parsed(text: str) -> list[Any] | None:
     """The JSON values or the Python literal that a text consists of; None where it is mainly words."""
-    text = re.sub(r"^ *\d+\t", "", text.strip(), flags=re.MULTILINE)  # as some tools number a file's lines
+    text = text.strip()
     found = list(objects(text))
     if sum(end - start for _, start, end in found) * 2 > len(text):
         return [value for value, _, _ in found]
     if len(text) < 300_000 and text[:1] in ("[", "{") and text[-1] in "]}":
         try:
-            return [ast.literal_eval(text)]
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return [json.loads(json.dumps(ast.literal_eval(text), default=str))]
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return None
     return None
 
@@ -103,6 +103,14 @@ def objects(text: str) -> Iterator[tuple[Any, int, int]]:
             yield value, opening.start(), at
 
 
+def rows(text: str) -> list[dict[str, Any]]:
+    """The objects in a text, in lists or not: of JSON anywhere, of one Python literal."""
+    enclosed = re.search(r"(?s)[\[{].*[\]}]", text)
+    values = (enclosed and parsed(enclosed[0])) or [value for value, _, _ in objects(text)]
+    items = (item for value in values for item in (value if isinstance(value, list) else [value]))
+    return [item for item in items if isinstance(item, dict)]
+
+
 def elements(text: str) -> Iterator[Element]:
     """The outermost elements of a text, in order; a tag that is never closed is text."""
     at, unclosed = 0, set()
@@ -113,26 +121,27 @@ def elements(text: str) -> Iterator[Element]:
             unclosed.add(label)
             continue
         attributes = {name: html.unescape(a or b) for name, a, b in _ATTRIBUTE.findall(match[2])}
-        yield Element(label, attributes, text[at:end].strip("\n"), match.start(), end + len(label) + 3)
-        at = end + len(label) + 3
+        inside, at = text[at:end].strip("\n"), end + len(label) + 3
+        yield Element(label, attributes, inside, match.start(), at)
 
 
 def _as_value(element: Element) -> Any:
-    """An element as fields: its attributes, its children (of one label: a list), and what is left as `text`."""
-    fields: dict[str, Any] = dict(element.attributes)
+    """An element as fields: its attributes, lists of its children by label, and what is left as `text`."""
+    fields: dict[str, Any] = {}
     rest, at = "", 0
     for child in elements(element.text):
-        known = fields.get(child.label, [])
-        fields[child.label] = [*(known if isinstance(known, list) else [known]), _as_value(child)]
+        fields.setdefault(child.label, []).append(_as_value(child))
         rest, at = rest + element.text[at : child.start], child.end
     text = html.unescape(rest + element.text[at:]).strip()
+    fields |= element.attributes
     return {**fields, "text": text} if fields and text else fields or text
 
 
-def plan_lists(value: Any) -> dict[str, list[Any]]:
-    """The lists of a plan among a parsed object's fields, by name: of queries, of sections, of steps."""
-    fields = value.items() if isinstance(value, dict) else ()
-    return {n: v for n, v in fields if isinstance(v, list) and v and re.fullmatch(_PLAN, n, re.IGNORECASE)}
+def plan_lists(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The lists of a plan among an object's fields, by name: of queries, of sections, of steps."""
+    return {
+        name: rows for name, rows in fields.items() if isinstance(rows, list) and rows and re.fullmatch(_PLAN, name)
+    }
 
 
 def _rows(value: Any, outer: Source) -> list[Source]:
@@ -144,17 +153,20 @@ def _rows(value: Any, outer: Source) -> list[Source]:
         return [replace(s, title=s.title or outer.title, day=s.day or outer.day) for s in nested]
     if not isinstance(value, dict) or value.get("error") or value.get("isError"):
         return []
+    if plan_lists(value):  # what is to be looked up is no evidence
+        return [source for source in _rows(list(value.values()), outer) if source.key]
     fields, inner = _flat(value)
     here = _row(fields, outer)
-    prose = [v for v in fields.values() if is_prose(v) and v != here.title]
-    own = here.key != outer.key
-    below = [s for s in _rows(inner if own else [*prose, *inner], here) if s.key or not plan_lists(value)]
-    if below and not (own and prose):
+    prose = [text for text in fields.values() if is_prose(text) and text != here.title]
+    if here.key == outer.key:
+        inner, prose = [*prose, *inner], []
+    below = _rows(inner, here)
+    if below and not prose:
         return below
-    said = dict.fromkeys(_page(p, here).text if _HTML.search(p) else p for p in prose if own)
-    facts = (v if re.fullmatch(_NAMES["title"], n, re.I) else f"{n.replace('_', ' ')}: {v}"
-             for n, v in fields.items() if v != here.key and not day_of(v))  # fmt: skip
-    text = "\n".join(said) or ("" if plan_lists(value) or "type" in value else "; ".join(facts))
+    text = "\n".join(dict.fromkeys(_page(p, here).text if _HTML.search(p) else p for p in prose))
+    if not prose and "type" not in fields:
+        facts = (f"{name}: {said}" for name, said in fields.items() if said not in (here.key, here.title))
+        text = "; ".join(facts) or here.title
     return [*([replace(here, text=text)] if text else []), *below]
 
 
@@ -163,16 +175,13 @@ def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
     fields: dict[str, str] = {}
     inner: list[Any] = []
     for name, value in row.items():
-        if isinstance(value, list) and all(isinstance(item, str) and not parsed(item) for item in value):
+        small, deep = _flat(value) if isinstance(value, dict) else ({}, [])
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
             value = "\n".join(value)
-        if isinstance(value, dict):
-            small, deep = _flat(value)
-            if deep or any(map(is_prose, small.values())):
-                inner.append(value)
-            else:
-                fields = small | fields
-        elif isinstance(value, list):
+        if isinstance(value, list) or deep or any(map(is_prose, small.values())):
             inner.append(value)
+        elif small:
+            fields |= {inside: said for inside, said in small.items() if inside not in fields}
         elif value and value is not True and not _ASIDE.fullmatch(name):
             fields[name] = str(value).strip()
     return fields, inner
@@ -180,15 +189,13 @@ def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
 
 def _row(fields: Mapping[str, str], outer: Source) -> Source:
     """The source that a row's fields name, without its text; what they leave open is the outer one's."""
-    short = {name: value for name, value in fields.items() if value and len(value) < 300}
-    named = {kind: [v for n, v in short.items() if re.fullmatch(names, n, re.I)] for kind, names in _NAMES.items()}
-    keys = [v for v in [*named["link"], *short.values()] if URL.fullmatch(v)]
-    keys += [v for v in [*named["key"], *named["id"]] if not is_prose(v)]
-    titles = [v for v in short.values() if 2 <= len(v.split()) <= 20 and not (is_prose(v) or day_of(v) or first_url(v))]
-    dated = [v for v in short.values() if re.match(r"\d{4}-\d\d-\d\d", v)]
-    day = next(filter(None, map(day_of, [*named["published"], *named["date"], *dated])), outer.day)
-    title = [*named["title"], *(v for v in titles if v not in keys[:1]), outer.title][0]
-    return Source("", [*keys, outer.key][0], " ".join(title.split()), day)
+    short = {name: value for name, value in fields.items() if len(value) < 300}
+    named = {kind: [v for n, v in short.items() if re.fullmatch(names, n)] for kind, names in _NAMES.items()}
+    keys = [key for key in (*named["link"], *short.values()) if URL.fullmatch(key)]
+    keys += [key for key in (*named["key"], outer.key) if not is_prose(key)]
+    title = [*named["title"], outer.title][0]
+    days = filter(None, map(day_of, named["date"]))
+    return Source("", keys[0], " ".join(title.split()), next(days, outer.day))
 
 
 def _page(page: str, outer: Source) -> Source:

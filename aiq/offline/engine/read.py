@@ -5,17 +5,17 @@ text), the task by where it stands and how it is spoken.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine import material, transcript
+from aiq.offline.engine import dialect, material, transcript
 from aiq.offline.engine.source import URL, Source, day_of, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
-from aiq.offline.engine.written import findings, is_result
+from aiq.offline.engine.written import findings
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
 
@@ -24,11 +24,14 @@ Language = Literal["en", "zh"]
 
 @dataclass(frozen=True)
 class Block:
-    """Marked material of the prompt: `<label>text</label>`, a fenced or headed part. `message`: its message's index."""
+    """Marked material of the prompt: `<label>text</label>`, a fenced or headed part."""
 
     label: str
     text: str
-    message: int
+
+    @property
+    def kind(self) -> str:
+        return _kind(self.label)
 
 
 @dataclass(frozen=True)
@@ -54,108 +57,77 @@ class Situation:
     sections: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A message of the prompt, taken apart: `told` is its text without material."""
-
-    message: int
-    role: str
-    told: str
-    blocks: tuple[Block, ...]
-
-
 _TASK_WORD = r"(?:question|task|query|topic|request|problem|brief|goal|objective|subject|inquiry)"
 _TASK = (
-    rf"(?:(?:the|an?|my|our|user'?s?|research|original|main|new|current|latest|input|following|overall|actual|last"
-    rf"|message"
+    r"(?:(?:the|an?|my|our|user'?s?|research|original|main|new|current|latest|input|following|overall|actual|last|message"
     rf"|final)[ _-])*{_TASK_WORD}|(?:研究|用户|的|当前)*(?:问题|任务|主题|课题|查询|请求|提问)"
+)
+_MATERIAL = (
+    r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt|text|data"
+    r"|knowledge|report|observation|evidence|snippet|note|webpage|资料|材料|上下文|文档|结果|内容|信息|原文)s?"
 )
 _KINDS = {
     "told": re.compile(
-        r"(?<![a-z])(?:instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint"
-        r"|require|limit|think|reason|tip|style|policy|workflow|process|steps?$)|说明|规则|要求|格式|示例",
-        re.IGNORECASE,
+        r"(?i)(?<![a-z])(?:instruct|rule|guid|format|output|example|schema|tool|role|persona|system|important|constraint"
+        r"|require|limit|think|reason|tip|style|policy|workflow|process|steps?$)|说明|规则|要求|格式|示例"
     ),
-    "task": re.compile(rf"^(?:{_TASK})$", re.IGNORECASE),
+    "task": re.compile(rf"(?i)^(?:{_TASK})$"),
     "talk": re.compile(
-        r"dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
-        r"|accepted"
-        r"|reference.?list|memory|对话|历史",
-        re.IGNORECASE,
+        r"(?i)dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
+        r"|accepted|reference.?list|memory|对话|历史"
     ),
-    "material": re.compile(
-        r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt"
-        r"|text|data"
-        r"|knowledge|report|answer|response|observation|evidence|snippet|note|webpage|资料|材料|上下文|文档|结果|内容|信息|原文)s?",
-        re.IGNORECASE,
-    ),
+    "material": re.compile(rf"(?i){_MATERIAL}|answers?|responses?"),
 }
 """Kinds of marked parts by their labels, the first that fits."""
 
 _TO_MODEL = re.compile(
-    r"\s*(?:you are|your (?:job|task|role|goal)|you (?:will|must|should|were|have)|these are|the user's \w+"
-    r"|given)\b",
-    re.IGNORECASE,
+    r"(?i)\s*(?:you are|your (?:job|task|role|goal)|you (?:will|must|should|were|have)|these are|the user's \w+"
+    r"|given)\b"
 )
 _LABELLED = re.compile(
-    rf"(?:^|(?<=[.!?。]\s))[ \t]*(?:#+ *|\*\*)?(?P<label>(?:[A-Za-z', ]{{0,120}}\b)?{_TASK})\**(?: is| was|是)?"
-    r"[ \t]*(?:[:：]\**|--|\n)\s*(?P<text>\S.*)",
-    re.IGNORECASE | re.MULTILINE,
+    rf"(?im)(?:^|(?<=[.!?。]\s))[ \t]*(?:#+ *|\*\*)?(?P<label>(?:[A-Za-z', ]{{0,120}}\b)?{_TASK})\**(?: is| was|是)?"
+    r"[ \t]*(?:[:：]\**|--|\n)\s*(?P<text>\S.*)"
 )
 _QUOTED = re.compile(
-    rf"(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}"
-    rf"|[\"“「])(?P<text>[^\"”」]{{4,2000}})[\"”」]",
-    re.IGNORECASE,
-)
-_PLACEHOLDER = re.compile(
-    r"\W*(?:the|your|an?) (?:\w+ ){0,3}(?:question|task|query|topic|request)s?\b|\W*[{\[<.]|\W*$", re.IGNORECASE
+    rf"(?i)(?:{_TASK_WORD}|问题|任务|主题|关于)\W{{0,4}}(?:is|was|below)?\W{{0,4}}?(?:\"{{3}}"
+    r"|[\"“「])(?P<text>[^\"”」]{4,2000})[\"”」]"
 )
 _PASTED = (
     r"[ \t]*(?:#+ *|\*\*)?(?P<label>(?!(?:source|content|text|summary|page|snippet|passage)\W*[:：]|(?:when|for|if|to"
-    r"|in|with) )(?:[a-z][a-z'-]* ){0,7}"
-    r"(?:document|page|context|source|result|finding|information|info|material|content|article|passage|excerpt|text"
-    r"|data"
-    r"|knowledge|report|observation|evidence|snippet|note|webpage|资料|材料|上下文|文档|结果|内容|信息|原文)s?)"
+    rf"|in|with) )(?:[a-z][a-z'-]* ){{0,7}}{_MATERIAL})"
     r"\**[ \t]*(?:[:：]\**(?!\**[ \t]*\S+://)[ \t]*\n?|(?<=\*\*)\n|(?<!.)\n)"
 )
 """A line that announces pasted material; "Source: ..." and the like are fields of a result."""
-_FENCE = re.compile(r"(?P<mark>```|~~~|\"\"\"|''')\w*[ \t]*\n?(?P<text>.*?)(?P=mark)", re.DOTALL)
-_FORM = re.compile(r"format|schema|example|e\.g\.|form\b|like this|such as|json|格式|示例|例如|如下形式", re.IGNORECASE)
+_PARAGRAPH = re.compile(rf"(?i)\n\s*\n|\n(?=[-=]{{3,}}[ \t]*\n|{_PASTED})")
+_FENCE = re.compile(r"(?s)(?P<mark>```|~~~|\"\"\"|''')\w*[ \t]*\n?(?P<text>.*?)(?P=mark)")
+_FORM = re.compile(r"(?i)(?:format|schema|example|e\.g\.|form\b|like this|such as|json|格式|示例|例如|如下形式).*\s*$")
 _RESUMES = re.compile(
-    r"\W*(?:using|based on|given|now|please|answer|write|construct|create|summari[sz]e|according to|from the|with the"
-    r"|use"
-    r"|根据|请|基于)\b|\s*(?:---|===|#)(?!.*://)"
+    r"(?i)\W*(?:using|based on|given|now|please|answer|write|construct|create|summari[sz]e|according to|from the"
+    r"|with the|use|根据|请|基于)\b|\s*(?:---|===|#)(?!.*://)"
     rf"|\W*(?:{_TASK}|(?:\w+ ){{0,3}}"
-    r"(?:instructions?|rules?|guidelines|format|requirements?|examples?|tools|说明|规则|要求"
-    rf"|格式))\W?[:：]",
-    re.IGNORECASE,
+    r"(?:instructions?|rules?|guidelines|format|requirements?|examples?|tools|说明|规则|要求|格式))\W?[:：]"
 )
-_TURN = re.compile(r"^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*", re.IGNORECASE | re.MULTILINE)
+_TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
-    r"^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|sections|outline|headings|chapters"
-    r"|subtopics|检索词|查询|子问题|章节|大纲|提纲))"
-    r"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n" + _ITEM + ".+)*)",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|sections|outline|headings"
+    r"|chapters|subtopics|检索词|查询|子问题|章节|大纲|提纲))"
+    rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{_ITEM}.+)*)"
 )
-_SECTIONS = re.compile(r"section|outline|heading|chapter|topic|章节|大纲|提纲", re.IGNORECASE)
+_SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
-    r"(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date|now\b"
-    r"|今天|今日|当前(?:日期|时间)|现在|日期)[^\n.。]{0,30}?(?!.{0,200}[?？])"
-    r"(?P<day>(?:\d{4}\D|\d{1,2}\s|[A-Z][a-z]{2,8}\.? \d).{0,36})",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date"
+    r"|now\b|今天|今日|当前(?:日期|时间)|现在|日期)[^\n.。]{0,30}?(?!.{0,200}[?？])"
+    r"(?P<day>(?:\d{4}\D|\d{1,2}\s|[A-Z][a-z]{2,8}\.? \d).{0,36})"
 )
 _REPLY_FORM = re.compile(
-    r"(?:(?<=[.!?。？！\n])\s*(?:please |then |now |and |请)*(?:answer|reply|respond|return|output|give your|write your"
-    r"|cite|use|keep"
-    r"|do not|don't|never|always|be |format|include|provide your|your (?:answer|reply|response|output)"
-    r"|the (?:answer|reply|response|output)|回答|回复|输出|返回|只|不要|用|以)"
-    r"(?:[^.!?。！？\n]|\.(?=\S))*[.!。！]*\s*)+$",
-    re.IGNORECASE,
+    r"(?i)(?:(?<=[.!?。？！\n])\s*(?:please |then |now |and |请)*(?:answer|reply|respond|return|output|give your"
+    r"|write your|cite|use|keep|do not|don't|never|always|be |format|include|provide your"
+    r"|(?:your|the) (?:answer|reply|response|output)|回答|回复|输出|返回|只|不要|用|以)"
+    r"(?:[^.!?。！？\n]|\.(?=\S))*[.!。！]*\s*)+$"
 )
 """Sentences at the end that only say how to reply."""
-
-_DATED = re.compile(r"^[^\n]*(?:current date|today(?:'s date)? is|今天是)[^\n]*\n?", re.IGNORECASE | re.MULTILINE)
+_DATED = re.compile(r"(?im)^[^\n]*(?:current date|today(?:'s date)? is|今天是)[^\n]*\n?")
 _URGING_WORDS = """
     answer final continue give write report json tool tools use using result results above step steps search searches
     ready ok okay thanks thank begin start proceed go ahead next carry task question query reply respond response return
@@ -165,48 +137,51 @@ _URGING_WORDS = """
 """
 _URGING = frozenset(_URGING_WORDS.split())
 """Words of one who urges on; a message of nothing else asks for nothing new."""
-
-
 _LONG = 30_000
 """Characters at the start and at the end of a message that may ask and instruct; what lies between is pasted text."""
 
 
 def read(request: ChatRequest) -> Situation:
     """The request understood. Never fails: what cannot be understood stays text."""
-    steps, left = transcript.steps(request)
     messages = request.messages
-    parts = [_part(number, m.role, left.get(number, m.text)) for number, m in enumerate(messages)
-             if m.role not in ("assistant", "tool", "function")]  # fmt: skip
-    blocks = tuple(block for part in parts for block in part.blocks)
-    history = [turn for block in blocks if _kind(block.label) == "talk" for turn in _turns(block.text)]
-    amid = {n + 1 for n, m in enumerate(messages) if m.role in ("tool", "function")}  # there a harness speaks
-    at, task = _task([part for part in parts if part.message not in amid] or parts)
+    steps, left = transcript.steps(request)
+    blocks: dict[int, list[Block]] = {}
+    told: dict[int, str] = {}
+    for number, message in enumerate(messages):
+        if message.role not in ("assistant", "tool", "function"):
+            pieces = _pieces(left.get(number, message.text), pasted=message.role == "user")
+            blocks[number] = [block for block in pieces if block.label]
+            told[number] = "\n\n".join(block.text for block in pieces if not block.label)
+    marked = [block for number in blocks for block in blocks[number]]
+    history = [turn for block in marked if block.kind == "talk" for turn in _turns(block.text)]
+    at, task = _task(request, blocks, told)
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
-    told = {part.message: part.told for part in parts}
-    found = [replace(source, message=b.message) for b in blocks if _kind(b.label) not in ("talk", "task")
-             for source in material.sources(b.text) if source.key or is_prose(source.text)]  # fmt: skip
+    shown = [
+        source for block in marked if block.kind not in ("talk", "task") for source in material.sources(block.text)
+    ]
+    found = [source for source in shown if source.key or is_prose(source.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
-        if message.role in ("user", "assistant") and message.text.strip() and not transcript.told(message.text):
+        if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
-        if message.role == "assistant":
-            found += [replace(source, message=number) for source in findings(message.text)]
-    for step in filter(transcript.brings_sources, steps):
+        found += findings(message.text) if message.role == "assistant" else []
+    for step in steps:
         address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
-        found += [replace(source, message=step.message) for source in material.sources(step.result or "", key=address)]
-    texts = [*(p.told for p in parts if p.role == "user"), *(b.text for b in blocks), *(s.result or "" for s in steps)]
-    listed = [entry for text in texts for entry in _listed(text)]
+        found += material.sources(step.result or "", key=address) if step.brings_sources else []
+    texts = [told[number] for number in told if messages[number].role == "user"]
+    texts += [*(block.text for block in marked), *(step.result or "" for step in steps)]
+    listed = dict.fromkeys(entry for text in texts for entry in _listed(text))
     return Situation(
         request=request,
         task=task,
-        instructions="\n\n".join(part.told for part in parts if part.told),
+        instructions="\n\n".join(filter(None, told.values())),
         history=tuple(history),
-        blocks=blocks,
+        blocks=tuple(marked),
         sources=tuple(_merged(found)),
         steps=tuple(steps),
-        now=_now("\n".join(part.told for part in sorted(parts, key=lambda part: part.role == "user"))),
+        now=_now("\n".join(told.values())),
         language="zh" if is_chinese(task) else "en",
-        queries=tuple(dict.fromkeys(name for label, name in listed if not _SECTIONS.search(label))),
-        sections=tuple(dict.fromkeys(name for label, name in listed if _SECTIONS.search(label))),
+        queries=tuple(name for is_section, name in listed if not is_section),
+        sections=tuple(name for is_section, name in listed if is_section),
     )
 
 
@@ -225,70 +200,86 @@ def _now(told: str) -> date | None:
     return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(told)))), None)
 
 
-def _part(number: int, role: str, text: str) -> _Part:
-    """A message without its material; in a system prompt only what is plainly marked as material is."""
-    blocks: list[Block] = []
-    told, at = "", 0
-    text = _FENCE.sub(_as_element, text) if role == "user" else text
+# the parts of a message
+
+
+def _pieces(text: str, *, pasted: bool) -> list[Block]:
+    """A message's material, and its own words, which have no label. Tags and fences mark material; where text may be
+    `pasted` (in a user's message) also a line that announces it, and the form of results."""
+    text = _FENCE.sub(_as_element, text) if pasted else text
+    pieces, own, at = [], "", 0
     for element in material.elements(text):
         kind = _kind(element.label)
-        meant = kind != "told" and (kind or role == "user") and not (kind == "task" and _TO_MODEL.match(element.text))
+        meant = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
         if meant and len(element.text) > 3:  # "between <a> and </a>" names tags
-            blocks.append(Block(element.label, element.text.strip(), number))
-            told, at = told + text[at : element.start], element.end
-    pieces = _pieces(told + text[at:]) if role == "user" else [("", told + text[at:])]
-    blocks += [Block(label, text, number) for label, said in pieces if label and (text := said.strip('" \n'))]
-    return _Part(number, role, "\n\n".join(said for label, said in pieces if not label).strip(), tuple(blocks))
+            pieces.append(Block(element.label, element.text.strip()))
+            own, at = own + text[at : element.start], element.end
+    own += text[at:]
+    pieces += _paragraphs(own) if pasted else [Block("", own.strip())]
+    return [piece for piece in pieces if piece.text]
 
 
 def _as_element(match: re.Match[str]) -> str:
     """A fenced part as an element, by the line before it; an example of a form stays as it is."""
-    before = match.string[max(0, match.start() - 200) : match.start()].rstrip().rsplit("\n", 1)[-1]
-    label = "task" if re.search(_TASK_WORD, before[-40:], re.IGNORECASE) and len(before) < 120 else "material"
+    before = match.string[max(0, match.start() - 120) : match.start()]
+    label = "task" if re.search(rf"(?i){_TASK_WORD}\W*$", before) else "material"
     return match[0] if _FORM.search(before) else f"<{label}>\n{match['text']}\n</{label}>"
 
 
-def _pieces(text: str) -> list[tuple[str, str]]:
-    """A user's text in pieces, (label, text) each: what is pasted under a label, results, own words (no label)."""
-    pieces = [("", "")]
-    paragraphs = re.split(rf"\n\s*\n|\n(?=[-=]{{3,}}[ \t]*\n|{_PASTED})", text, flags=re.IGNORECASE)[::2]
+def _paragraphs(text: str) -> list[Block]:
+    """A user's text: what is pasted under a label, results, own words (no label)."""
+    pieces = [Block("", "")]
+    paragraphs = _PARAGRAPH.split(text)[::2]
     for number, paragraph in enumerate(paragraphs):
-        label, said = pieces[-1]
-        head = re.match(_PASTED, paragraph + "\n", re.IGNORECASE)
-        asks = number == len(paragraphs) - 1 and re.fullmatch(r"[^\n]*[?？]\s*", paragraph)
+        last = pieces[-1]
+        head = re.match(_PASTED, f"{paragraph}\n", re.IGNORECASE)
+        asks = re.search(r"(?m)[?？]\s*$", paragraph)
         if head and _kind(head["label"]) == "material":
-            pieces.append((head["label"], paragraph[head.end() :]))
-        elif label not in ("", "result") and not asks and not _RESUMES.match(paragraph):
-            pieces[-1] = label, f"{said}\n\n{paragraph}"
+            pieces.append(Block(head["label"], paragraph[head.end() :].strip('" \n')))
+        elif (
+            last.label not in ("", "result")
+            and not _RESUMES.match(paragraph)
+            and not (asks and number == len(paragraphs) - 1)
+        ):
+            pieces[-1] = replace(last, text=f"{last.text}\n\n{paragraph}".strip('" \n'))
         else:
-            keyed = paragraph[:1] in ("[", "{") and any(s.key for s in material.sources(paragraph))
-            pieces.append(("result" if keyed or is_result(paragraph) else "", paragraph))
+            result = not asks and any(source.key and source.title for source in material.sources(paragraph))
+            pieces.append(Block("result" if result else "", paragraph.strip()))
     return pieces
 
 
-def _task(parts: Sequence[_Part]) -> tuple[int, str]:
-    """What is wanted, and the index of the message that says so (-1: none): the last user's word, else the system's."""
-    for part in sorted(parts, key=lambda part: (part.role != "user", -part.message)):
-        tagged = [block.text for block in part.blocks if _kind(block.label) == "task"]
-        if task := tagged[-1] if tagged else _asked(part):
-            return part.message, task
+# what is asked
+
+
+def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, str]) -> tuple[int, str]:
+    """What is wanted, and the index of the message that says so (-1: none): the last user's word, else the system's.
+
+    What follows a tool's result is a harness's word: it counts only where nobody else has spoken.
+    """
+    amid = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
+    spoken = [
+        (request.messages[number].role == "user", number) for number in told if number not in amid or len(told) < 2
+    ]
+    for person, number in sorted(spoken, reverse=True):
+        tagged = [block.text for block in blocks[number] if block.kind == "task"]
+        if task := tagged[-1] if tagged else _asked(told[number], person=person):
+            return number, task
     return -1, ""
 
 
-def _asked(part: _Part) -> str:
+def _asked(told: str, *, person: bool) -> str:
     """The task of a message that does not tag it; empty where it only urges on or speaks of a conversation."""
-    told = _DATED.sub("", ends(part.told))
-    named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told" and not _PLACEHOLDER.match(m["text"])]
-    plain = [m for m in named if _kind(m["label"]) == "task"]
-    if said := [*_QUOTED.finditer(told)] or plain or named:
+    told = _DATED.sub("", ends(told))
+    named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told"]
+    if said := [*_QUOTED.finditer(told)] or named:
         return said[-1]["text"].strip(' *"“”')
+    person = person and not _TO_MODEL.match(told)
+    questions = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
     if not re.search("[?？]", told) and _URGING.issuperset(words(told)):
         return ""
-    person = part.role == "user" and not _TO_MODEL.match(told)
-    if person and len(told) < 1200 and not re.search(r"^#|^\W{0,8}(?:rules|format)\W{0,8}$", told, re.I | re.M):
+    if person and len(told) < 1200 and not re.search(r"(?im)^#|^\W{0,8}(?:rules|format)\W{0,8}$", told):
         return _REPLY_FORM.sub("", told).strip()
-    asked = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
-    return asked[-1] if asked else _REPLY_FORM.sub("", told.split("\n\n")[0]).strip() if person else ""
+    return questions[-1] if questions else _REPLY_FORM.sub("", told.split("\n\n")[0]).strip() if person else ""
 
 
 def _turns(text: str) -> list[tuple[str, str]]:
@@ -298,7 +289,10 @@ def _turns(text: str) -> list[tuple[str, str]]:
     return list(zip(roles, map(str.strip, pieces[2::2]), strict=True))
 
 
-def _merged(found: Iterable[Source]) -> list[Source]:
+# evidence, and what is listed to be looked up
+
+
+def _merged(found: Iterable[Source]) -> Iterable[Source]:
     """One source a key: what the first says, and what only the others say after it."""
     by_key: dict[str, Source] = {}
     for source in found:
@@ -308,16 +302,17 @@ def _merged(found: Iterable[Source]) -> list[Source]:
         if known.text not in text:
             text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
         by_key[name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
-    return list(by_key.values())
+    return by_key.values()
 
 
-def _listed(text: str) -> list[tuple[str, str]]:
-    """What labelled lists and plans name, each with its list's label."""
-    found: list[tuple[str, str]] = []
-    for match in _LISTED.finditer(text[:50_000]):
-        items = re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE) or re.split("[;；]", match["line"])
-        found += [(match["label"], item.strip()) for item in items]
-    plans = [entry for value in material.parsed(text) or () for entry in material.plan_lists(value).items()]
-    for label, rows in plans:
-        found += [(label, str(next(iter(row.values()), "") if isinstance(row, dict) else row)) for row in rows]
-    return [entry for entry in found if entry[1]]
+def _listed(text: str) -> Iterator[tuple[bool, str]]:
+    """What labelled lists and plans name: whether it is a section, and the name."""
+    named = [
+        (match["label"], re.findall(rf"(?m)^{_ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
+        for match in _LISTED.finditer(text[:50_000])
+    ]
+    plans = material.rows(text) if material.parsed(text) else ()
+    named += [entry for plan in plans for entry in material.plan_lists(plan).items()]
+    for label, rows in named:
+        names = (str(next(iter(row.values()), "") if isinstance(row, dict) else row).strip() for row in rows)
+        yield from ((_SECTIONS.search(label) is not None, name) for name in names if name)

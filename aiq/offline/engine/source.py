@@ -13,14 +13,13 @@ class Source:
     """A piece of evidence: a page, a search result, a document's page, a finding that names where it comes from.
 
     `key` is what a citation must say: a URL or a document key, exactly as the material writes it; empty where the
-    material names none. `day` is the material's own date. `message` is the index of the message that brought it.
+    material names none. `day` is the material's own date.
     """
 
     text: str
     key: str = ""
     title: str = ""
     day: date | None = None
-    message: int = 0
 
 
 URL = re.compile(r"(?:https?|file)://(?:[^\s<>\"'`|()\[\]{}，。；、（）【】]|\([^\s()]*\))+(?<![.,;:!?*_\\])")
@@ -33,12 +32,6 @@ def is_prose(text: str) -> bool:
         return len(text) >= 10
     length = len(text.split())
     return length >= 25 or (length >= 4 and re.search(r"[.!?…][\"”’)\]*_]*$|[a-z)][.!?] +[A-Z]", text) is not None)
-
-
-def first_url(text: str) -> str:
-    """The first address of a text, without the punctuation after it; empty where it has none."""
-    found = URL.search(text)
-    return found.group() if found else ""
 
 
 def day_of(text: str, *, exact: bool = False) -> date | None:

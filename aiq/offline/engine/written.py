@@ -5,91 +5,75 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from aiq.offline.engine.source import LINK, URL, Source, day_of, first_url, is_prose
+from aiq.offline.engine.source import LINK, URL, Source, day_of, is_prose
 from aiq.offline.engine.text import sentences
 
+_ADDRESS = r"url|link|source|href|uri|网址|链接|来源"
 _LABEL = re.compile(
-    r"\W{0,4}(?:(?P<url>url|link|source|href|uri|网址|链接|来源)|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
+    rf"(?i)\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
+    r"|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
     r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*",
-    re.IGNORECASE,
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*"
 )
 _UPDATED = re.compile(
-    r"(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})",
-    re.IGNORECASE,
+    r"(?i)(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})"
 )
 _HEAD = re.compile(
-    r"\s*(?:(?:#{1,6}|[-*•|]|-{2,}|\[\^?\d+\]|【\d+】|\d{1,3}[.)、])[:：]?\s+|\*\*)*"
-    r"(?:(?:url|link|source|href|uri|网址|链接|来源)\W{0,3}[:：]\W*)?",
-    re.IGNORECASE,
+    r"(?i)\s*(?:(?:#{1,6}|[-*•|]|-{2,}|\[\^?\d+\]|【\d+】|\d{1,3}[.)、])[:：]?\s+|\*\*)*"
+    rf"(?:(?:{_ADDRESS})\W{{0,3}}[:：]\W*)?"
 )
-_NO_NAME = re.compile(r"\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*", re.IGNORECASE)
+_NO_NAME = re.compile(r"(?i)\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*")
 _SEPARATED = re.compile(r"(?:^|[-–—:：<(（|,，*])\s*$")
 _EDGE = " -–—:：*#=|,"
 _REFERENCES = re.compile(
-    r"^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)\W{0,8}$",
-    re.I | re.M,
+    r"(?im)^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)"
+    r"\W{0,8}$"
 )
-_ENTRY = re.compile(r"^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$", re.MULTILINE)
-_CITED_AS = re.compile(r"^\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$", re.I | re.M)
-_FIELD = re.compile(r"^(?:-{2,}.*|[A-Z][\w ]{1,24}[:：] .{1,60})$", re.MULTILINE)
-"""A line between results, or a field of one: no prose."""
+_ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
+_CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
 
 def sources(text: str, outer: Source) -> list[Source]:
-    """The sources of a text: findings by what they cite, results with their addresses, else the page that it is."""
+    """The sources of a text: findings by what they cite, results with their addresses, else the page that it is.
+
+    A page whose address is known (`outer.key`) is one source, whatever its text lists and cites.
+    """
     lines = text.splitlines()
-    if not outer.key and (found := findings(text) or _keyed(text) or _records(lines)):
+    if not outer.key and (found := findings(text) or _records(lines)):
         return found
-    head = _record(lines[:8])
-    day = outer.day or head.day or _day(text)
-    return [replace(outer, text=LINK.sub(r"\1", text), title=outer.title or head.title, day=day)]
+    days = filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text)))
+    title, day = outer.title or _record(lines[:8]).title, outer.day or next(days, None)
+    return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=day)]
 
 
 def findings(text: str) -> list[Source]:
     """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
-    headed = [match.end() for match in _REFERENCES.finditer(text)]
-    listed = [m for m in _ENTRY.finditer(text) if first_url(m[2]) or (headed and m.start() > headed[-1])]
-    body = text[: headed[-1]] if headed else text
-    prose = _ENTRY.sub(lambda m: "" if first_url(m[2]) else m[0], body) if listed else ""
-    cited: dict[str, list[str]] = {}
-    for sentence in sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose)):
-        for number in dict.fromkeys(re.findall(r"\d+", " ".join(re.findall(_MARKS, sentence)))):
-            cited.setdefault(number, []).append(re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", sentence).strip("-*• "))
+    heading = next(reversed(list(_REFERENCES.finditer(text))), None)
+    entries = [e for e in _ENTRY.finditer(text, heading.end() if heading else 0) if heading or URL.search(e[2])]
+    prose = text[: (heading or entries[0]).start()] if entries else ""
+    told = sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose))
     found = []
-    for match in listed:
-        name, key, rest = _split(match[2])
+    for entry in entries:
+        name, key, rest = _split(entry[2])
         if not key:  # a document: "Title - key"
             name, _, key = rest.rpartition(" - ")
-        found.append(Source("\n".join(cited.get(match[1], ())), key, name or rest or key, day_of(name)))
+        mark = rf"[\[【][\d\s,，、^]*(?<!\d){entry[1]}(?!\d)[\d\s,，、]*[\]】]"
+        cited = (
+            re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", said).strip("-*• ") for said in told if re.search(mark, said)
+        )
+        found.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
     return [source for source in found if source.text]
 
 
-def _keyed(text: str) -> list[Source]:
-    """Results that say by which key they are cited ("Citation: a.pdf, p.2"): each with the prose up to the next one."""
-    marks = list(_CITED_AS.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    bodies = [_FIELD.sub("", text[mark.end() : end]).strip() for mark, end in zip(marks, ends, strict=False)]
-    return [Source(body, mark[1], mark[1], _day(body)) for mark, body in zip(marks, bodies, strict=True) if body]
-
-
-def is_result(text: str) -> bool:
-    """Whether a text is a result: an address that is no part of a sentence, with prose to it that asks nothing."""
-    kinds = "".join(map(_kind, text.splitlines()))
-    asks = re.search("[?？]$", text, re.MULTILINE)
-    return bool(re.search("[ABU]", kinds) and re.search("[BP]", kinds) and not asks)
-
-
 def _split(line: str) -> tuple[str, str, str]:
-    """(name, address, rest) of a line; of a sentence with an address in it, the whole is the rest."""
+    """(name, address or key, rest) of a line; of a sentence with an address in it, the whole is the rest."""
     line = _HEAD.sub("", line, count=1)
-    for link in LINK.finditer(line):
-        word = "" if _NO_NAME.fullmatch(link[1]) else link[1]
-        line = line.replace(link[0], f"{word} {'' if link.start() else '<'}{link[2]}")
+    line = LINK.sub(lambda m: f"{'' if _NO_NAME.fullmatch(m[1]) else m[1]} {'' if m.start() else '<'}{m[2]}", line)
     found = URL.search(line)
     if found is None:
-        return "", "", line.strip(" *")
+        cited = _CITED_AS.match(line)
+        return ("", cited[1], "") if cited else ("", "", line.strip(" *"))
     before, after = line[: found.start()], re.sub(r"^[)\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[found.end() :])
     name = before.rstrip(" <(（[").strip(_EDGE)
     if is_prose(name) or not _SEPARATED.search(before) or re.match(r"[.!?。！？]", after):
@@ -101,9 +85,10 @@ def _kind(line: str) -> str:
     """What a line is to its record: a name with its address (A; B with prose), an address (U), a sentence with one (S),
     prose (P), a numbered or marked head (h), other words (t), blank."""
     name, key, rest = _split(line)
+    prose = is_prose(rest)
     if key:
-        return ("B" if is_prose(rest) else "A") if name else "S" if is_prose(rest) else "U"
-    return " " if not line.strip() else "P" if is_prose(rest) else "h" if re.match(r"\s*(?:#|\[?\d)", line) else "t"
+        return "AB"[prose] if name else "US"[prose]
+    return " " if not line.strip() else "P" if prose else "h" if re.match(r"\s*(?:#|\[?\d)", line) else "t"
 
 
 def _records(lines: Sequence[str]) -> list[Source]:
@@ -114,7 +99,7 @@ def _records(lines: Sequence[str]) -> list[Source]:
         cuts = [0, *(match.end() for match in re.finditer(heads, kinds))]
     else:
         cuts = [match.start() for match in re.finditer(rf"(?:h ?)?t{{0,3}}U|{heads}", kinds)]
-    records = [_record(lines[a:b]) for a, b in zip(cuts, [*cuts[1:], len(lines)], strict=False)]
+    records = [_record(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=False)]
     return [record for record in records if record.key]
 
 
@@ -127,18 +112,17 @@ def _record(lines: Sequence[str]) -> Source:
         label = _LABEL.match(line)
         kind = label.lastgroup if label else None
         name, address, rest = _split(line[label.end() :] if label else line)
-        key, title, rest = key or address, title or ("" if key else name), f"{name} {rest}".strip() if key else rest
-        if kind == "title":
+        if key:
+            rest = f"{name} {rest}".strip()
+        else:
+            key, title = address, title or name
+        prose, heads = is_prose(rest), rest.endswith((":", "："))
+        if kind == "title" or not (title or kept or kind or prose or heads):
             title = rest.strip(_EDGE)
-        elif kind == "day" or (0 < len(rest) < 30 and not is_prose(rest) and day_of(rest)):
+        elif kind == "day" or (len(rest) < 30 and not prose and day_of(rest)):
             day = day or day_of(rest)
-        elif is_prose(rest) or (re.search(r"\w", rest) and not rest.endswith((":", "：")) and rest != title):
-            first = not (title or kept or is_prose(rest))
-            title, kept = (rest.strip(_EDGE), kept) if first else (title, [*kept, rest])
+        elif rest != title and (prose or (kind != "field" and not heads and re.search(r"\w", rest))):
+            kept.append(rest)
+    title = title if "://" in key or not key else key
     text = "\n".join(kept)
-    return Source(text or title, key, title, day or _day(text))
-
-
-def _day(text: str) -> date | None:
-    """The day that a page gives for itself ("Page updated 2026-03-14")."""
-    return next(filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text))), None)
+    return Source(text or title, key, title, day)

@@ -26,6 +26,18 @@ FORMS = [
         '{"action": "Final Answer", "action_input": ',
     ),
     (f"{LISTED}Write Action: tool[input] and in the end Finish[answer].", "Action: look_up[", "Finish["),
+    (
+        f'{LISTED}Write:\nAction:\n{{"name": "tool", "arguments": {{"x": "y"}}}}\nand end with `final_answer`.',
+        '{"name": "look_up", "arguments": {"input": ',
+        '{"name": "final_answer", "arguments": {"answer": ',
+    ),
+    (
+        'Tools:\n{"type": "function", "function": {"name": "look_up", "description": "Searches the web.", '
+        '"parameters": {"type": "object", "properties": {"phrase": {"type": "string"}}}}}\n'
+        "Write a call between <tool_call> and </tool_call>.",
+        '<tool_call>\n{"name": "look_up", "arguments": {"phrase": ',
+        "",
+    ),
     (f"{DEFINED}Write code in ```py blocks and end with final_answer(...).", "look_up(phrases=['", "final_answer("),
 ]
 
@@ -39,7 +51,7 @@ def test_calls_and_the_end_are_written_as_the_prompt_says(ask: Ask, system: str,
     observed = "Observation: Brone Glass was founded by Edda Marrow. https://a.offline.example/brone"
     done = [{"role": "assistant", "content": first}, {"role": "user", "content": observed}]
     last = respond(ask(question, *done, system=system)).text
-    assert "Edda Marrow" in last.partition(end)[2]
+    assert "Edda Marrow" in last[last.index(end) :]
 
 
 def test_prose_about_tools_is_no_dialect(ask: Ask) -> None:
