@@ -41,8 +41,6 @@ def kind_of(name: str, description: str = "") -> str:
     more = meanings(description[:200], "kinds")
     if "clarify" in more and "question" in told:
         return "clarify"
-    if {"source", "id"} <= set(told):
-        return "source"
     return next((kind for kind in _FIRST if kind in told), (told or more[:1] or [""])[-1])
 
 

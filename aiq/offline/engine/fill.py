@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.utils.json_schema import dereference_refs
+
 from aiq.offline.engine import lexicon
 from aiq.offline.engine.fields import kind_of, meanings, measure_of, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.schema import Schema, asked_schema, fits, forms, from_prose, plain, scaled, shaped, stated_options
+from aiq.offline.engine.schema import Schema, asked_schema, fits, forms, from_prose, scaled, shaped, stated_options
 from aiq.offline.engine.text import contains_name, sentences, stems
 from aiq.offline.engine.things import Thing, Things
 from aiq.offline.engine.weigh import CITE, Weighing
@@ -39,8 +41,6 @@ _PLACES = frozenset(("id", "dependency", "quote", "conflict", "source"))
 _COUNT = re.compile(
     r"^(?:num|number|count|total)\b|\b(?:count|total|processed|scanned|read|used|checked|limit)$|数量|总数"
 )
-_STAGE = re.compile(r"status|state|agent|tool|action|stage|phase|next|mode|strateg|method", re.I)
-"""Names of fields whose first option is right where nothing tells the options apart."""
 _GRADES = ("low", "middle", "high")
 _LEAST = 0.2
 """The reader's confidence below which a value counts as not found."""
@@ -64,7 +64,8 @@ def _of_the_world(part: Mapping[str, Any]) -> Iterator[str]:
     request itself."""
     for key, inner in part.items():
         for name, field in inner.items() if key == "properties" else ():
-            decides = re.search("'(?:enum|pattern)'|boolean", str(field)) or measure_of(name) or _counts(name)
+            chosen = re.search("'(?:enum|pattern)'|boolean", str(field)) or stated_options(str(field.get("description")))
+            decides = chosen or measure_of(name) or _counts(name)
             if kind_of(name) in _WORLD and not decides:
                 yield name
         if isinstance(inner, Mapping) and kind_of(key) not in _REQUEST:
@@ -77,7 +78,10 @@ def _counts(name: str) -> bool:
 
 def fill(wanted: Schema, situation: Situation, orders: Orders) -> Any:
     """A value of the schema. Raises Unsupported where a required field that may not be null has no support."""
-    root = plain(wanted, wanted)
+    try:
+        root = dereference_refs(dict(wanted))
+    except (KeyError, ValueError) as error:
+        raise Unsupported(f"The schema has a reference that leads nowhere: {error}.") from error
     return _Filler(root, situation, orders).value(root, "", Thing())
 
 
@@ -94,11 +98,11 @@ class _Filler:
         self.single = kinds.count("") == 1
         cites = CITE.search(f"{self.prompt} {parts}") and "source" not in kinds
         self.orders = orders if cites else replace(orders, cite="none", reference_heading=None)
-        self.ids: dict[int, str] = {}
+        self.prefix = ""  # of ids, as in "task-1"
 
     def value(self, part: Schema, name: str, thing: Thing) -> Any:
         """A value of a part of the schema; `thing`: what the object is about in which it stands."""
-        make = {"object": self._object, "array": self._array, "null": lambda *_: None}
+        make = {"object": self._object, "array": self._array}
         failed = Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
         for form in forms(part):
             try:
@@ -128,25 +132,24 @@ class _Filler:
             return {"query": thing.text} if re.search("arg|param|input", name) else {}
         out: dict[str, Any] = {}
         for key in sorted(parts, key=_counts):
+            settled = self._beside(key, parts, out)
             try:
-                counted = self._counted(spoken(key), out) if _counts(key) else None
-                idle = self._idle(spoken(key), parts, out)
-                out[key] = counted if counted is not None else None if idle else self.value(parts[key], key, thing)
+                out[key] = settled[0] if settled else self.value(parts[key], key, thing)
             except Unsupported:
                 if key in form.get("required", ()):
                     raise
         return {key: out[key] for key in parts if key in out}
 
-    def _idle(self, name: str, parts: Mapping[str, Schema], out: Mapping[str, Any]) -> bool:
-        """Whether a field belongs to another option than the one chosen beside it ("meta_reply" with "meta")."""
+    def _beside(self, name: str, parts: Mapping[str, Schema], out: Mapping[str, Any]) -> list[Any]:
+        """The value of a field, in a list, where those filled beside it settle it: a count of what another lists, or of
+        sources; null if it belongs to another option than the one chosen ("meta_reply" with "meta"). Else empty."""
+        said = spoken(name)
+        if _counts(name):
+            lists = [v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(said) or "limit" in said)]
+            return [*map(len, lists)] or ([len(self.w.sources)] if kind_of(name) == "source" else [])
         offered = {str(option) for key in out for form in forms(parts[key]) for option in self._options(form, key)}
-        belongs = offered & set(name.split())
-        return bool(belongs) and not belongs & set(map(str, out.values()))
-
-    def _counted(self, name: str, out: Mapping[str, Any]) -> int | None:
-        """A count of what another field of the same object lists, else of sources."""
-        lists = [v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(name) or "limit" in name)]
-        return len(lists[0]) if lists else len(self.w.sources) if kind_of(name) == "source" else None
+        belongs = offered & set(said.split())
+        return [None] if belongs and not belongs & set(map(str, out.values())) and fits(None, parts[name]) else []
 
     def _array(self, form: Schema, name: str, thing: Thing) -> list[Any]:
         """One member for each thing that the prompt lists under the name, or that the list's kind finds; those that
@@ -155,9 +158,8 @@ class _Filler:
         items = form.get("items") or {"type": "string"}
         parts = items.get("properties", {})
         inner = [kind for kind in map(kind_of, parts) if kind in _TELLING]
-        described = kind_of("", f"{form.get('description')} {items.get('description')}")
         other = "entity" if parts else "" if name else "query"
-        kind = next(filter(None, (kind_of(name), *inner, described)), other)
+        kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
         least, most = self.things.bounds(name, form)
         judged = next(filter(None, map(self.things.listed, parts)), None) if len(parts) <= _JUDGED else None
         out: list[Any] = []
@@ -188,8 +190,10 @@ class _Filler:
             return self._option(options, name, about, measured, thing)
         if measured is not None:
             return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
+        if _counts(name) or (kind != "string" and kind_of(name) not in _READ):
+            return None
         words = self._text(form, name, about, thing) if kind == "string" else self._read(name, about, thing)
-        return shaped(words, form) if words and not _counts(name) else None
+        return shaped(words, form) if words else None
 
     def _about(self, form: Schema, name: str) -> str:
         """What schema and prompt say of a field: its description, its value in the prompt's example, the sentence with
@@ -204,12 +208,11 @@ class _Filler:
 
     def _stated(self, name: str, thing: Thing) -> str | None:
         """What the prompt's own record of the thing has under the name; what "name: value" or "name is value" says in
-        the text to be repaired or read, or in the thing's source."""
+        the text to be repaired or read."""
         for key, value in thing.record.items():
             if spoken(key) == spoken(name):
                 return str(value)
         texts = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)] if not thing.text else []
-        texts += [thing.source.text] if thing.source else []
         label = re.escape(spoken(name) or "\0").replace(r"\ ", r"[\s_-]?")
         line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*(?=$|[\n\"}},;])"
         line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
@@ -224,7 +227,7 @@ class _Filler:
             return scale[min(len(scale) - 1, int(measured * len(scale)))]
         weights = {option: self._weight(str(option), about, thing) for option in options}
         best = max(options, key=lambda option: weights[option])
-        return best if weights[best] > 0.3 or _STAGE.search(name) else None
+        return best if weights[best] > 0.3 else None
 
     def _weight(self, option: str, about: str, thing: Thing) -> float:
         """How far an option holds: the measure that its words mean, or those of its description in schema or prompt;
@@ -251,24 +254,23 @@ class _Filler:
             return small_talk(self.w.task) if self.w.is_talk else write(self.w.situation, self.orders)
         if kind in ("id", "dependency"):
             shape = re.search(r"([a-zA-Z]{1,12}[_-]?)(?:\d|\\d|\[0)", f"{form.get('pattern')} {about}")
-            known = str(thing.record.get("id") or f"{shape[1] if shape else ''}{thing.number}")
-            return self.ids.get(thing.number) if kind == "dependency" else self.ids.setdefault(thing.number, known)
+            self.prefix = shape[1] if shape else self.prefix
+            return str(thing.record.get("id") or f"{self.prefix}{thing.number}")
         if kind in _READ:
             return self._read(name, about, thing)
         return next((each.text for each in self.things.of(kind, name, thing)), None)
 
     def _read(self, name: str, about: str, thing: Thing) -> str | None:
-        """The reader's value for "<name> of <thing>", or for a description that asks; where the task asks for the name
-        or the schema wants nothing else, the answer to the task."""
+        """The reader's value for "<name> of <thing>", or for a description that asks; where a name is wanted,
+        or nothing else, the answer to the task."""
         w = self.w
         subject = thing.text or w.subject
         own = [w.found] if w.is_question and not thing.text else []
-        is_asked = kind_of(name) == "entity" or stems(spoken(name)) <= stems(w.task)
         way = "Who" if lexicon.kind_of(spoken(name).rpartition(" ")[2]) == "person" else "What"
         frame = "{1}的{0}是什么？" if w.situation.language == "zh" else way + " is the {0} of {1}?"
         asked = [frame.format(words, subject) for words in (spoken(name), about) if words]
         answers = map(w.reads, [about] if about[-1:] in ("?", "？") else asked)
-        for found in own if is_asked and own else (*answers, *(own if self.single else [])):
+        for found in own if kind_of(name) == "entity" and own else (*answers, *(own if self.single else [])):
             shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
             speaks = thing.text == "" or contains_name(shown, subject) and not contains_name(found.value, subject)
             if speaks and found.confidence >= _LEAST and found.value:

@@ -16,8 +16,15 @@ from aiq.offline.engine.text import is_chinese
 
 Schema = Mapping[str, Any]
 
-_DEEPEST = 3
-"""References followed one after another."""
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (float, int),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
 _PROMPT = 40_000
 """Characters of a prompt in which a format is looked for."""
 _NEAR, _FAR = 120, 300
@@ -72,25 +79,12 @@ def asked_schema(situation: Situation) -> Schema | None:
     return shown or (_object({"answer": {"type": "string"}}) if request.wants_json else None)
 
 
-def plain(part: Any, root: Schema, depth: int = _DEEPEST) -> Any:
-    """A part of a schema without `$ref` and `allOf`; an unknown reference, or one too deep, allows anything."""
-    if isinstance(part, list):
-        return [plain(each, root, depth) for each in part]
-    if not isinstance(part, Mapping):
-        return part
-    found = dict(part)
-    at: Any = root if depth and "$ref" in found else {}
-    for step in re.findall(r"[^#/]+", str(found.pop("$ref", ""))):
-        at = at.get(step, {})
-    for other in (at, *found.pop("allOf", ())):
-        found = {**plain(other, root, depth - 1), **found} if other else found
-    return {key: plain(value, root, depth) for key, value in found.items() if key != "$defs"}
-
-
-def forms(part: Schema) -> list[dict[str, Any]]:
-    """The forms that a plain schema allows, each of one type; what stands beside `anyOf` holds for each. A constant, and
-    a pattern that lists words, `^(meta|research)$`, become an enum."""
+def forms(part: Any) -> list[dict[str, Any]]:
+    """The forms that a schema without references allows, each of one type; what stands beside `anyOf` holds for each. A
+    constant, and a pattern that lists words, `^(meta|research)$`, become an enum."""
     found = dict(part) if isinstance(part, Mapping) else {}  # `true` allows anything
+    for other in found.pop("allOf", ()):
+        found = {**other, **found}
     if choice := found.pop("anyOf", None) or found.pop("oneOf", None):
         return [form for each in choice for form in forms({**found, **each})]
     words = re.fullmatch(r"\^\(?(?:\?:)?([\w -]+(?:\|[\w -]+)+)\)?\$", str(found.get("pattern")))
@@ -102,13 +96,13 @@ def forms(part: Schema) -> list[dict[str, Any]]:
 
 
 def fits(value: Any, part: Schema) -> bool:
-    """Whether a value meets a plain schema in type, options, bounds and pattern; what it holds is not looked at."""
+    """Whether a value meets a schema in type, options, bounds and pattern; what it holds is not looked at."""
     return any(_fits(value, form) for form in forms(part))
 
 
 def _fits(value: Any, form: Schema) -> bool:
     kind = form["type"]
-    if kind not in (_type(value), _type(value).replace("integer", "number")) or value not in form.get("enum", [value]):
+    if type(value) not in _PYTHON[kind] or value not in form.get("enum", [value]):
         return False
     bound = {"string": "Length", "array": "Items", "integer": "imum", "number": "imum"}.get(kind)
     size = value if bound == "imum" else len(value) if bound else 0
@@ -117,8 +111,7 @@ def _fits(value: Any, form: Schema) -> bool:
 
 
 def _type(value: Any) -> str:
-    names = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
-    return names.get(type(value), "null")
+    return next(kind for kind, types in _PYTHON.items() if type(value) in types)
 
 
 # values in a form

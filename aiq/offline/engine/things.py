@@ -28,8 +28,6 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
-_ASIDE = re.compile(r"\b(?:new|relevant|key|original|by|coverage|score|confidence|ids?)\b")
-"""Words of a name that do not say what is listed."""
 
 
 class Things:
@@ -87,14 +85,13 @@ class Things:
         return [*found.values()] or itself
 
     def _bears(self, thing: Thing, about: Thing) -> bool:
-        """Whether a thing bears on another: it contradicts it, is the sentence that it was taken from, says the same as
-        a claim, or shares words with it beyond the subject's. All bears on the request."""
+        """Whether a thing bears on another: it contradicts a claim or says the same, or shares words with it beyond the
+        subject's. All bears on the request."""
         if not about.text:
             return thing.text != ""
-        if thing.kind == "conflict":
-            return agreement(thing.text, about.text) < 0
+        agreed = agreement(thing.text, about.text)
         if about.kind == "claim" and not thing.record:
-            return thing.text == about.text if about.source else agreement(thing.text, about.text) > 0
+            return agreed < 0 if thing.kind == "conflict" else agreed > 0
         return bool((stems(thing.text) - stems(self.w.topic.subject)) & stems(about.text))
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
@@ -109,7 +106,7 @@ class Things:
     def listed(self, name: str) -> list[Thing]:
         """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id` the records that have one. Of a record its longest text counts."""
-        wanted = stems(_ASIDE.sub("", spoken(name)))
+        wanted = stems(spoken(name))
         blocks = self.w.situation.blocks
         named = (b.text for b in blocks if (stems(spoken(b.label)) & wanted if name != "id" else '"id"' in b.text))
         text = next(named, "")

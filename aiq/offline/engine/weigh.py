@@ -188,12 +188,11 @@ class Weighing:
 
     @property
     def vague(self) -> bool:
-        """Whether the task points at something that neither it nor an earlier turn names, or asks for a report on a
-        subject of one word without saying what to look at."""
-        if names(self.task) or self.situation.history or self.said:
-            return False
-        points = len(words(self.task)) <= 3 and _POINTING.search(self.task) is not None
-        return points or not (self.is_question or self.facets or len(words(self.topic.subject)) > 1)
+        """Whether the task points at something that neither it nor an earlier turn names, or is too short to tell what
+        to look at."""
+        known = names(self.task) or self.situation.history or self.said or self.facets
+        most = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
+        return not known and len(words(self.topic.subject)) <= most
 
     # measures
 
@@ -205,15 +204,15 @@ class Weighing:
         told = [text] if text else [e.sentence for e in self.ranked]
         rules: dict[str, Callable[[], float]] = {
             "ambiguous": lambda: self.vague,
-            "conflict": lambda: self._disputed(text),
+            "conflict": lambda: min(self._agreed(text)) < 0 if text else self.conflicts != [],
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
             "chained": lambda: any(map(self.depends, range(1, len(self.facets) + 1))),
             "order": lambda: max(0.0, 1 - (thing.number - 1) / 3),
             "relevant": lambda: max((share(stems(self.task), stems(t)) for t in told), default=0.0),
-            "supported": lambda: self._supported(text),
-            "enough": lambda: max(self._supported(text), self._disputed(text) if text else 0.0),
+            "supported": lambda: max(self._agreed(text)),
+            "enough": lambda: max(map(abs, self._agreed(text))),
         }
         if not known:
             return None
@@ -221,20 +220,16 @@ class Weighing:
         opposite = known.startswith("not ") != bool(_NEGATION & set(spoken(name).split()))
         return 1 - value if opposite else value
 
-    def _disputed(self, text: str) -> bool:
-        """Whether something speaks against a statement; without one, whether there are conflicts at all."""
-        return any(agreement(e.sentence, text) < 0 for e in self.evidence) if text else self.conflicts != []
-
-    def _supported(self, text: str) -> float:
-        """How far the best sentence says what a statement says; of a question, how far the reader answers it. Of the
+    def _agreed(self, text: str) -> list[float]:
+        """How far each sentence says what a statement says; of a question, how far the reader answers it. Of the
         request: 1 if a draft leaves nothing open, else the reader's confidence, or the share of facets with evidence."""
-        if text and text[-1] not in "?？":
-            return max((agreement(e.sentence, text) for e in self.evidence), default=0.0)
-        if text or self.is_question and not self.draft:
-            return self.reads(text).confidence if text else self.found.confidence
+        if text[-1:] not in ("", "?", "？"):
+            return [agreement(e.sentence, text) for e in self.evidence] or [0.0]
+        if text or (self.is_question and not self.draft):
+            return [self.reads(text).confidence if text else self.found.confidence]
         if self.draft or self.is_talk:
-            return float(not self.faults and not self.conflicts)
-        return 1 - len(self.open_facets) / len(self.facets) if self.facets else float(self.ranked != [])
+            return [float(not self.faults and not self.conflicts)]
+        return [1 - len(self.open_facets) / len(self.facets) if self.facets else float(self.ranked != [])]
 
 
 def share(wanted: frozenset[str], told: frozenset[str]) -> float:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.utils.json_schema import dereference_refs
 
 from aiq.offline.chat import ChatRequest
 from aiq.offline.engine.fill import Unsupported, asked_schema, fill
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
-from aiq.offline.engine.schema import Schema, fits, forms, plain
+from aiq.offline.engine.schema import Schema, fits, forms
 from aiq.offline.engine.weigh import FRAMES
 from aiq.offline.engine.write import small_talk
 
@@ -57,7 +58,7 @@ def filled(asked: ChatRequest) -> Any:
     schema = asked_schema(situation)
     assert schema is not None
     value = fill(schema, situation, follow(situation))
-    assert valid(value, plain(schema, schema))
+    assert valid(value, dereference_refs(dict(schema)))
     return value
 
 
