@@ -9,6 +9,7 @@ whole is refused.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -164,12 +165,10 @@ class _Filler:
         judged = next(filter(None, map(self.things.listed, parts)), None) if len(parts) <= _JUDGED else None
         out: list[Any] = []
         for each in judged or self.things.of(kind, name, thing, least, most):
-            try:
+            with suppress(Unsupported):
                 one = self.value(items, name if kind_of(name) else "", each)
-            except Unsupported:
-                continue
-            if one is not None and one not in out and len(out) < most:
-                out.append(one)
+                if one is not None and one not in out and len(out) < most:
+                    out.append(one)
         return out
 
     # single values
@@ -186,7 +185,7 @@ class _Filler:
             return self.w.sources.index(thing.source) + 1 if thing.source else thing.number
         told = (spoken(name).replace("score", ""), about.split(".")[0], name)
         measured = self.w.measure(told, thing) if options or kind != "string" else None
-        if len(options) > 1:
+        if options:
             return self._option(options, name, about, measured, thing)
         if measured is not None:
             return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
@@ -196,15 +195,15 @@ class _Filler:
         return shaped(words, form) if words else None
 
     def _about(self, form: Schema, name: str) -> str:
-        """What schema and prompt say of a field: its description, its value in the prompt's example, the sentence with
-        its name."""
+        """What is said of a field: its description, its value in the prompt's example, the sentence with its name."""
         word = rf"\b{re.escape(spoken(name) or '-')}\b"
         told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
         return str(form.get("description") or self.shown.get(name, {}).get("description") or next(told, ""))
 
     def _options(self, form: Schema, name: str) -> list[Any]:
-        stated = stated_options(self._about(form, name)) if form["type"] == "string" else []
-        return [option for option in form.get("enum", stated) if option is not None]
+        """Those of the schema, or that its words state: `^(meta|research)$`, "'yes' or 'no'"."""
+        told = f"{form.get('pattern', '')} {self._about(form, name)}" if form["type"] == "string" else ""
+        return [option for option in form.get("enum", stated_options(told)) if option is not None]
 
     def _stated(self, name: str, thing: Thing) -> str | None:
         """What the prompt's own record of the thing has under the name; what "name: value" or "name is value" says in
@@ -227,7 +226,7 @@ class _Filler:
             return scale[min(len(scale) - 1, int(measured * len(scale)))]
         weights = {option: self._weight(str(option), about, thing) for option in options}
         best = max(options, key=lambda option: weights[option])
-        return best if weights[best] > 0.3 else None
+        return best if weights[best] > 0.3 or len(options) == 1 else None
 
     def _weight(self, option: str, about: str, thing: Thing) -> float:
         """How far an option holds: the measure that its words mean, or those of its description in schema or prompt;
@@ -237,7 +236,7 @@ class _Filler:
             return 1.0
         label = rf"(?:^|[`'\"*\-•,;]\s*){re.escape(option)}[`'\"*]*\s*[:：=(–—-]\s*([^\n;]+)"
         told = (re.findall(label, f"{about}\n{self.prompt}", re.I | re.M) or [""])[0]
-        value = w.measure((option, told.split(".")[0]), replace(thing, number=1))
+        value = w.measure((option, told.split(".")[0]), thing)
         if value is not None:
             return value
         has = stems(thing.text or "\n".join([w.task, w.draft, *(s.text for s in w.sources[:5])]))

@@ -54,11 +54,12 @@ _LOOSE = (
     (re.compile(r"([\[\]{}][,;]?)[ \t]*(?://|#)[^\n]*"), r"\1"),
     (re.compile(r"[,;]([ \t]*(?://|#)[^\n]*)"), r"\1,"),
     (re.compile(r"(\w+)\[\]"), r"list of \1"),
+    (re.compile(r"(?<=[\[{,:\s])'([^'\"\n]{0,60})'(?=\s*[,:\]}])"), r'"\1"'),
     (re.compile(rf";\s*(?={_KEY})"), ","),
     (re.compile(r",?\s*(?:\.{3}|…)?,?\s*(?=[}\]])"), ""),
 )
 """What JSON does not allow and examples have: comments, which become a part of the words before them; `string[]`;
-semicolons; dots and commas at the end of a list."""
+single quotes; semicolons; dots and commas at the end of a list."""
 _FIELD = re.compile(
     rf"(?<=[{{,])(?P<key>\s*{_KEY})\s*(?P<value>(?:[^\[\]{{}}\"]|\"[^\"\n]*\"){{1,800}}?)?(?=\s*[\[{{}}]|\s*,\s*{_KEY})"
 )
@@ -72,24 +73,20 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.|and|至|到)\s*(\d+(?:\
 
 def asked_schema(situation: Situation) -> Schema | None:
     """The JSON schema of the reply: of `response_format`, or read from the instructions; None where prose is wanted."""
-    request = situation.request
-    if request.json_schema is not None:
-        return request.json_schema
-    shown = from_prose(situation.instructions[:_PROMPT].replace(situation.task or "\0", ""))
-    return shown or (_object({"answer": {"type": "string"}}) if request.wants_json else None)
+    shown = situation.request.json_schema or from_prose(situation.instructions.replace(situation.task or "\0", ""))
+    return shown or (_object({"answer": {"type": "string"}}) if situation.request.wants_json else None)
 
 
 def forms(part: Any) -> list[dict[str, Any]]:
     """The forms that a schema without references allows, each of one type; what stands beside `anyOf` holds for each. A
-    constant, and a pattern that lists words, `^(meta|research)$`, become an enum."""
+    constant becomes an enum."""
     found = dict(part) if isinstance(part, Mapping) else {}  # `true` allows anything
     for other in found.pop("allOf", ()):
         found = {**other, **found}
     if choice := found.pop("anyOf", None) or found.pop("oneOf", None):
         return [form for each in choice for form in forms({**found, **each})]
-    words = re.fullmatch(r"\^\(?(?:\?:)?([\w -]+(?:\|[\w -]+)+)\)?\$", str(found.get("pattern")))
-    if "const" in found or words:
-        found["enum"] = words[1].split("|") if words else [found["const"]]
+    if "const" in found:
+        found["enum"] = [found["const"]]
     shape = "object" if "properties" in found else "array" if "items" in found else "string"
     kinds = found.get("type") or [*dict.fromkeys(map(_type, found.get("enum", ())))] or shape
     return [{**found, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds)]
@@ -151,6 +148,7 @@ def scaled(share: float, form: Schema, about: str) -> float | int:
 def from_prose(text: str) -> Schema | None:
     """The schema that the last JSON example of a prompt shows, or the quoted keys that it names, or the list of strings
     that it wants; None where it asks for no JSON."""
+    text = text[:_PROMPT]
     for pattern, strict in _LOOSE:
         text = pattern.sub(strict, text)
     text = _ITEM.sub(lambda m: f"[{_quoted(m['value'].split(', ')[0])}]", _FIELD.sub(_strict, text))
@@ -177,8 +175,7 @@ def _quoted(words: str) -> str:
     """A plain value of an example as it is; words that describe one, marked as such."""
     words = words.strip()
     plain = re.fullmatch(rf"(\"[^\"\n]*\"|{_PLAIN}(?=\s*(?://|#|$)))(?:(?<!\")\s*(?://|#).*)?", words)
-    single = re.fullmatch(r"'([^'\n]*)'", words)
-    return plain[1] if plain else json.dumps(single[1] if single else f"<{words}>")
+    return plain[1] if plain else json.dumps(f"<{words}>")
 
 
 def _shown(value: Any) -> dict[str, Any]:

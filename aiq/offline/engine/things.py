@@ -39,10 +39,11 @@ class Things:
     def texts(self, thing: Thing) -> dict[str, str]:
         """What can be said of a thing and its source at once, by kind."""
         w = self.w
-        told = {"reason": w.reason(thing.text)}
+        told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
         if not thing.text:
-            told |= {"title": w.topic.title, "facet": w.topic.title, "name": w.subject, "language": w.situation.language}
-            return told | {"step": w.task, "question": w.task, "clarify": w.framed("meant", w.task) if w.vague else ""}
+            told |= {"name": w.subject, "language": w.situation.language}
+            told["clarify"] = w.framed("meant", w.task) if w.vague else ""
+            return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
         if thing.kind == "date":
             told["date"] = next(thing.text[day.start : day.end] for day in dates.find(thing.text))
@@ -107,16 +108,10 @@ class Things:
         """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id` the records that have one. Of a record its longest text counts."""
         wanted = stems(spoken(name))
-        blocks = self.w.situation.blocks
-        named = (b.text for b in blocks if (stems(spoken(b.label)) & wanted if name != "id" else '"id"' in b.text))
-        text = next(named, "")
-        values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
-        found = []
-        for number, item in enumerate(values if isinstance(values, list) else (), 1):
-            record = item if isinstance(item, Mapping) else {"": item}
-            texts = (str(value) for key, value in record.items() if key != "id")
-            found.append(Thing("claim", max(texts, key=len, default=""), number, None, record))
-        return found
+        for block in self.w.situation.blocks:
+            if stems(spoken(block.label)) & wanted if name != "id" else '"id"' in block.text:
+                return _members(block.text)
+        return []
 
     def _queries(self) -> list[str]:
         w = self.w
@@ -144,3 +139,10 @@ class Things:
         told = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
         shown = [e for e in told if stems(among) <= stems(e.sentence)]
         return [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]
+
+
+def _members(text: str) -> list[Thing]:
+    values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
+    records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
+    told = [max((str(v) for k, v in record.items() if k != "id"), key=len, default="") for record in records]
+    return [Thing("claim", text, n, None, record) for n, (text, record) in enumerate(zip(told, records, strict=True), 1)]

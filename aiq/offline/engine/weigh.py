@@ -181,11 +181,6 @@ class Weighing:
         *earlier, own = [stems(facet) - stems(self.topic.subject) for facet in ("", *self.facets)[: number + 1]]
         return [place for place, told in enumerate(earlier) if told and told <= own]
 
-    def reason(self, text: str) -> str:
-        """What was found wrong, else what is asked for; `text`: the thing that is to be justified."""
-        wrong = [*self.faults, *self.conflicts] if self.draft and not text else []
-        return (*wrong, self.framed("asked", text or self.task))[0]
-
     @property
     def vague(self) -> bool:
         """Whether the task points at something that neither it nor an earlier turn names, or is too short to tell what
@@ -201,7 +196,7 @@ class Weighing:
         something measurable, None where none does."""
         name, known = next(((name, known) for name in names if (known := measure_of(name))), ("", ""))
         text = thing.text or self.statement
-        told = [text] if text else [e.sentence for e in self.ranked]
+        told = [text] if text else ["", *(e.sentence for e in self.ranked)]
         rules: dict[str, Callable[[], float]] = {
             "ambiguous": lambda: self.vague,
             "conflict": lambda: min(self._agreed(text)) < 0 if text else self.conflicts != [],
@@ -210,7 +205,7 @@ class Weighing:
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
             "chained": lambda: any(map(self.depends, range(1, len(self.facets) + 1))),
             "order": lambda: max(0.0, 1 - (thing.number - 1) / 3),
-            "relevant": lambda: max((share(stems(self.task), stems(t)) for t in told), default=0.0),
+            "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in told),
             "supported": lambda: max(self._agreed(text)),
             "enough": lambda: max(map(abs, self._agreed(text))),
         }
