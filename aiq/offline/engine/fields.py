@@ -14,6 +14,8 @@ from aiq.tools.tokens import tokens
 _FIRST = ("clarify", "gap", "conflict", "dependency")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
 
+_NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
+
 
 @cache
 def _vocabulary(part: str) -> dict[str, str]:
@@ -45,6 +47,8 @@ def kind_of(name: str, description: str = "") -> str:
 
 
 def measure_of(text: str) -> str:
-    """The first measure of the table that a text speaks of, or ""; "not complex" is the opposite of "complex"."""
+    """The first measure of the table that a text speaks of, or ""; "-complex" is the opposite of "complex"."""
     order = list(_vocabulary("measures").values())
-    return min(meanings(spoken(text), "measures"), key=order.index, default="")
+    found = min(meanings(spoken(text), "measures"), key=order.index, default="")
+    negated = found and _NEGATION & set(spoken(text).split())
+    return f"-{found}".removeprefix("--") if negated else found

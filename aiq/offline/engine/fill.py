@@ -2,13 +2,13 @@
 
 One recursion over the schema. What an object is about is a thing of the request (`things`), at the top the request
 itself; a field is understood by its name, description, type and options (`fields`). A value is what the prompt states
-under the field's name; else a truth value, a number or an option by what is measured (`weigh`), a text by its kind. What
-no rule gives is asked of the reader. What is not found stays null, empty or absent; where the schema forbids that, the
-whole is refused.
+under the field's name; else a truth value, a number or an option by what is measured (`weigh`), a text by its kind.
+What no rule gives is asked of the reader. What is not found stays null, empty or absent; where the schema forbids that,
+the whole is refused.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -21,8 +21,8 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import Schema, asked_schema, fits, forms, from_prose, scaled, shaped, stated_options
 from aiq.offline.engine.text import contains_name, sentences, stems
-from aiq.offline.engine.things import Thing, Things
-from aiq.offline.engine.weigh import CITE, Weighing
+from aiq.offline.engine.things import Things
+from aiq.offline.engine.weigh import CITE, Thing, Weighing
 from aiq.offline.engine.write import small_talk, write
 
 _READ = frozenset(("", "other", "entity", "date", "description", "answer"))
@@ -65,7 +65,9 @@ def _of_the_world(part: Mapping[str, Any]) -> Iterator[str]:
     request itself."""
     for key, inner in part.items():
         for name, field in inner.items() if key == "properties" else ():
-            chosen = re.search("'(?:enum|pattern)'|boolean", str(field)) or stated_options(str(field.get("description")))
+            chosen = re.search("'(?:enum|pattern)'|boolean", str(field)) or stated_options(
+                str(field.get("description"))
+            )
             decides = chosen or measure_of(name) or _counts(name)
             if kind_of(name) in _WORLD and not decides:
                 yield name
@@ -80,7 +82,7 @@ def _counts(name: str) -> bool:
 def fill(wanted: Schema, situation: Situation, orders: Orders) -> Any:
     """A value of the schema. Raises Unsupported where a required field that may not be null has no support."""
     try:
-        root = dereference_refs(dict(wanted))
+        root: Schema = dereference_refs(dict(wanted))
     except (KeyError, ValueError) as error:
         raise Unsupported(f"The schema has a reference that leads nowhere: {error}.") from error
     return _Filler(root, situation, orders).value(root, "", Thing())
@@ -103,7 +105,7 @@ class _Filler:
 
     def value(self, part: Schema, name: str, thing: Thing) -> Any:
         """A value of a part of the schema; `thing`: what the object is about in which it stands."""
-        make = {"object": self._object, "array": self._array}
+        make: dict[str, Callable[[Schema, str, Thing], Any]] = {"object": self._object, "array": self._array}
         failed = Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
         for form in forms(part):
             try:
@@ -146,7 +148,9 @@ class _Filler:
         sources; null if it belongs to another option than the one chosen ("meta_reply" with "meta"). Else empty."""
         said = spoken(name)
         if _counts(name):
-            lists = [v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(said) or "limit" in said)]
+            lists = [
+                v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(said) or "limit" in said)
+            ]
             return [*map(len, lists)] or ([len(self.w.sources)] if kind_of(name) == "source" else [])
         offered = {str(option) for key in out for form in forms(parts[key]) for option in self._options(form, key)}
         belongs = offered & set(said.split())
@@ -155,7 +159,8 @@ class _Filler:
     def _array(self, form: Schema, name: str, thing: Thing) -> list[Any]:
         """One member for each thing that the prompt lists under the name, or that the list's kind finds; those that
         cannot be filled are left out. The kind is that of the name, else of a member's field, else of the description.
-        Small objects judge what the prompt lists under the name of a field: `claim` and `verdict` with "Claims: ..."."""
+        Small objects judge what the prompt lists under the name of a field: `claim` and `verdict` with "Claims: ...".
+        """
         items = form.get("items") or {"type": "string"}
         parts = items.get("properties", {})
         inner = [kind for kind in map(kind_of, parts) if kind in _TELLING]
@@ -271,7 +276,7 @@ class _Filler:
         answers = map(w.reads, [about] if about[-1:] in ("?", "？") else asked)
         for found in own if kind_of(name) == "entity" and own else (*answers, *(own if self.single else [])):
             shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
-            speaks = thing.text == "" or contains_name(shown, subject) and not contains_name(found.value, subject)
+            speaks = thing.text == "" or (contains_name(shown, subject) and not contains_name(found.value, subject))
             if speaks and found.confidence >= _LEAST and found.value:
                 return found.value
         return None

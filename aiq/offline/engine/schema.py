@@ -7,12 +7,12 @@ comments, `string[]` and `a|b` where they mean a schema. What prose asks for may
 import json
 import re
 from collections.abc import Mapping
+from textwrap import shorten
 from typing import Any
 
 from aiq.offline.engine import dates, material
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.text import is_chinese
 
 Schema = Mapping[str, Any]
 
@@ -65,7 +65,8 @@ _FIELD = re.compile(
 )
 _PLAIN = r"(?:-?\d+(?:\.\d+)?|true|false|null)"
 _ITEM = re.compile(
-    rf"(?<=\": )\[\s*(?!(?:{_PLAIN}|\"[^\"\n]*\")\s*[,\]])(?P<value>(?:[^\[\]{{}}\"]|\"[^\"\n]*\")+?)\s*(?:,[^\[\]{{}}]*)?\]"
+    rf"(?<=\": )\[\s*(?!(?:{_PLAIN}|\"[^\"\n]*\")\s*[,\]])(?P<value>(?:[^\[\]{{}}\"]|\"[^\"\n]*\")+?)\s*"
+    r"(?:,[^\[\]{}]*)?\]"
 )
 _TRUTH = {"true": True, "yes": True, "是": True, "false": False, "no": False, "否": False}
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.|and|至|到)\s*(\d+(?:\.\d+)?)")
@@ -115,8 +116,8 @@ def _type(value: Any) -> str:
 
 
 def shaped(text: str, form: Schema) -> Any:
-    """A text in the asked form: as truth value, number or date in ISO form, or cut at the end of a sentence or word;
-    None where it cannot be."""
+    """A text in the asked form: as truth value, number or date in ISO form, or cut at the end of a word; None
+    where it cannot be."""
     kind = form["type"]
     if text.lower() in ("null", "none"):
         return None
@@ -127,9 +128,8 @@ def shaped(text: str, form: Schema) -> Any:
         return int(figure) if figure.is_integer() else figure if kind == "number" and numbers(text) else None
     if form.get("format") in ("date", "date-time") or re.search(r"d\{4\}|YYYY", str(form)):
         return next(("-".join(f"{part:02d}" for part in day[:3] if part) for day in dates.find(text)), None)
-    cut = text[: form.get("maxLength")]
-    whole = re.match(r".*[.!?。！？](?=\s|$)|.*(?=\s)", cut, re.DOTALL)
-    return whole[0] if whole and cut != text and not is_chinese(cut) else cut
+    most = form.get("maxLength", len(text))
+    return text if len(text) <= most else shorten(text, most, placeholder="") or text[:most]
 
 
 def scaled(share: float, form: Schema, about: str) -> float | int:

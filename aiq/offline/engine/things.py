@@ -145,4 +145,6 @@ def _members(text: str) -> list[Thing]:
     values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
     records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
     told = [max((str(v) for k, v in record.items() if k != "id"), key=len, default="") for record in records]
-    return [Thing("claim", text, n, None, record) for n, (text, record) in enumerate(zip(told, records, strict=True), 1)]
+    return [
+        Thing("claim", text, n, None, record) for n, (text, record) in enumerate(zip(told, records, strict=True), 1)
+    ]

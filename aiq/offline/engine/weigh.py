@@ -12,7 +12,7 @@ from typing import Any
 
 from aiq.offline.engine import dates, research
 from aiq.offline.engine.answer import Answer, Evidence, answer, rank
-from aiq.offline.engine.fields import measure_of, spoken
+from aiq.offline.engine.fields import measure_of
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import names, sentences, stems, words
 from aiq.offline.engine.write import is_small_talk
@@ -30,7 +30,9 @@ FRAMES = {
 CITE = re.compile(r"\bcit(?:e|es|ed|ing|ations?)\b|\breferenc(?:e|es|ing)\b|引用", re.I)
 _DRAFT = re.compile(r"answer|response|draft|report|article|candidate|output|reply|回答|答案|报告|草稿", re.I)
 _TALK = re.compile(r"dialog|feedback|remark|comment|revis|clarif|对话|反馈|意见", re.I)
-_STATEMENT = re.compile(r"^[ *#>-]*(?:claim|statement|assertion|hypothesis|论断|陈述)[ *]*[:：]\s*(.+)", re.I | re.M)
+_STATEMENT = re.compile(
+    r"^[ *#<-]*(?:claim|statement|assertion|hypothesis|论断|陈述)[ *]*[:：>]\s*([^<\n]+)", re.I | re.M
+)
 _ABSTAINS = re.compile(
     r"(?:could|can|did|was|were|am|is|are|do|does)(?: ?not|n't)(?: been)? (?:able to )?"
     r"(?:find|found|determine|answer|know|say|confirm|verify|identify|locate|available|(?:have )?enough)\b"
@@ -57,7 +59,6 @@ _POINTING = re.compile(
 _NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
 """A numbered list: what is to be judged, no evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-_NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 _YEAR_OLD = 365
 _BRIEF, _LONGEST, _MOST = 4000, 8000, 20
 """Characters of a task and of a source that are read; sources, and questions put to the reader."""
@@ -88,7 +89,7 @@ class Weighing:
         drafts = [block.text[: 3 * _LONGEST] for block in blocks if _DRAFT.search(block.label)]
         self.draft = drafts[-1] if drafts else ""  # to be judged or repaired
         self.said = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user, of the work
-        stated = _STATEMENT.search("\n".join([*(f"{b.label}: {b.text[:_BRIEF]}" for b in blocks), self.task]))
+        stated = _STATEMENT.search(situation.request.last_user)
         self.statement = stated[1].strip() if stated else ""  # to be checked
         self.is_talk = is_small_talk(self.task)
         self.topic = research.topic(self.task)
@@ -194,7 +195,7 @@ class Weighing:
     def measure(self, names: Iterable[str], thing: Thing) -> float | None:
         """What the words of a field or an option mean, measured of a thing: of its several names the first that means
         something measurable, None where none does."""
-        name, known = next(((name, known) for name in names if (known := measure_of(name))), ("", ""))
+        known = next(filter(None, map(measure_of, names)), "")
         text = thing.text or self.statement
         told = [text] if text else ["", *(e.sentence for e in self.ranked)]
         rules: dict[str, Callable[[], float]] = {
@@ -211,13 +212,13 @@ class Weighing:
         }
         if not known:
             return None
-        value = float(rules[known.removeprefix("not ")]())
-        opposite = known.startswith("not ") != bool(_NEGATION & set(spoken(name).split()))
-        return 1 - value if opposite else value
+        value = float(rules[known.lstrip("-")]())
+        return 1 - value if known[0] == "-" else value
 
     def _agreed(self, text: str) -> list[float]:
         """How far each sentence says what a statement says; of a question, how far the reader answers it. Of the
-        request: 1 if a draft leaves nothing open, else the reader's confidence, or the share of facets with evidence."""
+        request: 1 if a draft leaves nothing open; else the reader's confidence, or the share of facets with evidence.
+        """
         if text[-1:] not in ("", "?", "？"):
             return [agreement(e.sentence, text) for e in self.evidence] or [0.0]
         if text or (self.is_question and not self.draft):
