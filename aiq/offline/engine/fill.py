@@ -19,7 +19,17 @@ from aiq.offline.engine import lexicon
 from aiq.offline.engine.fields import kind_of, meanings, measure_of, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.schema import Schema, asked_schema, fits, forms, from_prose, scaled, shaped, stated_options
+from aiq.offline.engine.schema import (
+    Schema,
+    as_schema,
+    asked_schema,
+    fits,
+    forms,
+    from_prose,
+    scaled,
+    shaped,
+    stated_options,
+)
 from aiq.offline.engine.text import contains_name, sentences, stems
 from aiq.offline.engine.things import Things
 from aiq.offline.engine.weigh import CITE, Thing, Weighing
@@ -64,12 +74,10 @@ def _of_the_world(part: Mapping[str, Any]) -> Iterator[str]:
     """The names of a schema's free fields that say something of the world; not those inside of what belongs to the
     request itself."""
     for key, inner in part.items():
-        for name, field in inner.items() if key == "properties" else ():
-            chosen = re.search("'(?:enum|pattern)'|boolean", str(field)) or stated_options(
-                str(field.get("description"))
-            )
-            decides = chosen or measure_of(name) or _counts(name)
-            if kind_of(name) in _WORLD and not decides:
+        for name, told in inner.items() if key == "properties" else ():
+            options = stated_options(str(as_schema(told).get("description")))
+            chosen = options or re.search("'(?:enum|pattern)'|boolean", str(told))
+            if kind_of(name) in _WORLD and not (chosen or measure_of(name) or _counts(name)):
                 yield name
         if isinstance(inner, Mapping) and kind_of(key) not in _REQUEST:
             yield from _of_the_world(inner)
@@ -115,8 +123,8 @@ class _Filler:
             else:
                 if found is not None and fits(found, form):
                     return found
-        silent = kind_of(name, str(part.get("description"))) in _SILENT
-        for spare in (None, part.get("default"), "" if silent else None):
+        silent = kind_of(name, str(as_schema(part).get("description"))) in _SILENT
+        for spare in (None, as_schema(part).get("default"), "" if silent else None):
             if fits(spare, part):
                 return spare
         raise failed
@@ -161,8 +169,8 @@ class _Filler:
         cannot be filled are left out. The kind is that of the name, else of a member's field, else of the description.
         Small objects judge what the prompt lists under the name of a field: `claim` and `verdict` with "Claims: ...".
         """
-        items = form.get("items") or {"type": "string"}
-        parts = items.get("properties", {})
+        items = form.get("items", True)
+        parts = forms(items)[0].get("properties", {})
         inner = [kind for kind in map(kind_of, parts) if kind in _TELLING]
         other = "entity" if parts else "" if name else "query"
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)

@@ -78,14 +78,19 @@ def asked_schema(situation: Situation) -> Schema | None:
     return shown or (_object({"answer": {"type": "string"}}) if situation.request.wants_json else None)
 
 
+def as_schema(part: Any) -> dict[str, Any]:
+    """A schema that may be `true`, which allows anything."""
+    return dict(part) if isinstance(part, Mapping) else {}
+
+
 def forms(part: Any) -> list[dict[str, Any]]:
     """The forms that a schema without references allows, each of one type; what stands beside `anyOf` holds for each. A
     constant becomes an enum."""
-    found = dict(part) if isinstance(part, Mapping) else {}  # `true` allows anything
+    found = as_schema(part)
     for other in found.pop("allOf", ()):
-        found = {**other, **found}
+        found = {**as_schema(other), **found}
     if choice := found.pop("anyOf", None) or found.pop("oneOf", None):
-        return [form for each in choice for form in forms({**found, **each})]
+        return [form for each in choice for form in forms({**found, **as_schema(each)})]
     if "const" in found:
         found["enum"] = [found["const"]]
     shape = "object" if "properties" in found else "array" if "items" in found else "string"
