@@ -52,7 +52,9 @@ _PLACES = frozenset(("id", "dependency", "quote", "conflict", "source"))
 _COUNT = re.compile(
     r"^(?:num|number|count|total)\b|\b(?:count|total|processed|scanned|read|used|checked|limit)$|数量|总数"
 )
-_GRADES = ("low", "middle", "high")
+_GRADES = {"low": 0.0, "middle": 0.5, "high": 1.0}
+_NONE_FITS = 0.3
+"""The weight of an option that nothing speaks for."""
 _LEAST = 0.2
 """The reader's confidence below which a value counts as not found."""
 
@@ -91,7 +93,7 @@ def fill(wanted: Schema, situation: Situation, orders: Orders) -> Any:
     """A value of the schema. Raises Unsupported where a required field that may not be null has no support."""
     try:
         root: Schema = dereference_refs(dict(wanted))
-    except (KeyError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise Unsupported(f"The schema has a reference that leads nowhere: {error}.") from error
     return _Filler(root, situation, orders).value(root, "", Thing())
 
@@ -199,7 +201,9 @@ class _Filler:
         told = (spoken(name).replace("score", ""), about.split(".")[0], name)
         measured = self.w.measure(told, thing) if options or kind != "string" else None
         if options:
-            return self._option(options, name, about, measured, thing)
+            weights = [self._weight(str(option), about, measured, thing) for option in options]
+            best = options[weights.index(max(weights))]
+            return best if max(weights) > _NONE_FITS or len(options) == 1 else None
         if measured is not None:
             return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
         if _counts(name) or (kind != "string" and kind_of(name) not in _READ):
@@ -231,22 +235,16 @@ class _Filler:
         found = re.search(line, "\n".join(texts), re.I | re.M)
         return (found[1] or found[2]).strip() if found else None
 
-    def _option(self, options: list[Any], name: str, about: str, measured: float | None, thing: Thing) -> Any:
-        """The option that weighs most; of grades, and of yes and no, the one that the field's measure reaches."""
-        grades = {option: (*meanings(str(option), "grades"), "other")[0] for option in options}
-        scale = sorted((o for o in options if grades[o] != "other"), key=lambda o: _GRADES.index(grades[o]))
-        if measured is not None and len(scale) > 1:
-            return scale[min(len(scale) - 1, int(measured * len(scale)))]
-        weights = {option: self._weight(str(option), about, thing) for option in options}
-        best = max(options, key=lambda option: weights[option])
-        return best if weights[best] > 0.3 or len(options) == 1 else None
-
-    def _weight(self, option: str, about: str, thing: Thing) -> float:
-        """How far an option holds: the measure that its words mean, or those of its description in schema or prompt;
-        else by its words in the request (0.4 to 0.9); an option for "none of these" 0.4; any other 0.3."""
+    def _weight(self, option: str, about: str, measured: float | None, thing: Thing) -> float:
+        """How far an option holds: of grades, and of yes and no, how near it is to what is measured; the measure that
+        its words mean, or those of its description in schema or prompt; else by its words in the request (0.4 to 0.9);
+        an option for "none of these" 0.4; any other 0.3."""
         w = self.w
+        grade = (*meanings(option, "grades"), "")[0]
         if thing.kind in spoken(option).split():
             return 1.0
+        if measured is not None and grade in _GRADES:
+            return 1 - abs(measured - _GRADES[grade])
         label = rf"(?:^|[`'\"*\-•,;]\s*){re.escape(option)}[`'\"*]*\s*[:：=(–—-]\s*([^\n;]+)"
         told = (re.findall(label, f"{about}\n{self.prompt}", re.I | re.M) or [""])[0]
         value = w.measure((option, told.split(".")[0]), thing)
@@ -254,7 +252,7 @@ class _Filler:
             return value
         has = stems(thing.text or "\n".join([w.task, w.draft, *(s.text for s in w.sources[:5])]))
         hits = 3 * len(stems(spoken(option)) & has) + len(stems(told) & has)
-        return min(0.9, 0.4 + 0.1 * hits) if hits or "other" in meanings(option, "grades") else 0.3
+        return min(0.9, 0.4 + 0.1 * hits) if hits or grade == "other" else _NONE_FITS
 
     def _text(self, form: Schema, name: str, about: str, thing: Thing) -> str | None:
         """A text of the kind that the name means: of the request, or of the thing in whose object the field stands."""
