@@ -111,6 +111,7 @@ class _Filler:
         self.single = kinds.count("") == 1
         cites = CITE.search(f"{self.prompt} {parts}") and "source" not in kinds
         self.orders = orders if cites else replace(orders, cite="none", reference_heading=None)
+        self.offered: set[str] = set()  # the options of the fields of an object that are filled
         self.prefix = ""  # of ids, as in "task-1"
 
     def value(self, part: Schema, name: str, thing: Thing) -> Any:
@@ -144,8 +145,9 @@ class _Filler:
         if thing.text and not parts:
             return {"query": thing.text} if re.search("arg|param|input", name) else {}
         out: dict[str, Any] = {}
+        self.offered = set()
         for key in sorted(parts, key=_counts):
-            settled = self._beside(key, parts, out)
+            settled = self._beside(key, parts[key], out)
             try:
                 out[key] = settled[0] if settled else self.value(parts[key], key, thing)
             except Unsupported:
@@ -153,7 +155,7 @@ class _Filler:
                     raise
         return {key: out[key] for key in parts if key in out}
 
-    def _beside(self, name: str, parts: Mapping[str, Schema], out: Mapping[str, Any]) -> list[Any]:
+    def _beside(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
         """The value of a field, in a list, where those filled beside it settle it: a count of what another lists, or of
         sources; null if it belongs to another option than the one chosen ("meta_reply" with "meta"). Else empty."""
         said = spoken(name)
@@ -162,9 +164,8 @@ class _Filler:
                 v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(said) or "limit" in said)
             ]
             return [*map(len, lists)] or ([len(self.w.sources)] if kind_of(name) == "source" else [])
-        offered = {str(option) for key in out for form in forms(parts[key]) for option in self._options(form, key)}
-        belongs = offered & set(said.split())
-        return [None] if belongs and not belongs & set(map(str, out.values())) and fits(None, parts[name]) else []
+        belongs = self.offered & set(said.split())
+        return [None] if belongs and not belongs & set(map(str, out.values())) and fits(None, part) else []
 
     def _array(self, form: Schema, name: str, thing: Thing) -> list[Any]:
         """One member for each thing that the prompt lists under the name, or that the list's kind finds; those that
@@ -189,17 +190,22 @@ class _Filler:
     # single values
 
     def _scalar(self, form: Schema, name: str, thing: Thing) -> Any:
-        """What the prompt states; else an option, a place in a list, a measure, a text."""
+        """What the prompt states; else an option, a place in a list, a measure, a text. What is said of a field is its
+        description, its value in the prompt's example, or the sentence with its name."""
         kind = form["type"]
-        about = self._about(form, name)
-        options = self._options(form, name)
+        word = rf"\b{re.escape(spoken(name) or '-')}\b"
+        told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
+        about = str(form.get("description") or self.shown.get(name, {}).get("description") or next(told, ""))
+        worded = stated_options(f"{form.get('pattern', '')} {about}") if kind == "string" else []
+        options = [option for option in form.get("enum", worded) if option is not None]
+        self.offered |= set(map(str, options))
         stated = self._stated(name, thing)
         if stated is not None:
             return {str(o).lower(): o for o in options}.get(stated.lower()) if options else shaped(stated, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
             return self.w.sources.index(thing.source) + 1 if thing.source else thing.number
-        told = (spoken(name).replace("score", ""), about.split(".")[0], name)
-        measured = self.w.measure(told, thing) if options or kind != "string" else None
+        means = (spoken(name).replace("score", ""), about.split(".")[0], name)
+        measured = self.w.measure(means, thing) if options or kind != "string" else None
         if options:
             weights = [self._weight(str(option), about, measured, thing) for option in options]
             best = options[weights.index(max(weights))]
@@ -210,17 +216,6 @@ class _Filler:
             return None
         words = self._text(form, name, about, thing) if kind == "string" else self._read(name, about, thing)
         return shaped(words, form) if words else None
-
-    def _about(self, form: Schema, name: str) -> str:
-        """What is said of a field: its description, its value in the prompt's example, the sentence with its name."""
-        word = rf"\b{re.escape(spoken(name) or '-')}\b"
-        told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
-        return str(form.get("description") or self.shown.get(name, {}).get("description") or next(told, ""))
-
-    def _options(self, form: Schema, name: str) -> list[Any]:
-        """Those of the schema, or that its words state: `^(meta|research)$`, "'yes' or 'no'"."""
-        told = f"{form.get('pattern', '')} {self._about(form, name)}" if form["type"] == "string" else ""
-        return [option for option in form.get("enum", stated_options(told)) if option is not None]
 
     def _stated(self, name: str, thing: Thing) -> str | None:
         """What the prompt's own record of the thing has under the name; what "name: value" or "name is value" says in

@@ -45,11 +45,10 @@ class Things:
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
-        if thing.kind == "date":
-            told["date"] = next(thing.text[day.start : day.end] for day in dates.find(thing.text))
-        elif thing.source and thing.kind != "entity":
-            told |= {"source": thing.source.key, "title": thing.source.title, "quote": thing.text}
-            told["date"] = str(thing.source.day or "")
+        stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
+        if thing.source and thing.kind != "entity":
+            day = stated[0] if thing.kind == "date" else thing.source.day or ""
+            told |= {"source": thing.source.key, "title": thing.source.title, "quote": thing.text, "date": str(day)}
         return told
 
     def of(self, kind: str, name: str, about: Thing, least: int = 1, most: int = 1) -> list[Thing]:
@@ -144,7 +143,5 @@ class Things:
 def _members(text: str) -> list[Thing]:
     values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
     records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
-    told = [max((str(v) for k, v in record.items() if k != "id"), key=len, default="") for record in records]
-    return [
-        Thing("claim", text, n, None, record) for n, (text, record) in enumerate(zip(told, records, strict=True), 1)
-    ]
+    told = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
+    return [Thing("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]
