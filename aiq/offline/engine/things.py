@@ -55,7 +55,7 @@ class Things:
         """Those of a kind, in order; `about`: what the object is about in which the list stands; they bear on it."""
         w = self.w
         kind = _SAME.get(kind, kind)
-        about = about if about.text else Thing("claim", w.statement)
+        about = about if about.text or not w.statement else Thing("claim", w.statement)
         if kind == "dependency":
             return [Thing(kind, number=number) for number in w.depends(about.number)]
         pool = w.evidence if about.text else w.ranked
@@ -81,7 +81,9 @@ class Things:
             thing = Thing(kind, text, len(found) + 1, source)
             if self._bears(thing, about):
                 found.setdefault(source.key if source and kind == "source" else text, thing)
-        itself = [about] if about.text and kind in ("query", "question", "keyword") else []
+        if kind == "section" and about.text and not found:  # what is about none in particular is about all
+            return self.of(kind, name, Thing(), least, most)
+        itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
         return [*found.values()] or itself
 
     def _bears(self, thing: Thing, about: Thing) -> bool:
