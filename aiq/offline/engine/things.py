@@ -1,56 +1,33 @@
-"""The things of a request that a list may hold: queries, questions, sections, claims, sources, gaps, entities ...
+"""The things that a reply speaks of: the request's queries, questions, sections, gaps, claims, sources, names ...
 
-A list is filled with what the prompt itself lists under its name, else with what its kind finds in task and material.
-Nothing is made up: a thing's text is copied, or framed as stated here.
+They are what the prompt itself lists under a field's name, else what the field's kind finds in task and material.
+Nothing is made up: a thing's text is copied, or framed as stated in `weigh.FRAMES`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from aiq.offline.engine import dates, material, research
-from aiq.offline.engine.answer import Evidence, rank
+from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
+from aiq.offline.engine.fields import spoken
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.text import names, sentences, stems, words
-from aiq.offline.engine.weigh import Weighing, backs, contrary, meanings, spoken
+from aiq.offline.engine.weigh import Thing, Weighing, agreement
 
 MOST = 8
 """Members of a list where neither schema nor prompt says how many."""
-_JUDGED = 4
-"""Fields at most of an object that judges a record: its id, a score, a reason and one more."""
-_FIRST = ("clarify", "gap", "conflict", "dependency", "constraint")
-"""Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
+_SAME = {"quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
+"""Kinds whose lists hold the same."""
+_ITSELF = ("description", "answer", "entity", "name", "title", "claim", "facet", "step")
+"""Kinds that inside an object about a thing mean the thing itself: its text, name, title, description."""
 _CHANGE = re.compile(
     r"(?:(add|include|also cover|增加|添加|加上)|drop|remove|skip|leave out|without|删除|去掉|不要)\W+"
-    r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)", re.I,
-)  # fmt: skip
-_NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.M)
-_NOWHERE = Source("")
-_ASIDE = frozenset(("new", "relevant", "key", "original", "by", "coverage", "score", "confidence"))
-"""Words of a name that do not say what is listed."""
-
-
-@dataclass(frozen=True)
-class Thing:
-    """What an object of the reply is about. `number` counts from 1; `record`: what the prompt itself gives of it."""
-
-    kind: str
-    text: str
-    number: int = 1
-    source: Source | None = None
-    record: Mapping[str, Any] = field(default_factory=dict)
-
-
-def kind_of(name: str, description: str = "") -> str:
-    """What a field of this name holds, or ""; the description counts where the name says nothing."""
-    told, more = ([kind for kind, _ in meanings(text, "kinds")] for text in (spoken(name), description[:200]))
-    if "clarify" in more and "question" in told:
-        return "clarify"
-    return next((kind for kind in _FIRST if kind in told), told[-1] if told else (*more, "")[0])
+    r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
 
 class Things:
@@ -59,50 +36,65 @@ class Things:
     def __init__(self, weighing: Weighing) -> None:
         self.w = weighing
 
-    def judged(self, items: Schema) -> list[Thing]:
-        """What the prompt lists and each member judges: `claim` and `verdict` with "Claims: ...", `id` and `score`."""
-        parts: Mapping[str, Schema] = items.get("properties") or {}
-        judges = len(parts) <= _JUDGED and re.search(r"enum|boolean|number|integer|array", str(parts.values()))
-        named = (self.listed(name) for name, part in parts.items() if judges and "enum" not in part)
-        return next(filter(None, named), [])
-
-    def of(self, kind: str, name: str, about: Thing | None, least: int = 1, most: int = 1) -> list[Thing]:
-        """Those of a kind, in order; `about`: the thing in whose object the list stands, to which they must relate."""
+    def texts(self, thing: Thing) -> dict[str, str]:
+        """What can be said of a thing and its source at once, by kind."""
         w = self.w
-        kind = {"quote": "claim", "summary": "claim", "answer": "claim", "step": "question"}.get(kind, kind)
-        about = about or (Thing("claim", w.statement) if w.statement else None)
+        told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
+        if not thing.text:
+            told |= {"name": w.subject, "language": w.situation.language}
+            told["clarify"] = w.framed("meant", w.task) if w.vague else ""
+            return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
+        told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
+        stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
+        if thing.source and thing.kind != "entity":
+            day = stated[0] if thing.kind == "date" else thing.source.day or ""
+            told |= {"source": thing.source.key, "title": thing.source.title, "quote": thing.text, "date": str(day)}
+        return told
+
+    def of(self, kind: str, name: str, about: Thing, least: int = 1, most: int = 1) -> list[Thing]:
+        """Those of a kind, in order; `about`: what the object is about in which the list stands; they bear on it."""
+        w = self.w
+        kind = _SAME.get(kind, kind)
+        about = about if about.text or not w.statement else Thing("claim", w.statement)
         if kind == "dependency":
-            return [Thing(kind, "", n + 1) for n in w.depends(about.number - 1)] if about else []
-        if given := self.listed(name):
-            return [t for t in given if about is None or stems(t.text) & stems(about.text)]
-        ranked = self._about(about) if about else w.ranked
+            return [Thing(kind, number=number) for number in w.depends(about.number)]
+        pool = w.evidence if about.text else w.ranked
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": self._queries,
             "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
-            "gap": lambda: self._gaps,
+            "gap": lambda: w.gaps,
             "keyword": lambda: names(w.subject) or words(w.subject),
             "entity": lambda: self._entities(""),
             "": lambda: self._entities(spoken(name)),
-            "claim": lambda: ranked or sentences(w.draft),
-            "date": lambda: (e for e in ranked if dates.find(e.sentence)),
-            "conflict": lambda: (e for e in w.evidence if contrary(e.sentence, about.text)) if about else w.conflicts,
-            "source": lambda: [*ranked, *([] if about else w.evidence)],
+            "claim": lambda: pool or sentences(w.draft),
+            "date": lambda: [e for e in pool if dates.find(e.sentence)],
+            "conflict": lambda: pool if about.text else w.conflicts,
+            "source": lambda: [*pool, *w.evidence],
         }
-        told: dict[str, Evidence] = {}
-        for evidence in makers.get(kind, tuple)():
-            one = Evidence(evidence, _NOWHERE, 0.0) if isinstance(evidence, str) else evidence
-            told.setdefault(one.source.key if kind == "source" else one.sentence, one)
-        told.pop("", None)
-        found = [
-            Thing(kind, e.sentence, n, e.source if e.source.text else None) for n, e in enumerate(told.values(), 1)
-        ]
-        if about is None or about.kind == kind or kind in ("claim", "date", "conflict", "source"):
-            return found
-        near = [t for t in found if (stems(t.text) - stems(w.topic.subject)) & stems(about.text)]
-        itself = [about] if kind in ("query", "question", "keyword") and about.kind != "section" else []
-        return near or (found if kind == "section" else itself)
+        if given := self.listed(name):
+            return [each for each in given if self._bears(each, about)]
+        found: dict[str, Thing] = {}
+        for each in makers.get(kind, tuple)():
+            text, source = (each, None) if isinstance(each, str) else (each.sentence, each.source)
+            thing = Thing(kind, text, len(found) + 1, source)
+            if self._bears(thing, about):
+                found.setdefault(source.key if source and kind == "source" else text, thing)
+        if kind == "section" and about.text and not found:  # what is about none in particular is about all
+            return self.of(kind, name, Thing(), least, most)
+        itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
+        return [*found.values()] or itself
+
+    def _bears(self, thing: Thing, about: Thing) -> bool:
+        """Whether a thing bears on another: it contradicts a claim or says the same, or shares words with it beyond the
+        subject's. All bears on the request."""
+        if not about.text:
+            return thing.text != ""
+        agreed = agreement(thing.text, about.text)
+        if about.kind == "claim" and not thing.record:
+            return agreed < 0 if thing.kind == "conflict" else agreed > 0
+        return bool((stems(thing.text) - stems(self.w.topic.subject)) & stems(about.text))
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: of the schema, and of what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
@@ -111,26 +103,16 @@ class Things:
         for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.said}"):
             for (low, high), _ in amounts(clause, unit + r"\w*"):
                 least, most = low or least, min(high or most, most or high or 0)
-        return least, max(most or max(MOST, least), least)
-
-    # what the prompt gives
+        return least, max(most or MOST, least)
 
     def listed(self, name: str) -> list[Thing]:
         """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id` the records that have one. Of a record its longest text counts."""
-        wanted = stems(" ".join(word for word in spoken(name).split() if kind_of(word) != "id" and word not in _ASIDE))
-        blocks = self.w.situation.blocks
-        named = (b.text for b in blocks if (stems(spoken(b.label)) & wanted if name != "id" else '"id"' in b.text))
-        text = next(named, "")
-        values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
-        found = []
-        for number, item in enumerate(values if isinstance(values, list) else (), 1):
-            record = item if isinstance(item, Mapping) else {"": item}
-            texts = [str(value) for key, value in record.items() if key != "id"]
-            found.append(Thing("claim", max(texts, key=len, default=""), number, None, record))
-        return found
-
-    # what is found
+        wanted = stems(spoken(name))
+        for block in self.w.situation.blocks:
+            if stems(spoken(block.label)) & wanted if name != "id" else '"id"' in block.text:
+                return _members(block.text)
+        return []
 
     def _queries(self) -> list[str]:
         w = self.w
@@ -138,8 +120,8 @@ class Things:
         if w.is_question:
             found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
         elif w.sources:
-            found = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.now)]
-        return [q for q in found if q not in w.asked]
+            found = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.situation.now)]
+        return [query for query in found if query not in w.asked]
 
     def _sections(self, least: int, most: int) -> list[str]:
         """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
@@ -149,25 +131,19 @@ class Things:
         more = [w.topic.title, *w.framed("sections").split(", ")]
         titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
         for add, what in _CHANGE.findall(w.said):
-            titles = [t for t in titles if not stems(t) & stems(what)]
+            titles = [title for title in titles if not stems(title) & stems(what)]
             titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []
         return titles
 
-    def _about(self, of: Thing) -> list[Evidence]:
-        """The sentences of the sources that speak to a thing; to a statement, those that say the same."""
-        if of.kind == "claim":
-            own = [Evidence(of.text, of.source, 1.0)] if of.source else []
-            return own or [e for e in self.w.evidence if backs(e.sentence, of.text)]
-        return [e for e in rank(of.text, self.w.sources, self.w.now) if stems(of.text) & stems(e.sentence)]
+    def _entities(self, among: str) -> list[Evidence]:
+        """The names in the sentences that speak to the task and have a word, or in the task itself."""
+        told = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
+        shown = [e for e in told if stems(among) <= stems(e.sentence)]
+        return [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]
 
-    @cached_property
-    def _gaps(self) -> list[str]:
-        w = self.w
-        unanswered = [w.task] * (w.found.kind == "none") if w.is_question else w.open_facets
-        return w.faults if w.draft else [w.framed("nothing", t) if t != w.task else t for t in unanswered]
 
-    def _entities(self, among: str) -> Sequence[Evidence | str]:
-        """The names in the sentences that speak to the task and have a word; of the task, where there is nothing."""
-        shown = [e for e in self.w.ranked if stems(among) <= stems(e.sentence)]
-        found = [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]
-        return found or [name for name in names(self.w.task) if not among]
+def _members(text: str) -> list[Thing]:
+    values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
+    records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
+    told = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
+    return [Thing("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]

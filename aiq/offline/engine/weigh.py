@@ -1,27 +1,23 @@
 """Weighing a request: how complex it is, whether the material suffices, contradicts itself or supports a statement.
 
 Each measure is a number from 0 to 1, computed by a stated rule; a truth value, a score or one of several options is
-chosen by it. `Weighing.measure` finds the one that the words of a field or an option mean (`fields.toml`).
+chosen by it.
 """
 
 import re
-import tomllib
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, cached_property, lru_cache
-from importlib.resources import files
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from aiq.offline.engine import dates, research
 from aiq.offline.engine.answer import Answer, Evidence, answer, rank
-from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.fields import measure_of
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import names, sentences, stems, words
 from aiq.offline.engine.write import is_small_talk
-from aiq.tools.tokens import tokens
 
 FRAMES = {
-    "parts": "The task asks for {0} thing(s): {1}.|任务包含{0}个部分：{1}。",
     "asked": "The task asks for it: {0}|任务要求：{0}",
     "meant": "What is meant in “{0}”?|“{0}”指的是什么？",
     "unanswered": "Not answered: {0}|未回答：{0}",
@@ -34,7 +30,9 @@ FRAMES = {
 CITE = re.compile(r"\bcit(?:e|es|ed|ing|ations?)\b|\breferenc(?:e|es|ing)\b|引用", re.I)
 _DRAFT = re.compile(r"answer|response|draft|report|article|candidate|output|reply|回答|答案|报告|草稿", re.I)
 _TALK = re.compile(r"dialog|feedback|remark|comment|revis|clarif|对话|反馈|意见", re.I)
-_STATEMENT = re.compile(r"^[ *#>-]*(?:claim|statement|assertion|hypothesis|论断|陈述)[ *]*[:：]\s*(.+)", re.I | re.M)
+_STATEMENT = re.compile(
+    r"^[ *#<-]*(?:claim|statement|assertion|hypothesis|论断|陈述)[ *]*[:：>]\s*([^<\n]+)", re.I | re.M
+)
 _ABSTAINS = re.compile(
     r"(?:could|can|did|was|were|am|is|are|do|does)(?: ?not|n't)(?: been)? (?:able to )?"
     r"(?:find|found|determine|answer|know|say|confirm|verify|identify|locate|available|(?:have )?enough)\b"
@@ -44,7 +42,6 @@ _ABSTAINS = re.compile(
     re.I,
 )
 _CITED = re.compile(r"\[\d|https?://|【\d|\]\(")
-_WHEN = re.compile(r"\b(?:when|what year|which year|what date)\b|何时|哪一年|什么时候", re.I)
 _NEWEST = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|now|today|these days|recent(?:ly)?|so far)\b|最新|目前|现在|当前|今", re.I
 )
@@ -62,7 +59,6 @@ _POINTING = re.compile(
 _NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
 """A numbered list: what is to be judged, no evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-_NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 _YEAR_OLD = 365
 _BRIEF, _LONGEST, _MOST = 4000, 8000, 20
 """Characters of a task and of a source that are read; sources, and questions put to the reader."""
@@ -70,25 +66,16 @@ _PARTS = 15
 """Parts of a task that make up the range of complexity."""
 
 
-@cache
-def vocabulary(part: str) -> dict[str, tuple[str, bool]]:
-    """A table of `fields.toml` turned round: of each word, by its stem, the meaning, and whether it is the opposite."""
-    table = tomllib.loads((files("aiq.offline.engine") / "fields.toml").read_text("utf-8"))[part]
-    sides = [(side, name, at > 0) for name, told in table.items() for at, side in enumerate(told.split("|"))]
-    return {stem(word) if word.isascii() else word: (name, less) for side, name, less in sides for word in side.split()}
+@dataclass(frozen=True)
+class Thing:
+    """What an object of the reply is about: without a text the request itself. `number` counts from 1; `record`: what
+    the prompt itself gives of it."""
 
-
-def spoken(name: str) -> str:
-    """A key as words: `subQuestions` and `sub_questions` are "sub questions"."""
-    return re.sub(r"[_\-./]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
-
-
-@lru_cache(maxsize=4096)
-def meanings(text: str, part: str) -> list[tuple[str, bool]]:
-    """What the words of a text mean in a table, in their order; Chinese words are found inside the text."""
-    known = vocabulary(part)
-    found = [known[key] for word in tokens(text) if (key := stem(word)) in known]
-    return found or [known[word] for word in known if not word.isascii() and word in text]
+    kind: str = ""
+    text: str = ""
+    number: int = 1
+    source: Source | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Weighing:
@@ -97,87 +84,89 @@ class Weighing:
     def __init__(self, situation: Situation) -> None:
         self.situation = situation
         blocks = situation.blocks
-        self.task = (situation.task or ("" if blocks or situation.sources else situation.request.last_user))[:_BRIEF]
-        self.now = situation.now
-        self.count = 0
-        self.chinese = situation.language == "zh"
+        only = "" if blocks or situation.sources else situation.request.last_user
+        self.task = (situation.task or only)[:_BRIEF]
+        drafts = [block.text[: 3 * _LONGEST] for block in blocks if _DRAFT.search(block.label)]
+        self.draft = drafts[-1] if drafts else ""  # to be judged or repaired
+        self.said = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user, of the work
+        stated = _STATEMENT.search(situation.request.last_user)
+        self.statement = stated[1].strip() if stated else ""  # to be checked
         self.is_talk = is_small_talk(self.task)
-        self.draft = next(
-            (b.text[: 3 * _LONGEST] for b in reversed(blocks) if _DRAFT.search(b.label)), ""
-        )  # to be judged or repaired
-        self.said = "\n".join(b.text for b in blocks if _TALK.search(b.label))  # what the user answered or remarked
-        stated = _STATEMENT.search("\n".join([*(f"{b.label}: {b.text[:_BRIEF]}" for b in blocks), self.task]))
-        self.statement = stated[1].strip() if stated else ""  # what is to be checked
         self.topic = research.topic(self.task)
-        self.is_question = research.is_question(self.task) and (
-            self.task.rstrip()[-1:] in "?？" or not self.topic.facets
-        )
+        asks = self.task.rstrip()[-1:] in "?？" or not self.topic.facets
+        self.is_question = asks and research.is_question(self.task)
         self.facets = [] if self.is_question else [facet.title for facet in self.topic.facets]
         self.subject = (*names(self.topic.subject), self.topic.subject)[0]
+        self.asked = [v for step in situation.steps for v in step.arguments.values() if isinstance(v, str)]
+        self._questions = 0
 
     @cached_property
     def sources(self) -> list[Source]:
         """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
-        aside = (self.situation.task.strip(), self.draft.strip())
-        found = [s for s in self.situation.sources if s.text.strip() != aside[1] and not _NUMBERED.fullmatch(s.text)]
-        blocks = [b for b in self.situation.blocks if b.text.strip() not in aside and not _TALK.search(b.label)]
-        found = found or [Source(b.text, title=b.label) for b in blocks]
-        return [replace(s, text=s.text[:_LONGEST]) for s in found[:_MOST]]
+        aside = (self.draft.strip(), self.situation.task.strip())
+        blocks = [Source(b.text, title=b.label) for b in self.situation.blocks if not _TALK.search(b.label)]
+        for pool in (self.situation.sources, blocks):
+            found = [s for s in pool if s.text.strip() not in aside and not _NUMBERED.fullmatch(s.text)]
+            if found:
+                return [replace(source, text=source.text[:_LONGEST]) for source in found[:_MOST]]
+        return []
 
     @cached_property
     def evidence(self) -> list[Evidence]:
         return [Evidence(sentence, source, 0.0) for source in self.sources for sentence in sentences(source.text)]
 
-    @cached_property
-    def found(self) -> Answer:
-        history = "\n".join(text for _, text in self.situation.history)
-        return self.reads(self.task, context=history, asked=self.asked)
-
-    @cached_property
-    def asked(self) -> list[str]:
-        """What was searched for so far."""
-        return [v for step in self.situation.steps for v in step.arguments.values() if isinstance(v, str)]
-
     def reads(self, question: str, **more: Any) -> Answer:
         """What the reader finds in the sources; nothing more after many questions."""
-        self.count += 1
-        asks = question and self.count <= _MOST
-        return answer(question, self.sources, self.now, **more) if asks else Answer("none")
+        self._questions += 1
+        asks = question and self._questions <= _MOST
+        return answer(question, self.sources, self.situation.now, **more) if asks else Answer("none")
+
+    @cached_property
+    def found(self) -> Answer:
+        """The reader's answer to the task."""
+        return self.reads(self.task, context="\n".join(t for _, t in self.situation.history), asked=self.asked)
 
     @cached_property
     def ranked(self) -> list[Evidence]:
         """The sentences that speak to the task: the answer's evidence, then by rank; without a task all, in order."""
-        more = rank(self.task, self.sources, self.now, most=12) if self.task else self.evidence[:_LONGEST]
+        more = rank(self.task, self.sources, self.situation.now, most=12) if self.task else self.evidence[:_LONGEST]
         return list({e.sentence: e for e in (*reversed(self.found.evidence), *more)}.values())
 
-    def framed(self, frame: str, *parts: object) -> str:
+    def framed(self, frame: str, part: str = "") -> str:
         """A sentence of `FRAMES` in the language of the task."""
-        return FRAMES[frame].split("|")[self.chinese].format(*parts)
+        return FRAMES[frame].split("|")[self.situation.language == "zh"].format(part)
 
     # what stands in the way
 
     @cached_property
     def open_facets(self) -> list[str]:
-        """The facets of which no sentence of the sources, or of the draft, has half the words."""
-        told = [stems(s) for s in (sentences(self.draft) if self.draft else [e.sentence for e in self.evidence])]
-        wanted = {facet: stems(facet) - stems(self.topic.subject) for facet in self.facets}
-        return [f for f, want in wanted.items() if not any(len(want & has) * 2 >= len(want) for has in told)]
+        """The facets of which no sentence of the draft, or of the sources, has half the words."""
+        told = sentences(self.draft) if self.draft else [e.sentence for e in self.evidence]
+        beyond = {facet: stems(facet) - stems(self.topic.subject) for facet in self.facets}
+        return [facet for facet in self.facets if not any(share(beyond[facet], stems(s)) >= 0.5 for s in told)]
 
     @cached_property
     def faults(self) -> list[str]:
         """What the draft leaves open: it abstains, says nothing of a part, cites nothing where that is wanted, or is
         of more than a year ago where the newest is asked for."""
         told = sentences(self.draft)
-        found = [s for s in told[:3] if _ABSTAINS.search(s)][:1]
+        found = [sentence for sentence in told[:3] if _ABSTAINS.search(sentence)][:1]
         found += [self.framed("unanswered", facet) for facet in self.open_facets[:1]]
-        if _WHEN.search(self.task) and not re.search(r"\d{4}", self.draft):
-            found.append(self.framed("unanswered", self.task))
         if CITE.search(self.situation.instructions) and not _CITED.search(self.draft):
             found.append(self.framed("uncited"))
-        newest = max((day for s in told if (day := dates.stated(s))), default=None)
-        if newest and self.now and _NEWEST.search(self.task) and (self.now - newest).days > _YEAR_OLD:
+        now = self.situation.now
+        newest = max(filter(None, map(dates.stated, told)), default=now)
+        if newest and now and _NEWEST.search(self.task) and (now - newest).days > _YEAR_OLD:
             found.append(self.framed("dated", newest.isoformat()[:7]))
         return found
+
+    @cached_property
+    def gaps(self) -> list[str]:
+        """What is open: the draft's faults, else the question that is not answered, or the facets without evidence."""
+        if self.draft:
+            return self.faults
+        unanswered = [self.task] if self.is_question and self.found.kind == "none" else []
+        return unanswered or [self.framed("nothing", facet) for facet in self.open_facets]
 
     @cached_property
     def conflicts(self) -> list[str]:
@@ -186,94 +175,70 @@ class Weighing:
         if self.draft:
             return [] if _SETTLED.search(self.draft) else [s for s in sentences(self.draft) if _OPPOSED.search(s)]
         pairs = [(a.sentence, b.sentence) for a in self.ranked[:4] for b in self.evidence if a.source != b.source]
-        return list(dict.fromkeys(" / ".join(sorted(pair)) for pair in pairs if contrary(*pair)))
+        return list(dict.fromkeys(" / ".join(sorted(pair)) for pair in pairs if agreement(*pair) < 0))
 
     def depends(self, number: int) -> list[int]:
-        """The earlier facets, counted from 0, whose words a facet takes up beyond the subject's."""
-        told = [stems(facet) - stems(self.topic.subject) for facet in self.facets[: number + 1]]
-        return [n for n in range(len(told[:number])) if told[n] and told[n] <= told[-1]]
-
-    def reason(self, text: str) -> str:
-        """What was found wrong or counted, in a frame; `text`: the thing that is to be justified."""
-        first = self.faults + self.conflicts if self.draft else []
-        parts = self.framed("parts", max(1, len(self.facets)), self.topic.subject)
-        return self.framed("asked", text) if text else next(iter(first), parts)
+        """The earlier facets, counted from 1, whose words a facet takes up beyond the subject's."""
+        *earlier, own = [stems(facet) - stems(self.topic.subject) for facet in ("", *self.facets)[: number + 1]]
+        return [place for place, told in enumerate(earlier) if told and told <= own]
 
     @property
     def vague(self) -> bool:
-        """Whether the task points at something that neither it nor an earlier turn names, or asks for a report on a
-        subject of one word without saying what to look at."""
-        if names(self.task) or self.situation.history or self.said:
-            return False
-        bare = not self.is_question and not self.facets and len(words(self.topic.subject)) <= 1
-        return bare or (len(words(self.task)) <= 3 and _POINTING.search(self.task) is not None)
+        """Whether the task points at something that neither it nor an earlier turn names, or is too short to tell what
+        to look at."""
+        known = names(self.task) or self.situation.history or self.said or self.facets
+        most = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
+        return not known and len(words(self.topic.subject)) <= most
 
     # measures
 
-    def measure(self, name: str, text: str = "", number: int = 1) -> float | None:
-        """What the words of a field or an option mean, measured; None where they mean nothing measurable. `text`: the
-        statement or thing in question, `number` its place in its list."""
-        known = meaning(name)
-        if known is None:
-            return None
-        text = text or self.statement
+    def measure(self, names: Iterable[str], thing: Thing) -> float | None:
+        """What the words of a field or an option mean, measured of a thing: of its several names the first that means
+        something measurable, None where none does."""
+        known = next(filter(None, map(measure_of, names)), "")
+        text = thing.text or self.statement
+        told = [text] if text else ["", *(e.sentence for e in self.ranked)]
         rules: dict[str, Callable[[], float]] = {
             "ambiguous": lambda: self.vague,
-            "conflict": lambda: (
-                any(contrary(e.sentence, text) for e in self.evidence) if text else self.conflicts != []
-            ),
+            "conflict": lambda: min(self._agreed(text)) < 0 if text else self.conflicts != [],
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
-            "chained": lambda: any(map(self.depends, range(len(self.facets)))),
-            "order": lambda: max(0.0, 1 - (number - 1) / 3),
-            "relevant": lambda: self._relevance(text),
-            "supported": lambda: self._support(text) if text else self._enough(),
-            "enough": lambda: max(self._support(text), rules["conflict"]()) if text else self._enough(),
+            "chained": lambda: any(map(self.depends, range(1, len(self.facets) + 1))),
+            "order": lambda: max(0.0, 1 - (thing.number - 1) / 3),
+            "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in told),
+            "supported": lambda: max(self._agreed(text)),
+            "enough": lambda: max(map(abs, self._agreed(text))),
         }
-        value = float(rules[known[0]]())
-        return 1 - value if known[1] != bool(_NEGATION & set(spoken(name).split())) else value
+        if not known:
+            return None
+        value = float(rules[known.lstrip("-")]())
+        return 1 - value if known[0] == "-" else value
 
-    def _relevance(self, text: str) -> float:
-        """The share of the task's content words in the text, or in the sentence that speaks to it most."""
-        wanted = stems(self.task)
-        told = [text] if text else [e.sentence for e in self.ranked]
-        return max((len(wanted & stems(t)) / len(wanted) for t in told if wanted), default=0.0)
-
-    def _support(self, text: str) -> float:
-        """How far the best sentence of the sources says what a statement says; of a question, how far the reader
-        answers it."""
-        if text.endswith(("?", "？")):
-            return self.reads(text).confidence
-        return max((backs(e.sentence, text) for e in self.evidence), default=0.0)
-
-    def _enough(self) -> float:
-        """With a draft: 1 if nothing is open and nothing contradicts. Else, for a question, the reader's confidence;
-        for a report, the share of facets on which something was found."""
-        if self.draft or any(_DRAFT.search(b.label) for b in self.situation.blocks):
-            return float(bool(self.draft) and not (self.faults or self.conflicts))
-        if self.is_talk or self.is_question:
-            return 1.0 if self.is_talk else self.found.confidence
-        return 1 - len(self.open_facets) / len(self.facets) if self.facets else float(bool(self.ranked))
+    def _agreed(self, text: str) -> list[float]:
+        """How far each sentence says what a statement says; of a question, how far the reader answers it. Of the
+        request: 1 if a draft leaves nothing open; else the reader's confidence, or the share of facets with evidence.
+        """
+        if text[-1:] not in ("", "?", "？"):
+            return [agreement(e.sentence, text) for e in self.evidence] or [0.0]
+        if text or (self.is_question and not self.draft):
+            return [self.reads(text).confidence if text else self.found.confidence]
+        if self.draft or self.is_talk:
+            return [float(not self.faults and not self.conflicts)]
+        return [1 - len(self.open_facets) / len(self.facets) if self.facets else float(self.ranked != [])]
 
 
-def meaning(name: str) -> tuple[str, bool] | None:
-    """The first measure of the table that the words of a name mean, and whether they mean its opposite."""
-    order = [measure for measure, _ in vocabulary("measures").values()]
-    return min(meanings(spoken(name), "measures"), key=lambda known: order.index(known[0]), default=None)
+def share(wanted: frozenset[str], told: frozenset[str]) -> float:
+    return len(wanted & told) / max(1, len(wanted))
 
 
-def backs(sentence: str, statement: str) -> float:
-    """How far a sentence says what a statement says: the share of its content words and figures, 0 below one half or
-    where a figure is missing."""
-    wanted, has = (stems(t) | set(_FIGURE.findall(t)) for t in (statement, sentence))
-    share = len(wanted & has) / max(1, len(wanted))
-    return share if share >= 0.5 and not any(w[0].isdigit() for w in wanted - has) else 0.0
-
-
-def contrary(one: str, other: str) -> bool:
-    """Whether two sentences say almost the same with different figures, neither of another date."""
-    figures = [set(_FIGURE.findall(s)) for s in (one, other)]
-    plain = [{w for w in stems(s) if not w[0].isdigit()} for s in (one, other)]
-    alike = len(plain[0] & plain[1]) >= 0.6 * max(map(len, plain)) and dates.stated(one) == dates.stated(other)
-    return alike and all(figures) and not figures[0] & figures[1]
+def agreement(sentence: str, statement: str) -> float:
+    """How far a sentence says what a statement says: the share of its content words, 0 below one half or where a
+    figure is missing; -1 if it says almost the same with other figures, neither of another date."""
+    told, wanted = (stems(_FIGURE.sub(" ", text)) for text in (sentence, statement))
+    figures, asked = (set(_FIGURE.findall(text)) for text in (sentence, statement))
+    said = share(wanted, told)
+    if asked <= figures:
+        return said if said >= 0.5 else 0.0
+    alike = min(said, share(told, wanted)) >= 0.6 and dates.stated(sentence) == dates.stated(statement)
+    return -1.0 if alike and figures and not figures & asked else 0.0

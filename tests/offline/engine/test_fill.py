@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.utils.json_schema import dereference_refs
 
 from aiq.offline.chat import ChatRequest
 from aiq.offline.engine.fill import Unsupported, asked_schema, fill
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
-from aiq.offline.engine.schema import fits
+from aiq.offline.engine.schema import Schema, fits, forms
 from aiq.offline.engine.weigh import FRAMES
 from aiq.offline.engine.write import small_talk
 
@@ -57,8 +58,22 @@ def filled(asked: ChatRequest) -> Any:
     schema = asked_schema(situation)
     assert schema is not None
     value = fill(schema, situation, follow(situation))
-    assert fits(value, schema, schema)
+    assert valid(value, dereference_refs(dict(schema)))
     return value
+
+
+def valid(value: Any, part: Schema) -> bool:
+    """Whether a value meets a schema, all that it holds included."""
+    if isinstance(value, list):
+        return fits(value, part) and any(all(valid(v, f.get("items", {})) for v in value) for f in forms(part))
+    if not isinstance(value, dict):
+        return not part or fits(value, part)
+    for form in forms(part):
+        parts = form.get("properties", {})
+        inside = all(valid(item, parts.get(key, {})) for key, item in value.items())
+        if inside and value.keys() >= set(form.get("required", ())):
+            return True
+    return False
 
 
 def at(value: Any, path: str) -> Any:

@@ -1,0 +1,54 @@
+"""What a field of a reply means, by the words of its name and description: what it holds, or what it measures.
+
+The vocabulary is `fields.toml`.
+"""
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from aiq.offline.engine.lexicon import stem
+from aiq.tools.tokens import tokens
+
+_FIRST = ("clarify", "gap", "conflict", "dependency")
+"""Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
+
+_NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
+
+
+@cache
+def _vocabulary(part: str) -> dict[str, str]:
+    """The meaning of each word of a table, by the word's stem, in the table's order."""
+    table = tomllib.loads((files("aiq.offline.engine") / "fields.toml").read_text("utf-8"))[part]
+    return {stem(word): name for name, words in table.items() for word in words.split()}
+
+
+def spoken(name: str) -> str:
+    """A key as words: `subQuestions` and `sub_questions` are "sub questions"."""
+    return re.sub(r"[_\-./]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
+
+
+@lru_cache(maxsize=4096)
+def meanings(text: str, part: str) -> list[str]:
+    """What the words of a text mean in a table, in their order; Chinese words are found inside the text."""
+    known = _vocabulary(part)
+    found = [known[root] for root in map(stem, tokens(text)) if root in known]
+    return found or [known[word] for word in known if not word.isascii() and word in text]
+
+
+def kind_of(name: str, description: str = "") -> str:
+    """What a field of this name holds, or ""; the description counts where the name says nothing."""
+    told = meanings(spoken(name), "kinds")
+    more = meanings(description[:200], "kinds")
+    if "clarify" in more and "question" in told:
+        return "clarify"
+    return next((kind for kind in _FIRST if kind in told), (told or more[:1] or [""])[-1])
+
+
+def measure_of(text: str) -> str:
+    """The first measure of the table that a text speaks of, or ""; "-complex" is the opposite of "complex"."""
+    order = list(_vocabulary("measures").values())
+    found = min(meanings(spoken(text), "measures"), key=order.index, default="")
+    negated = found and _NEGATION & set(spoken(text).split())
+    return f"-{found}".removeprefix("--") if negated else found
