@@ -5,14 +5,14 @@ All judgements stand on this: an answer is credited, a statement supported and a
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
-from aiq.offline.engine.quantities import Quantity, numbers
+from aiq.offline.engine.quantities import Quantity, base_value, numbers
 from aiq.offline.engine.text import Span, name_spans, sentences, words
 
 DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -38,9 +38,10 @@ _BREAK = re.compile(
     r"|\s+(?=(?:but|while|whereas|although|who)\s|and (?:later|today|now|then|is|was|has|had)\b"
     r"|and [a-z]+(?:s|ed) (?:at|in|on|to|by|a|an|the|its|around|about|\d|[A-Z]))",
 )
+_RELATIVE = re.compile(r"^(?:who|which|whose)\b")
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
-_NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
-_VERB_FIRST = re.compile(r"(?:and |but |then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b")
+_NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not |the )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
+_VERB_FIRST = re.compile(r"(?:and |but )?(?=(?:then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b)")
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?"
     r"(?:[a-z]+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
@@ -60,20 +61,21 @@ _HAN_NAME = re.compile(
 _MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
+Value = Quantity | dates.Stated
+
+
 class Claim(NamedTuple):
-    """A clause. `text`: with pronouns replaced by what they stand for; `told`: as it was written.
+    """A clause, its pronouns replaced by what they stand for.
 
     `names`: of each name 1 where it acts, -1 where something is done to it, 0 where neither shows. `relation`: the
-    stems that belong to no name, number or date.
+    stems that belong to no name, number or date. `values`: its numbers, then its dates.
     """
 
     text: str
-    told: str
     subject: str
     names: Mapping[str, int]
-    relation: frozenset[str]
-    numbers: tuple[Quantity, ...]
-    days: tuple[dates.Stated, ...]
+    relation: Set[str]
+    values: tuple[Value, ...]
     negated: bool
 
 
@@ -85,9 +87,9 @@ def plain(text: str) -> str:
 def named_in(text: str) -> list[Span]:
     """The names of a text that are no dates or rounded numbers, with their places."""
     found = [Span(m.start(), m.end(), m[0]) for m in _HAN_NAME.finditer(text)]
-    for start, _, text_ in name_spans(text):
-        name = re.sub(r"\s+\d+$", "", text_)
-        if len(name.rstrip(".")) > 1 and not dates.find(name):
+    for start, _, told in name_spans(text):
+        name = re.sub(r"\s+\d+$", "", told)
+        if len(name.rstrip(".")) > 1 and not dates.find(name) and [name] != [n.text for n in numbers(name)]:
             found.append(Span(start, start + len(name), name))
     return sorted(found)
 
@@ -98,39 +100,35 @@ def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
     found, about = [], topic
     for sentence in sentences(plain(text)):
         parts: list[Claim] = []
-        for told in (piece.strip() for piece in _BREAK.split(sentence) if piece and piece.strip(" .,")):
-            lead = re.match(r"(?:who|which|whose)\b", told)
-            if lead and parts and parts[-1].names:
-                parts.append(claim(list(parts[-1].names)[-1] + "," + told[lead.end() :], about, told))
-            else:
-                parts.append(claim(_resolved(told, about, topic or about), about, told))
+        for told in (piece.strip() for piece in _BREAK.split(sentence) if piece.strip(" .,")):
+            if parts and parts[-1].names:
+                told = _RELATIVE.sub(f"{list(parts[-1].names)[-1]},", told)
+            parts.append(claim(_resolved(told, about, topic or about), about))
             about = parts[-1].subject or about
-        if parts:
-            found.append(tuple(parts))
+        found += [tuple(parts)] if parts else []
     return tuple(found)
 
 
 def _resolved(told: str, about: str, topic: str) -> str:
     """A clause with what its pronouns or a missing subject stand for; `it` is what the text is about."""
     if about and _VERB_FIRST.match(told):
-        told = f"{about} {re.sub(r'^(?:and|but) ', '', told)}"
+        told = _VERB_FIRST.sub(f"{about} ", told, count=1)
     told = _NEUTRAL.sub(topic, told) if topic else told
     return _PERSONAL.sub(about, told) if about else told
 
 
-def claim(text: str, about: str = "", told: str = "") -> Claim:
+@lru_cache(maxsize=8192)
+def claim(text: str, about: str = "") -> Claim:
     """One clause read. `about`: what was spoken of before, its subject where it names none in front."""
     spans, days = named_in(text), tuple(dates.find(text))
-    leads = spans and len(words(text[: spans[0].start])) <= 3
-    subject = spans[0].text if leads else about
-    taken = sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans])
+    subject = spans[0].text if spans and len(words(text[: spans[0].start])) <= 3 else about
     rest = text
-    for start, end in reversed(taken):
+    for start, end in sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans], reverse=True):
         rest = rest[:start] + "\0" * (end - start) + rest[end:]
     names = ({subject: 0} if subject else {}) | _roles(text, spans)
     relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT
     negated = len(NEGATION.findall(text)) % 2 == 1 and not _UNTIL.search(text)
-    return Claim(text, told or text, subject, names, relation, numbers(rest), days, negated)
+    return Claim(text, subject, names, relation, (*numbers(rest), *days), negated)
 
 
 def _roles(text: str, spans: list[Span]) -> dict[str, int]:
@@ -151,46 +149,33 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
 
 
 @lru_cache(maxsize=65536)
-def roots(text: str) -> frozenset[str]:
-    """The content stems of a text, of Chinese the pairs of characters; of a phrase with synonyms the group's number."""
+def roots(text: str) -> Set[str]:
+    """The content stems of a text, of Chinese the pairs of characters; of a phrase the number of its synonyms."""
     told, phrases = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)], vocabulary().phrases
-    groups_ = (
-        str(group)
-        for at, root in enumerate(told)
-        for phrase, group in phrases.get(root, ())
-        if tuple(told[at : at + len(phrase)]) == phrase
-    )
-    return frozenset(filter(None, map(stem, words(text)))).union(f"={group}" for group in groups_)
+    ways = [(at, *way) for at, root in enumerate(told) for way in phrases.get(root, ())]
+    joined = {f"={group}" for at, phrase, group in ways if tuple(told[at : at + len(phrase)]) == phrase}
+    return joined.union(filter(None, map(stem, words(text))))
 
 
 @lru_cache(maxsize=65536)
 def _senses(root: str) -> frozenset[object]:
-    """What a stem may mean: its groups of synonyms, its side of an opposition, itself or its start."""
-    sides = [(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if root in side]
-    return groups(root).union(sides, [int(root[1:]) if root[:1] == "=" else root[:5]])
+    """What a stem may mean: its groups of synonyms, its side of an opposition, its start."""
+    return groups(root).union(_sides(frozenset([root])), [int(root[1:]) if root[:1] == "=" else root[:5] or None])
 
 
-def alike(one: str, other: str) -> bool:
-    """Whether two stems may mean the same."""
-    return not _senses(one).isdisjoint(_senses(other))
+def _sides(stems: Set[str]) -> set[tuple[int, int]]:
+    return {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
 
 
 def among(root: str, others: Iterable[str]) -> bool:
-    """Whether a stem or one like it is among the others."""
-    return any(alike(root, other) for other in others)
+    """Whether a stem or one that may mean the same is among the others."""
+    return any(not _senses(root).isdisjoint(_senses(other)) for other in others)
 
 
-def share(wanted: frozenset[str], there: frozenset[str]) -> float:
+def share(wanted: Set[str], there: Set[str]) -> float:
     """The share of the wanted stems that are there, those that only mean the same counting 0.8; 1 where none is."""
     met = [1.0 if root in there else 0.8 * among(root, there) for root in sorted(wanted) if root[:1] != "="]
     return sum(met) / len(met) if met else 1.0
-
-
-def contrary(one: str, other: str) -> bool:
-    """Whether one text says up where the other says down, and neither says both."""
-    ours, theirs = ({stem(word) for word in re.findall(r"[A-Za-z]+", text)} for text in (one, other))
-    sides = [(bool(ours & up), bool(theirs & up), bool(ours & down), bool(theirs & down)) for up, down in _OPPOSITES]
-    return any(side in ((True, False, False, True), (False, True, True, False)) for side in sides)
 
 
 def same_name(one: str, other: str) -> bool:
@@ -199,19 +184,34 @@ def same_name(one: str, other: str) -> bool:
     return first <= second or second <= first
 
 
-def same_day(wanted: tuple[int, ...], there: tuple[int, ...]) -> bool:
-    """Whether a date states what is wanted of (year, month, day); 0 wants nothing."""
-    return wanted[0] == there[0] and wanted[1] in (0, there[1]) and wanted[2] in (0, there[2])
-
-
-def agrees(one: Quantity, other: Quantity) -> bool:
-    """Whether two numbers are equal, or one is the other rounded to the digits that it shows."""
-    low, high = sorted((one.value, other.value))
-    if low == high or one.is_year or other.is_year or high - low > 0.05 * high:
-        return low == high
-    return any(_rounds(*pair) for pair in ((low, high), (high, low)))
+def same(wanted: Value, there: Value) -> bool:
+    """Whether a value is the wanted one: a date as far as that says; an equal number, or one the other rounded."""
+    if isinstance(wanted, dates.Stated) or isinstance(there, dates.Stated):
+        return type(wanted) is type(there) and all(w in (0, t) for w, t in zip(wanted[:3], there[:3], strict=True))
+    low, high = sorted(map(base_value, (wanted, there)))
+    return low == high or (
+        high - low <= 0.05 * high and not wanted.is_year and (_rounds(low, high) or _rounds(high, low))
+    )
 
 
 def _rounds(exact: float, rounded: float) -> bool:
     digits = len(f"{rounded:.9e}".split("e")[0].rstrip("0").replace(".", ""))
     return float(f"{exact:.{digits}g}") == rounded
+
+
+def conflict(wanted: Claim, there: Claim) -> bool:
+    """Whether a clause denies what is wanted, says the opposite, or has another one act."""
+    ours, theirs = (_sides(frozenset(map(stem, re.findall(r"[A-Za-z]+", c.text)))) for c in (wanted, there))
+    opposed = any((n, 1 - m) in theirs - ours and (n, m) not in theirs for n, m in ours)
+    return opposed or wanted.negated is not there.negated or turned(wanted, there)
+
+
+def turned(wanted: Claim, there: Claim) -> bool:
+    """Whether of two names that both clauses have another one acts."""
+    acted = [
+        role == there.names[other]
+        for name, role in wanted.names.items()
+        for other in there.names
+        if role and there.names[other] and same_name(name, other)
+    ]
+    return len(acted) > 1 and not any(acted)

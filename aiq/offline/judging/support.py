@@ -8,17 +8,16 @@ from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.text import contains_name, is_chinese, sentences, words
 from aiq.offline.judging.facts import (
     Claim,
-    agrees,
-    alike,
+    Value,
     among,
     claim,
-    contrary,
+    conflict,
     named_in,
     pattern,
     plain,
     read,
     roots,
-    same_day,
+    same,
     same_name,
     share,
 )  # fmt: skip
@@ -26,7 +25,7 @@ from aiq.offline.judging.facts import (
 Verdict = Literal["supported", "unsupported", "unknown"]
 
 ENOUGH: Final = 0.4
-"""Share of what a clause says of its names and values that one sentence of the page must say."""
+"""Share of what a clause says besides names and values that one sentence of the page must say."""
 _WALL = pattern("wall")
 
 
@@ -38,21 +37,17 @@ def support(statement: str, page: str, *, in_part: bool = False) -> Verdict:
     """
     if unreadable(page):
         return "unknown"
-    statement = plain(statement)
     topic = next((span.text for span in named_in(sentences(plain(page))[0])), "")
-    passages = read(page, topic)
-
-    def said(wanted: Claim, enough: float = ENOUGH) -> bool:
-        return any(_says(passage, wanted, enough, topic) for passage in passages)
-
     parts = [part for sentence in read(statement) for part in sentence]
-    if parts and said(claim(statement, parts[0].subject)):
-        return "supported"
+    whole = claim(plain(statement), parts[0].subject if parts else "")
     if len(parts) == 1:
-        parts = [claim(piece, parts[0].subject) for piece in re.split(r",? and (?=[a-z])", parts[0].text)]
-    if in_part:
-        return "supported" if any(said(part, ENOUGH / 2) for part in parts) else "unsupported"
-    return "supported" if len(parts) > 1 and all(map(said, parts)) else "unsupported"
+        parts = [claim(piece, whole.subject) for piece in re.split(r",? and (?=[a-z])", parts[0].text)]
+
+    def said(wanted: Claim) -> bool:
+        return any(_says(passage, wanted, topic, in_part) for passage in read(page, topic))
+
+    met = [said(part) for part in parts]
+    return "supported" if said(whole) or (any(met) if in_part else len(met) > 1 and all(met)) else "unsupported"
 
 
 @lru_cache(maxsize=512)
@@ -61,77 +56,53 @@ def unreadable(page: str) -> bool:
     return len(words(page)) < 4 or (len(page) < 1500 and _WALL.search(page) is not None and len(sentences(page)) < 8)
 
 
-def _says(passage: tuple[Claim, ...], wanted: Claim, enough: float, topic: str) -> bool:
+def _says(passage: tuple[Claim, ...], wanted: Claim, topic: str, in_part: bool) -> bool:
     """Whether a sentence of the page makes a claim. `topic`: what the page is about."""
     best = max(passage, key=lambda clause: _nearness(clause, wanted))
     text = " ".join(clause.text for clause in passage)
     if is_chinese(wanted.text) is not is_chinese(text):  # a reader of one language has only the figures
-        return bool(wanted.numbers) and _figures(passage, best, wanted)
+        return bool(wanted.values) and _valued(passage, best, wanted)
     said = [topic, *(name for clause in passage for name in clause.names)]
-    for name in wanted.names:
-        if not contains_name(text, name) and not any(same_name(name, other) for other in said):
-            return False
-    if share(wanted.relation.difference(*map(roots, said)), roots(text)) < enough:
+    if any(not contains_name(text, name) and not any(same_name(name, n) for n in said) for name in wanted.names):
         return False
-    return (enough < ENOUGH or _figures(passage, best, wanted)) and _acts(best, wanted)
-
-
-def _nearness(clause: Claim, wanted: Claim) -> float:
-    """How much of a claim a clause has, figures and names counted in."""
-    figures = sum(any(agrees(n, other) for other in clause.numbers) for n in wanted.numbers)
-    days = sum(any(same_day(d, other) for other in clause.days) for d in wanted.days)
-    told = sum(among(root, clause.relation) for root in wanted.relation)
-    return 2 * told + figures + days + 0.5 * sum(name in clause.text for name in wanted.names)
-
-
-def _figures(passage: tuple[Claim, ...], best: Claim, wanted: Claim) -> bool:
-    """Whether every number and date is in the sentence, of the same things, and not displaced in the best clause."""
-    for number in wanted.numbers:
-        unit = number.unit
-        holds = [
-            clause
-            for clause in passage
-            for n in clause.numbers
-            if agrees(number, n)
-            and (
-                not (unit and n.unit)
-                or "people" in (unit, n.unit)
-                or among(stem(unit), {stem(n.unit), *clause.relation})
-            )
-        ]
-        if not holds or (
-            best not in holds and any(unit == n.unit or alike(stem(unit), stem(n.unit)) for n in best.numbers)
-        ):
-            return False
-    for day in wanted.days:
-        holds = [clause for clause in passage if any(same_day(day, d) for d in clause.days)]
-        if not holds or (best not in holds and best.days):
-            return False
-    return True
-
-
-def _acts(best: Claim, wanted: Claim) -> bool:
-    """Whether the same one does it, and both affirm or both deny it."""
-    if best.negated is not wanted.negated or contrary(wanted.text, best.text):
+    told = share(wanted.relation.difference(*map(roots, said)), roots(text))
+    if told < (ENOUGH / 2 if in_part else ENOUGH) or not (in_part or _valued(passage, best, wanted)):
         return False
     agents, ours = ([name for name, role in c.names.items() if role > 0] for c in (best, wanted))
     if not ours and wanted.names.get(wanted.subject) == 0:
         ours = [wanted.subject]
-    acted = [
-        role == best.names[other]
-        for name, role in wanted.names.items()
-        for other in best.names
-        if role and best.names[other] and same_name(name, other)
-    ]
-    if len(acted) > 1 and not all(acted):
-        return False
-    return not agents or not ours or any(same_name(one, agent) for one in ours for agent in agents)
+    other = agents and ours and not any(same_name(one, agent) for one in ours for agent in agents)
+    return not other and not conflict(wanted, best)
+
+
+def _nearness(clause: Claim, wanted: Claim) -> float:
+    """How much of a claim a clause has, values and names counted in."""
+    values = sum(any(same(value, other) for other in clause.values) for value in wanted.values)
+    told = sum(among(root, clause.relation) for root in wanted.relation)
+    return 2 * told + values + 0.5 * sum(name in clause.text for name in wanted.names)
+
+
+def _valued(passage: tuple[Claim, ...], best: Claim, wanted: Claim) -> bool:
+    """Whether every value is in the sentence, of the same unit, and not displaced in the best clause by another."""
+    at = passage.index(best)
+    for value in wanted.values:
+        kin = [[v for v in clause.values if type(v) is type(value) and _fits(value, v)] for clause in passage]
+        holds = [any(same(value, v) for v in found) for found in kin]
+        if not any(holds) or (kin[at] and not holds[at]):
+            return False
+    return True
+
+
+def _fits(one: Value, other: Value) -> bool:
+    """Whether two values may be of the same unit."""
+    units = [getattr(value, "unit", "") for value in (one, other)]
+    return not all(units) or "people" in units or among(stem(units[0]), [stem(units[1])])
 
 
 def same_statement(one: str, other: str) -> bool:
-    """Whether two statements say exactly the same: nearly all words, all figures, the same roles, both affirmed."""
+    """Whether two statements say exactly the same: nearly all words, all values, the same roles, both affirmed."""
     first, second = claim(plain(one)), claim(plain(other))
-    values = [({n.value for n in c.numbers}, {d[:3] for d in c.days}, c.negated, c.names) for c in (first, second)]
     ours, theirs = roots(first.text), roots(second.text)
     like = len(ours & theirs) >= 0.8 * max(1, len(ours | theirs))
-    return like and values[0] == values[1] and not contrary(first.text, second.text)
+    agree = len(first.values) == len(second.values) and all(map(same, first.values, second.values))
+    return like and agree and first.names == second.names and not conflict(first, second)
