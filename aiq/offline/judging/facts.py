@@ -5,10 +5,11 @@ All judgements stand on this: an answer is credited, a statement supported and a
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
 from functools import lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
@@ -48,7 +49,6 @@ _PASSIVE = re.compile(
 )
 _COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been)\b|[是为]")
 _TO = re.compile(r"[a-z] to\s+(?:the\s+)?$")
-_PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
 _OPENER = re.compile(
     r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
     r"|\bchief executive\b|\b(?:head|vice)\b"
@@ -61,7 +61,10 @@ _HAN_NAME = re.compile(
 _MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
+NEAR: Final = 0.85
+"""Similarity of spelling from which two names pass for the same."""
 Value = Quantity | dates.Stated
+Item = str | Value
 
 
 class Claim(NamedTuple):
@@ -74,9 +77,13 @@ class Claim(NamedTuple):
     text: str
     subject: str
     names: Mapping[str, int]
-    relation: Set[str]
+    relation: frozenset[str]
     values: tuple[Value, ...]
     negated: bool
+
+    def has(self, value: Value) -> bool:
+        """Whether it states a value."""
+        return any(same(value, other) for other in self.values)
 
 
 def plain(text: str) -> str:
@@ -143,28 +150,24 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
             role = -1 if role and end else 0
         if role and _TO.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
             found, role = dict.fromkeys(found, -1), 1
-        found.setdefault(name, 0 if _PLACED.search(text[:start]) else role)
+        found.setdefault(name, role)
         end = stop
     return found
 
 
 @lru_cache(maxsize=65536)
-def roots(text: str) -> Set[str]:
+def roots(text: str) -> frozenset[str]:
     """The content stems of a text, of Chinese the pairs of characters; of a phrase the number of its synonyms."""
     told, phrases = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)], vocabulary().phrases
     ways = [(at, *way) for at, root in enumerate(told) for way in phrases.get(root, ())]
     joined = {f"={group}" for at, phrase, group in ways if tuple(told[at : at + len(phrase)]) == phrase}
-    return joined.union(filter(None, map(stem, words(text))))
+    return frozenset(joined.union(filter(None, map(stem, words(text)))))
 
 
 @lru_cache(maxsize=65536)
 def _senses(root: str) -> frozenset[object]:
-    """What a stem may mean: its groups of synonyms, its side of an opposition, its start."""
-    return groups(root).union(_sides(frozenset([root])), [int(root[1:]) if root[:1] == "=" else root[:5] or None])
-
-
-def _sides(stems: Set[str]) -> set[tuple[int, int]]:
-    return {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
+    """What a stem may mean: its groups of synonyms, its start."""
+    return groups(root).union([int(root[1:]) if root[:1] == "=" else root[:5] or None])
 
 
 def among(root: str, others: Iterable[str]) -> bool:
@@ -172,38 +175,38 @@ def among(root: str, others: Iterable[str]) -> bool:
     return any(not _senses(root).isdisjoint(_senses(other)) for other in others)
 
 
-def share(wanted: Set[str], there: Set[str]) -> float:
+def share(wanted: frozenset[str], there: frozenset[str]) -> float:
     """The share of the wanted stems that are there, those that only mean the same counting 0.8; 1 where none is."""
     met = [1.0 if root in there else 0.8 * among(root, there) for root in sorted(wanted) if root[:1] != "="]
     return sum(met) / len(met) if met else 1.0
 
 
-def same_name(one: str, other: str) -> bool:
-    """Whether the words of one name are among those of the other."""
-    first, second = set(one.split()), set(other.split())
-    return first <= second or second <= first
+def same(wanted: Item, there: Item) -> bool:
+    """Whether a name or value is the wanted one.
+
+    Of a name some words are enough and small slips are forgiven; a date agrees as far as the wanted one goes; of two
+    numbers one may be rounded.
+    """
+    if isinstance(wanted, str) and isinstance(there, str):
+        ours, theirs = set(words(wanted)), set(words(there))
+        near = SequenceMatcher(None, wanted.casefold(), there.casefold()).ratio() >= NEAR
+        return near or bool(ours and theirs and (ours <= theirs or theirs <= ours))
+    if isinstance(wanted, Quantity) and isinstance(there, Quantity):
+        one, other = base_value(wanted), base_value(there)
+        rounded = any(float(f"{a:.{n}g}") == b for n in (2, 3, 4) for a, b in ((one, other), (other, one)))
+        return one == other or (rounded and not wanted.is_year)
+    if isinstance(wanted, dates.Stated) and isinstance(there, dates.Stated):
+        return all(part in (0, other) for part, other in zip(wanted[:3], there[:3], strict=True))
+    return False
 
 
-def same(wanted: Value, there: Value) -> bool:
-    """Whether a value is the wanted one: a date as far as that says; an equal number, or one the other rounded."""
-    if isinstance(wanted, dates.Stated) or isinstance(there, dates.Stated):
-        return type(wanted) is type(there) and all(w in (0, t) for w, t in zip(wanted[:3], there[:3], strict=True))
-    low, high = sorted(map(base_value, (wanted, there)))
-    return low == high or (
-        high - low <= 0.05 * high and not wanted.is_year and (_rounds(low, high) or _rounds(high, low))
+def opposed(one: Claim, other: Claim) -> bool:
+    """Whether one clause says the one side of an opposition (up, won) and the other only the other side."""
+    ours, theirs = (
+        {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
+        for stems in ({*map(stem, re.findall(r"[A-Za-z]+", c.text))} for c in (one, other))
     )
-
-
-def _rounds(exact: float, rounded: float) -> bool:
-    digits = len(f"{rounded:.9e}".split("e")[0].rstrip("0").replace(".", ""))
-    return float(f"{exact:.{digits}g}") == rounded
-
-
-def conflict(wanted: Claim, there: Claim) -> bool:
-    """Whether a clause denies what is wanted, says the opposite, or has another one act."""
-    ours, theirs = (_sides(frozenset(map(stem, re.findall(r"[A-Za-z]+", c.text)))) for c in (wanted, there))
-    opposed = any((n, 1 - m) in theirs - ours and (n, m) not in theirs for n, m in ours)
-    return opposed or wanted.negated is not there.negated or turned(wanted, there)
+    return any((n, 1 - m) in theirs - ours and (n, m) not in theirs for n, m in ours)
 
 
 def turned(wanted: Claim, there: Claim) -> bool:
@@ -212,6 +215,6 @@ def turned(wanted: Claim, there: Claim) -> bool:
         role == there.names[other]
         for name, role in wanted.names.items()
         for other in there.names
-        if role and there.names[other] and same_name(name, other)
+        if role and there.names[other] and same(name, other)
     ]
     return len(acted) > 1 and not any(acted)

@@ -4,23 +4,9 @@ import re
 from functools import lru_cache
 from typing import Final, Literal
 
-from aiq.offline.engine.lexicon import stem
-from aiq.offline.engine.text import contains_name, is_chinese, sentences, words
-from aiq.offline.judging.facts import (
-    Claim,
-    Value,
-    among,
-    claim,
-    conflict,
-    named_in,
-    pattern,
-    plain,
-    read,
-    roots,
-    same,
-    same_name,
-    share,
-)  # fmt: skip
+from aiq.offline.engine.text import contains_name, sentences, words
+from aiq.offline.judging.facts import Claim, among, claim, named_in, opposed, pattern, plain, read, roots
+from aiq.offline.judging.facts import same, share, turned
 
 Verdict = Literal["supported", "unsupported", "unknown"]
 
@@ -40,14 +26,9 @@ def support(statement: str, page: str, *, in_part: bool = False) -> Verdict:
     topic = next((span.text for span in named_in(sentences(plain(page))[0])), "")
     parts = [part for sentence in read(statement) for part in sentence]
     whole = claim(plain(statement), parts[0].subject if parts else "")
-    if len(parts) == 1:
-        parts = [claim(piece, whole.subject) for piece in re.split(r",? and (?=[a-z])", parts[0].text)]
-
-    def said(wanted: Claim) -> bool:
-        return any(_says(passage, wanted, topic, in_part) for passage in read(page, topic))
-
-    met = [said(part) for part in parts]
-    return "supported" if said(whole) or (any(met) if in_part else len(met) > 1 and all(met)) else "unsupported"
+    whole_said, *said = (any(_says(p, wanted, topic, in_part) for p in read(page, topic)) for wanted in (whole, *parts))
+    enough = any(said) if in_part else len(said) > 1 and all(said)
+    return "supported" if whole_said or enough else "unsupported"
 
 
 @lru_cache(maxsize=512)
@@ -60,49 +41,31 @@ def _says(passage: tuple[Claim, ...], wanted: Claim, topic: str, in_part: bool) 
     """Whether a sentence of the page makes a claim. `topic`: what the page is about."""
     best = max(passage, key=lambda clause: _nearness(clause, wanted))
     text = " ".join(clause.text for clause in passage)
-    if is_chinese(wanted.text) is not is_chinese(text):  # a reader of one language has only the figures
-        return bool(wanted.values) and _valued(passage, best, wanted)
-    said = [topic, *(name for clause in passage for name in clause.names)]
-    if any(not contains_name(text, name) and not any(same_name(name, n) for n in said) for name in wanted.names):
+    told = [topic, *(name for clause in passage for name in clause.names)]
+    if any(not contains_name(text, name) and not any(same(name, n) for n in told) for name in wanted.names):
         return False
-    told = share(wanted.relation.difference(*map(roots, said)), roots(text))
-    if told < (ENOUGH / 2 if in_part else ENOUGH) or not (in_part or _valued(passage, best, wanted)):
+    if share(wanted.relation.difference(*map(roots, told)), roots(text)) < (ENOUGH / 2 if in_part else ENOUGH):
         return False
+    for value in () if in_part else wanted.values:
+        displaced = not best.has(value) and any(type(other) is type(value) for other in best.values)
+        if displaced or not any(clause.has(value) for clause in passage):
+            return False
     agents, ours = ([name for name, role in c.names.items() if role > 0] for c in (best, wanted))
-    if not ours and wanted.names.get(wanted.subject) == 0:
-        ours = [wanted.subject]
-    other = agents and ours and not any(same_name(one, agent) for one in ours for agent in agents)
-    return not other and not conflict(wanted, best)
+    ours = ours or [name for name in (wanted.subject,) if wanted.names.get(name) == 0]
+    other = agents and ours and not any(same(one, agent) for one in ours for agent in agents)
+    return not (other or best.negated is not wanted.negated or opposed(wanted, best) or turned(wanted, best))
 
 
 def _nearness(clause: Claim, wanted: Claim) -> float:
     """How much of a claim a clause has, values and names counted in."""
-    values = sum(any(same(value, other) for other in clause.values) for value in wanted.values)
     told = sum(among(root, clause.relation) for root in wanted.relation)
-    return 2 * told + values + 0.5 * sum(name in clause.text for name in wanted.names)
-
-
-def _valued(passage: tuple[Claim, ...], best: Claim, wanted: Claim) -> bool:
-    """Whether every value is in the sentence, of the same unit, and not displaced in the best clause by another."""
-    at = passage.index(best)
-    for value in wanted.values:
-        kin = [[v for v in clause.values if type(v) is type(value) and _fits(value, v)] for clause in passage]
-        holds = [any(same(value, v) for v in found) for found in kin]
-        if not any(holds) or (kin[at] and not holds[at]):
-            return False
-    return True
-
-
-def _fits(one: Value, other: Value) -> bool:
-    """Whether two values may be of the same unit."""
-    units = [getattr(value, "unit", "") for value in (one, other)]
-    return not all(units) or "people" in units or among(stem(units[0]), [stem(units[1])])
+    return 2 * told + sum(map(clause.has, wanted.values)) + 0.5 * sum(name in clause.text for name in wanted.names)
 
 
 def same_statement(one: str, other: str) -> bool:
     """Whether two statements say exactly the same: nearly all words, all values, the same roles, both affirmed."""
     first, second = claim(plain(one)), claim(plain(other))
     ours, theirs = roots(first.text), roots(second.text)
-    like = len(ours & theirs) >= 0.8 * max(1, len(ours | theirs))
+    like = len(ours & theirs) >= 0.8 * max(1, len(ours | theirs)) and first.names == second.names
     agree = len(first.values) == len(second.values) and all(map(same, first.values, second.values))
-    return like and agree and first.names == second.names and not conflict(first, second)
+    return like and agree and first.negated is second.negated and not opposed(first, second)
