@@ -18,6 +18,8 @@ NOISE: Final = 0.2
 """Points out of ten by which a score strays to either side, by the judge's mood; doubled where nothing is compared."""
 
 _LONGEST: Final = 3_000_000
+_LETTER = re.compile(r"\b([A-Z])(?:[:.)]|[\"'] for)\s*[\"']?(correct|incorrect|not_attempted)", re.IGNORECASE)
+_PAIRS = (("yes", "no"), ("PASS", "FAIL"), ("true", "false"))
 _NUMBERED = re.compile(r"^\s*(\d+)[.)、:]\s*(.+)$", re.MULTILINE)
 
 
@@ -113,34 +115,24 @@ def _graded(case: Case) -> str:
 
 def _option(case: Case, right: bool | None) -> str:
     """The verdict by the option that the prompt offers for right, wrong or (None) no answer: a letter, or a word."""
-    letters = re.findall(
-        r"\b([A-Z])(?:[:.)]|[\"'] for)\s*[\"']?(correct|incorrect|not_attempted)", case.wanted, re.IGNORECASE
-    )
-    if offered := {name.lower(): letter for letter, name in letters}:
-        state = "not_attempted" if right is None else "correct" if right else "incorrect"
-        return str(offered.get(state, offered["incorrect"]))
-    pairs = (("yes", "no"), ("PASS", "FAIL"), ("pass", "fail"), ("true", "false"), ("correct", "incorrect"))
-    shown = (p for p in pairs if re.search(rf"\b{p[0]}\b.{{1,60}}\b{p[1]}\b", case.wanted))
-    return next(shown, pairs[-1])[not right]
+    letters = {name.lower(): str(letter) for letter, name in _LETTER.findall(case.wanted)}
+    pairs = (pair for pair in _PAIRS if case.asks(rf"\b{pair[0]}\b.{{1,60}}\b{pair[1]}\b"))
+    state = "not_attempted" if right is None else "correct" if right else "incorrect"
+    return letters.get(state) or letters.get("incorrect") or next(pairs, ("correct", "incorrect"))[not right]
 
 
 def _citations(case: Case) -> str:
     """Every statement of a report that cites a URL, under the names of the form."""
-    nothing = None if re.search(r'"ref\w*":\s*\d', case.example) else 0
+    none = None if re.search(r'"ref\w*":\s*\d', case.example) else 0
     found = cited(case.the("article"), case.the("listed"))
-    return case.listed([
-        case.entry(url=c.url, statement=c.statement, other=nothing if c.reference is None else c.reference)
-        for c in found
-    ])  # fmt: skip
+    return case.listed([case.entry(url=url, statement=told, other=none if n is None else n) for told, n, url in found])
 
 
 def _weights(case: Case) -> str | None:
-    """Weights of the four dimensions for a task: nearly equal, more for those that its words speak of."""
-    drawn, meant = case.mood("weighing"), [dimension_of(key) for key in case.keys]
-    told = [len(re.findall(DIMENSIONS[name]["words"] or "(?!)", case.the("task"), re.IGNORECASE)) for name in meant]
-    raw = [drawn.uniform(0.9, 1.1) + 0.3 * bool(count) for count in told]
-    shares = {key: round(weight / sum(raw), 2) for key, weight in zip(case.keys, raw, strict=True)}
-    return json.dumps(shares) if sorted(meant) == sorted(DIMENSIONS) else None
+    """Weights of the four dimensions: nearly equal, by mood."""
+    drawn = case.mood("weighing")
+    shares = {key: round(drawn.uniform(0.22, 0.28), 2) for key in case.keys}
+    return json.dumps(shares) if {*map(dimension_of, shares)} == {*DIMENSIONS} else None
 
 
 def _new_criteria(case: Case) -> str:

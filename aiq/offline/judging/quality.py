@@ -44,25 +44,20 @@ def article(text: str) -> Article:
     """The article taken apart, kept for the next criterion."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     headings = [line for line in lines if _HEADING.match(line)]
-    prose = [plain(line) for line in lines if line not in headings and not line.startswith("|")]
-    rows = [[plain(cell).strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    cells = [f"{name}: {cell}" for name, *cells in rows for cell in cells if re.search(r"\w", cell)]
+    prose = [plain(line).replace("|", ", ") for line in lines if line not in headings]
     told = [sentence for line in prose for sentence in sentences(line)]
     facts, values = list[tuple[str, str]](), dict[str, set[str]]()
-    for sentence in [*told, *cells]:
+    for sentence in told:
         for part in () if _GAP.search(sentence) else [part for parts in read(sentence) for part in parts]:
-            given = [f"{v.year}-{v.month}" if isinstance(v, Stated) else f"{v.value:g}" for v in part.values]
-            given += [name.casefold() for name in part.names if name != part.subject]
+            given = {f"{value[:2]}" for value in part.values}.union(name.casefold() for name in part.names)
             values.setdefault(sentence, set()).update(given)
             facts += [(root, value) for value in given for root in part.relation | roots(part.subject)]
     tokens = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", text) or [""]
-    noise = min(1.0, max(0.0, sum(token[:1].isdigit() for token in tokens) / len(tokens) - 0.2) / 0.1)
+    numbers = sum(token[:1].isdigit() for token in tokens) / len(tokens)
     new = len({*facts, *told}) / max(1, len(facts) + len(told))
-    sense = order("\n".join(prose)) * (1 - noise) * min(1.0, len(told) / 4) * new**0.15
-    readable = sum(3 <= len(words(line)) <= 160 for line in prose) / max(1, len(prose))
+    sense = order("\n".join(prose)) * min(1.0, max(0.0, 3 - 10 * numbers)) * min(1.0, len(told) / 4) * new**0.15
     closed = any(_REASONING.search(line) for line in lines[-1:])
-    structure = 0.3 * saturating(len(headings), 2) + 0.4 * readable + 0.3 * closed
-    return Article(values, frozenset(facts), sense, structure)
+    return Article(values, frozenset(facts), sense, 0.3 + 0.4 * saturating(len(headings), 2) + 0.3 * closed)
 
 
 def dimension_of(text: str, by: Literal["names", "words"] = "names") -> str:
@@ -77,19 +72,14 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     without words costs; nothing that the article says of itself counts.
     """
     this, rest = article(text), article(other)
-    shared = len(rest.facts & this.facts) if other else len(this.facts) / 2
-    known, values = {value for _, value in rest.facts}, {value for _, value in this.facts}
-    topics = [[span.text] for span in named_in(criterion) if span.start] or [
-        [*roots(p)] for p in _PARTS.split(task) if roots(p)
-    ]
-    about = [
-        {value for sentence, told in this.told.items() if _speaks(sentence, topic) for value in told}
-        for topic in topics
-    ]
+    ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
+    named = [span.text for span in named_in(criterion) if span.start]
+    topics = [[name] for name in named] or [sorted(roots(piece)) for piece in _PARTS.split(task) if roots(piece)]
+    told = [{v for sentence, told in this.told.items() if _speaks(sentence, topic) for v in told} for topic in topics]
     parts = {
-        "asked": sum(saturating(len(told), 4) for told in about) / max(1, len(about)),
-        "facts": saturating(shared, 80),
-        "sure": saturating(len(values & known), len(values) / 4 + 1) if other else 0.5,
+        "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
+        "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts) / 2, 80),
+        "sure": saturating(len(ours & theirs), len(ours) / 4 + 1) if other else 0.5,
         "reasoning": saturating(sum(_REASONING.search(s) is not None for s in this.told), 3),
         "structure": this.structure,
     }
