@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from aiq.offline.engine import dates
-from aiq.offline.engine.lexicon import stem, vocabulary
+from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.text import contains_name, is_chinese, sentences, words
 from aiq.offline.judging.facts import (
     NEGATION,
@@ -70,14 +70,9 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
         return _says(question, told, polar[0])
     found = _primary(claim(question), start, [claim(form) for form in forms if form not in corrections])
     years = {day.year for text in (question, *forms) for day in dates.find(text)}
-    doubts = [
-        s
-        for n, s in enumerate(told)
-        if (years and {day.year for day in dates.find(s)} - years)
-        or _TURN.search(s)
-        or (n and _ENDED.search(s) and _NOW.search(s))
-    ]
-    return Finding(False, f"Accepted, but for this: {doubts[0]}") if strict and found.agrees and doubts else found
+    wrong = any(years and {day.year for day in dates.find(s)} - years or _TURN.search(s) for s in told)
+    doubtful = strict and (wrong or any(_ENDED.search(s) and _NOW.search(s) for s in told[1:]))
+    return Finding(False, "An accepted answer, but not all else holds.") if found.agrees and doubtful else found
 
 
 def _brief(statement: str) -> bool:
@@ -148,24 +143,19 @@ def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -
 def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> list[Item]:
     """The names, values or phrases of a clause that are of the kind that is wanted, in order.
 
-    Names of the question count only where it asks which of them. Beside a phrase, words of its class (trades, colours)
-    count, and a `brief` response as a whole.
+    Names of the question count only where it asks which of them. A `brief` response without the phrase gives another.
     """
     kind = wanted[-1]
     if not isinstance(kind, str):
         values = [value for value in clause.values if type(value) is type(kind)]
         return [v for v in values if among(stem(getattr(v, "unit", "")), asked.relation)] or [*values]
-    if claim(kind).names and kind in claim(kind).names:
+    if kind in claim(kind).names:
         choice = any(contains_name(asked.text, str(name)) for name in wanted)
         names = [n for n in clause.names if n in clause.text and (choice or not contains_name(asked.text, n))]
         placed = _WHERE.search(asked.text) and clause.relation
         return [n for n in names if not placed or re.search(_PLACE + re.escape(n), clause.text)]
-    if kind in clause.text or (roots(kind) and share(roots(kind), roots(clause.text)) > 0.8):
-        return [kind]
-    classes = vocabulary().classes
-    kin = {classes[word] for word in words(kind)[-1:] if word in classes}
-    other: list[Item] = [word for word in words(clause.text) if classes.get(word) in kin]
-    return other or ([clause.text[:0]] if brief else [])
+    told = kind in clause.text or (roots(kind) and share(roots(kind), roots(clause.text)) > 0.8)
+    return [kind] if told else [kind[:0]] if brief else []
 
 
 def _fit(asked: Claim, clause: Claim, form: Claim, given: str) -> float:

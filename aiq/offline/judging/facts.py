@@ -21,8 +21,8 @@ DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encodin
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """A pattern of `words.toml`: any of its lines."""
-    return re.compile("|".join(DATA["patterns"][name].strip().splitlines()), re.IGNORECASE)
+    """A pattern of `words.toml`."""
+    return re.compile(DATA["patterns"][name], re.IGNORECASE)
 
 
 NEGATION = pattern("negation")

@@ -40,21 +40,19 @@ def judge(request: ChatRequest) -> ChatReply | None:
 
 def _marks(case: Case) -> str | None:
     """A score for every criterion, of one article or of two that are compared."""
-    if "criterion" not in case.keys:
-        return None
     try:
         given = json.loads(case.the("criteria"))
     except (ValueError, RecursionError):
-        given = re.findall(r"^[-*•\s]*(\S.*)", case.the("criteria"), re.MULTILINE)
-    card: dict[str, list[object]] = {}
-    for dimension, items in (given if isinstance(given, dict) else {"": given}).items():
-        for number, item in enumerate(items):
-            said = [*map(str, item.values())] if isinstance(item, dict) else [str(item)]
-            scores = _scores(case, ". ".join(said), dimension, number)
-            entry = case.entry(reason=f"{said[0]}: {' : '.join(map(str, scores))}.", other=said[0])
-            keys = [key for key in case.keys if "score" in key]
-            card.setdefault(dimension, []).append(entry | dict(zip(keys, scores, strict=False)))
-    return json.dumps(card.get("", card), ensure_ascii=False)
+        return None
+    if not isinstance(given, dict) or "criterion" not in case.keys:
+        return None
+    card: dict[str, list[object]] = {dimension: [] for dimension in given}
+    for dimension, number, item in ((name, *row) for name, items in given.items() for row in enumerate(items)):
+        said = [*map(str, item.values())]
+        scores = _scores(case, ". ".join(said), dimension, number)
+        entry = case.entry(reason=f"{said[0]}: {' : '.join(map(str, scores))}.", other=said[0])
+        card[dimension].append(entry | dict(zip((key for key in case.keys if "score" in key), scores, strict=False)))
+    return json.dumps(card, ensure_ascii=False)
 
 
 def _scores(case: Case, criterion: str, dimension: str = "", number: int = 0) -> list[float]:

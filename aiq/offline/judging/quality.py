@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence, Set
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from aiq.offline.engine.dates import Stated
 from aiq.offline.engine.text import sentences, words
 from aiq.offline.judging.facts import DATA, named_in, pattern, plain, read, roots
 
 DIMENSIONS: Final = DATA["dimensions"]
-_GAP, _REASONING, _TORN = pattern("gap"), pattern("reasoning"), pattern("torn")
+_GAP, _REASONING, _TORN = pattern("no_answer"), pattern("reasoning"), pattern("torn")
 _HEADING = re.compile(r"#{1,6}\s+\S|\*\*[^*]{2,80}\*\*$")
 _PARTS = re.compile(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\b|以及|[和及]")
 
@@ -60,9 +60,9 @@ def article(text: str) -> Article:
     return Article(values, frozenset(facts), sense, 0.3 + 0.4 * saturating(len(headings), 2) + 0.3 * closed)
 
 
-def dimension_of(text: str, by: Literal["names", "words"] = "names") -> str:
-    """The dimension of quality that a text names most often, or has most words of."""
-    return max(DIMENSIONS, key=lambda name: len(re.findall(DIMENSIONS[name][by], text, re.IGNORECASE)))
+def dimension_of(text: str) -> str:
+    """The dimension of quality that a text names most often; the first where it names none."""
+    return str(max(DIMENSIONS, key=lambda name: len(re.findall(DIMENSIONS[name]["names"], text, re.IGNORECASE))))
 
 
 def quality(text: str, criterion: str, task: str, other: str, dimension: str) -> float:
@@ -83,7 +83,7 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
         "reasoning": saturating(sum(_REASONING.search(s) is not None for s in this.told), 3),
         "structure": this.structure,
     }
-    weights = DIMENSIONS[dimension_of(dimension) if dimension else dimension_of(criterion, "words")]["parts"]
+    weights = DIMENSIONS[dimension_of(dimension)]["parts"]
     return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
 
 

@@ -10,10 +10,7 @@ from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
 from aiq.offline.judging.facts import DATA, pattern
 
-_LABEL = {
-    role: re.compile(f"(?:the |your )?(?:{'|'.join(lines.splitlines())})", re.IGNORECASE)
-    for role, lines in DATA["labels"].items()
-}
+_LABEL = {role: re.compile(f"(?:the |your )?(?:{words})", re.IGNORECASE) for role, words in DATA["labels"].items()}
 _TAG = re.compile(r"(?<!`)<([A-Za-z][\w -]*)>")
 _LINE = re.compile(
     r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w -]{0,60}?)[\]* ]*(?:[:：]|(?<=列表)$)[* ]*(?P<text>.*)$",
@@ -124,17 +121,13 @@ def _tagged(text: str) -> tuple[dict[str, dict[str, str]], str]:
 
 def _labelled(text: str) -> tuple[dict[str, dict[str, str]], str]:
     """The texts behind labels ("Question: ...", "Here is the report:"), of each role the last; and what is left."""
-    starts: dict[str, re.Match[str]] = {}
-    for line in _LINE.finditer(text):
-        if role := _role(_INTRODUCTION.sub("", line["label"], count=1)):
-            starts[role] = line
-            if not line["text"]:
-                break  # a text of many lines, whose own lines are no labels
-    found: dict[str, dict[str, str]] = {}
-    wanted, ends = text, [match.start() for match in starts.values()]
-    for role, match in starts.items():
-        start, closing = match.start("text"), _CLOSING if match["text"] else _LAST
-        body = closing.split(text[start : min((e for e in ends if e > start), default=len(text))].lstrip())[0]
+    lines = [(role, line) for line in _LINE.finditer(text) if (role := _role(_INTRODUCTION.sub("", line["label"], 1)))]
+    many = next((n for n, (_, line) in enumerate(lines) if not line["text"]), len(lines))
+    lines = lines[: many + 1]  # a text of many lines ends them: its own lines are no labels
+    found, wanted = dict[str, dict[str, str]](), text
+    for (role, line), end in zip(lines, [*(line.start() for _, line in lines[1:]), len(text)], strict=False):
+        closing = _CLOSING if line["text"] else _LAST
+        body = closing.split(text[line.start("text") : end].lstrip())[0]
         found[role] = {"": body}
         wanted = wanted.replace(body, " ", 1) if len(body) > 3 else wanted
     return found, wanted
