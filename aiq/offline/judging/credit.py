@@ -70,7 +70,7 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
         return _says(question, told, polar[0])
     found = _primary(claim(question), start, [claim(form) for form in forms if form not in corrections])
     years = {day.year for text in (question, *forms) for day in dates.find(text)}
-    wrong = any(years and {day.year for day in dates.find(s)} - years or _TURN.search(s) for s in told)
+    wrong = any((years and {day.year for day in dates.find(s)} - years) or _TURN.search(s) for s in told)
     doubtful = strict and (wrong or any(_ENDED.search(s) and _NOW.search(s) for s in told[1:]))
     return Finding(False, "An accepted answer, but not all else holds.") if found.agrees and doubtful else found
 

@@ -19,7 +19,7 @@ NOISE: Final = 0.2
 
 _LONGEST: Final = 3_000_000
 _LETTER = re.compile(r"\b([A-Z])(?:[:.)]|[\"'] for)\s*[\"']?(correct|incorrect|not_attempted)", re.IGNORECASE)
-_PAIRS = (("yes", "no"), ("PASS", "FAIL"), ("true", "false"))
+_PAIRS = (("yes", "no"), ("true", "false"))
 _NUMBERED = re.compile(r"^\s*(\d+)[.)、:]\s*(.+)$", re.MULTILINE)
 
 
@@ -55,28 +55,18 @@ def _marks(case: Case) -> str | None:
     return json.dumps(card, ensure_ascii=False)
 
 
-def _scores(case: Case, criterion: str, dimension: str = "", number: int = 0) -> list[float]:
+def _scores(case: Case, criterion: str, dimension: str, number: int) -> list[float]:
     """The scores of all articles on one criterion, on the scale asked for, with mood and the place in front."""
-    articles = (case.material.get("article") or case.material["response"])[:2]
-    drawn, (low, high) = case.mood("judging", dimension, number), case.scale
-    noise = NOISE * (3 - len(articles))
+    articles, (low, high) = case.material["article"][:2], case.scale
+    drawn, noise = case.mood("judging", dimension, number), NOISE * (3 - len(articles))
     found = []
     for place, article in enumerate(articles):
-        met = quality(article, criterion, case.the("task"), articles[1 - place] if len(articles) > 1 else "", dimension)
+        other = articles[1 - place] if len(articles) > 1 else ""
+        met = quality(article, criterion, case.the("task"), other, dimension)
         lean = drawn.uniform(-noise, noise) + IN_FRONT * (place < len(articles) - 1)
         score = low + (high - low) * (met + lean / 10 if met else 0.0)
         found.append(round(min(high, max(low, score)), 1 if high - low >= 5 else 2))
     return found
-
-
-def _whole(case: Case) -> str | None:
-    """One score or verdict on an article or response as a whole."""
-    if not (case.the("article") or case.the("response")):
-        return None
-    (low, high), score = case.scale, _scores(case, case.the("criteria"))[0]
-    verdict, shown = _option(case, score >= (low + high) / 2), int(score) if score == int(score) else score
-    bare = verdict if case.asks(r"\bpass\b.{0,20}\bfail\b") else str(shown)
-    return case.one(bare, score=shown, reason=f"The score is {shown}.", verdict=verdict)
 
 
 def _verdicts(case: Case) -> str:
@@ -136,11 +126,9 @@ def _weights(case: Case) -> str | None:
 def _new_criteria(case: Case) -> str:
     """Criteria of a dimension for a task, one for each of its first parts, with their weights."""
     told = re.findall(r"\w[\w -]{3,60}", case.the("task"))[:4]
-    named = case.the("dimension") or re.sub(
-        r"\*\*\w[\w -]*:\*\*", "", case.wanted
-    )  # not the list that defines all four
-    begins = DIMENSIONS[dimension_of(named)]["criterion"]
-    entries = [case.entry(weight=round(1 / len(told), 4), other=f"{begins}: {part}") for part in told]
+    named = case.the("dimension") or re.sub(r"\*\*\w[\w -]*:\*\*", "", case.wanted)  # not the list that defines all
+    dimension = dimension_of(named).replace("_", " ").capitalize()
+    entries = [case.entry(weight=round(1 / len(told), 4), other=f"{dimension}: {part}") for part in told]
     return json.dumps(entries, ensure_ascii=False)
 
 
@@ -156,7 +144,6 @@ _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
     ("task response accepted", "", _graded),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
     ("article", r"citation|引用", _cleaned),
-    ("task", r"\b(?:score|rate|grade)\b|评分|打分", _whole),
     ("task", "weight|权重", _weights),
     ("task", r"^(?=.*\bcriterion\b)(?=.*\bweight\b)", _new_criteria),
 )

@@ -1,12 +1,11 @@
 """How good an article is, by what can be checked: its facts and sentences, the task, what another article says."""
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from aiq.offline.engine.dates import Stated
-from aiq.offline.engine.text import sentences, words
+from aiq.offline.engine.text import sentences
 from aiq.offline.judging.facts import DATA, named_in, pattern, plain, read, roots
 
 DIMENSIONS: Final = DATA["dimensions"]
@@ -22,7 +21,7 @@ class Article(NamedTuple):
     numbers alone, 0 to 1; `structure`: 0 to 1.
     """
 
-    told: dict[str, Set[str]]
+    told: Mapping[str, Set[str]]
     facts: Set[tuple[str, str]]
     sense: float
     structure: float

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
-from aiq.offline.judging.facts import DATA, pattern
+from aiq.offline.judging.facts import DATA
 
 _LABEL = {role: re.compile(f"(?:the |your )?(?:{words})", re.IGNORECASE) for role, words in DATA["labels"].items()}
 _TAG = re.compile(r"(?<!`)<([A-Za-z][\w -]*)>")

@@ -1,12 +1,23 @@
 """Does a page say what a statement claims: who, what, which value, and whether it is denied, read clause by clause."""
 
-import re
 from functools import lru_cache
 from typing import Final, Literal
 
 from aiq.offline.engine.text import contains_name, sentences, words
-from aiq.offline.judging.facts import Claim, among, claim, named_in, opposed, pattern, plain, read, roots
-from aiq.offline.judging.facts import same, share, turned
+from aiq.offline.judging.facts import (
+    Claim,
+    among,
+    claim,
+    named_in,
+    opposed,
+    pattern,
+    plain,
+    read,
+    roots,
+    same,
+    share,
+    turned,
+)
 
 Verdict = Literal["supported", "unsupported", "unknown"]
 
@@ -66,6 +77,5 @@ def same_statement(one: str, other: str) -> bool:
     """Whether two statements say exactly the same: nearly all words, all values, the same roles, both affirmed."""
     first, second = claim(plain(one)), claim(plain(other))
     ours, theirs = roots(first.text), roots(second.text)
-    like = len(ours & theirs) >= 0.8 * max(1, len(ours | theirs)) and first.names == second.names
-    agree = len(first.values) == len(second.values) and all(map(same, first.values, second.values))
-    return like and agree and first.negated is second.negated and not opposed(first, second)
+    told = [({value[:2] for value in c.values}, c.names, c.negated) for c in (first, second)]
+    return len(ours & theirs) >= 0.8 * len(ours | theirs) and told[0] == told[1] and not opposed(first, second)
