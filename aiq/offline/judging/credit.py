@@ -27,10 +27,13 @@ _PAST, _NOW, _FORMER, _TURN, _CONCLUSION = map(pattern, ("past", "now", "former"
 _LEAD = pattern("lead")
 _DENIED = re.compile(rf"(?:{NEGATION.pattern})([\u3400-\u9fff]{{1,3}}|(?:\W+[\w'-]+){{0,3}})", re.IGNORECASE)
 _POLAR = re.compile(r"\W*(?:(yes|是的?|对)|(?:no|不|否|没有))(?![\w'])", re.IGNORECASE)
-_LISTED = re.compile(r"^\0(?:,\s*\0)*(?:,?\s*(?:and|or|as well as)\s+(?:the )?|\s*[、和或与]\s*)\0", re.IGNORECASE)
+_LISTED = re.compile(
+    r"^\0(?:,\s*\0)*(?:,?\s*(?:and|as well as)\s+(?:the )?|\s*[、和与]\s*)\0|\0,? or\b|\bor (?:an? |the )?\0|\0或|或\0",
+    re.IGNORECASE,
+)
 _WHO = re.compile(r"^(?:who|(?:which|what) \w+)\b", re.IGNORECASE)
 _WHERE = re.compile(r"^(?:where|in (?:which|what))\b", re.IGNORECASE)
-_PLACE = r"\b(?:in|at|on|near|to|from|of|is|was|has)\s+(?:the\s+)?"
+_PLACE = r"\b(?:in|at|near|to|from|of)\s+(?:the\s+)?"
 
 
 class Finding(NamedTuple):
@@ -135,7 +138,7 @@ def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -
         return None
     agrees = all(any(same(w, g) for g in given[: len(wanted)]) for w in wanted)
     texts = [g if isinstance(g, str) else clause.text[g.start : g.end] for g in given]
-    listed = _LISTED.search(re.sub("|".join(map(re.escape, texts)), "\0", clause.text))
+    listed = _LISTED.search(re.sub("|".join(map(re.escape, texts)), "\0", clause.text, flags=re.IGNORECASE))
     alone = len(wanted) > 1 or not (listed or _HEDGE.search(clause.text))
     return _Offer(_fit(asked, clause, form, texts[0]) - 0.1 * number, agrees, alone, clause.text)
 
@@ -152,8 +155,10 @@ def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> 
     if kind in claim(kind).names:
         choice = any(contains_name(asked.text, str(name)) for name in wanted)
         names = [n for n in clause.names if n in clause.text and (choice or not contains_name(asked.text, n))]
-        placed = _WHERE.search(asked.text) and clause.relation
-        return [n for n in names if not placed or re.search(_PLACE + re.escape(n), clause.text)]
+        placed = [n for n in names if re.search(_PLACE + re.escape(n), clause.text)]
+        if _WHERE.search(asked.text):
+            return [*(placed if clause.relation else names)]
+        return [n for n in names if n not in placed or len(wanted) > 1] or [*names]
     told = kind in clause.text or (roots(kind) and share(roots(kind), roots(clause.text)) > 0.8)
     return [kind] if told else [kind[:0]] if brief else []
 
@@ -169,6 +174,6 @@ def _fit(asked: Claim, clause: Claim, form: Claim, given: str) -> float:
     other = clause.subject not in (*asked.names, given, form.text, "") and not any(name in text for name in asked.names)
     theirs = re.search(rf"\b(?:of|in|at|for) (?:the )?{re.escape(clause.subject)}\b", text)
     denied = (clause.negated and not asked.negated) or turned(claim(_WHO.sub(given, asked.text)), clause)
-    wrong = denied or (gone and not _PAST.search(asked.text)) or (other and theirs and len(asked.relation) < 3)
+    wrong = denied or (gone and not _PAST.search(asked.text)) or (other and theirs and len(asked.relation) < 2)
     better = bool(_NOW.search(text)) + 4 * bool(_CONCLUSION.search(text)) - 2 * bool(other and asked.names)
     return 0.8 + 3 * met + better - 6 * bool(wrong)

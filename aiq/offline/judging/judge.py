@@ -57,7 +57,7 @@ def _marks(case: Case) -> str | None:
 
 def _scores(case: Case, criterion: str, dimension: str, number: int) -> list[float]:
     """The scores of all articles on one criterion, on the scale asked for, with mood and the place in front."""
-    articles, (low, high) = case.material["article"][:2], case.scale
+    articles, (low, high) = case.material["article"][-2:], case.scale
     drawn, noise = case.mood("judging", dimension, number), NOISE * (3 - len(articles))
     found = []
     for place, article in enumerate(articles):

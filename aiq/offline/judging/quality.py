@@ -33,7 +33,7 @@ def saturating(amount: float, half: float) -> float:
 
 
 def order(text: str) -> float:
-    """How well the words of a text follow each other, 0 to 1: small words and stops in places that fit, for each stop."""
+    """How well the words of a text follow each other, 0 to 1: small words and stops that stand in a fit place."""
     stops = len(re.findall(r"[,;:，。；：、]|[.!?](?=\s|$)", text)) or 1
     return max(0.0, 1 - len(_TORN.findall(text)) / stops)
 

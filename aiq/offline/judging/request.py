@@ -41,15 +41,15 @@ class Case(NamedTuple):
     """
 
     request: ChatRequest
-    material: Mapping[str, tuple[str, ...]]
+    material: Mapping[str, list[str]]
     wanted: str
     example: str
     keys: tuple[str, ...]
     outer: tuple[str, ...]
 
     def the(self, role: str) -> str:
-        """The material of a role, the last where there are several, empty where there is none."""
-        return self.material.get(role, ("",))[-1]
+        """The last material of a role, empty where there is none."""
+        return self.material.get(role, [""])[-1]
 
     def asks(self, words: str) -> bool:
         """Whether the instructions have words of the pattern."""
@@ -89,7 +89,7 @@ def read_case(request: ChatRequest) -> Case:
     found, wanted = _tagged(text)
     if not found:
         found, wanted = _labelled(text)
-    material = {role: tuple(text.strip('" \n') for text in texts.values()) for role, texts in found.items()}
+    material = {role: [text.strip('" \n') for text in texts] for role, texts in found.items()}
     example = _example(wanted)
     keys = re.findall(r'"([\w -]+)"\s*:\s*(\[\s*[\[{.]|\{)?', example) or [
         (label, "") for label in _FORM_LINE.findall(wanted)
@@ -103,32 +103,31 @@ def _role(label: str) -> str | None:
     return next((role for role, words in _LABEL.items() if words.fullmatch(label.strip())), None)
 
 
-def _tagged(text: str) -> tuple[dict[str, dict[str, str]], str]:
-    """The texts between tags that name material, by role and label, of each label the last; and what is left."""
-    found: dict[str, dict[str, str]] = {}
-    kept, end, unclosed = "", 0, set[str]()
+def _tagged(text: str) -> tuple[dict[str, list[str]], str]:
+    """The texts between tags that name material, by role; and what is left."""
+    found, kept, end, unclosed = dict[str, list[str]](), "", 0, set[str]()
     for tag in _TAG.finditer(text):
         role, close = _role(tag[1]), f"</{tag[1]}>"
         if role and tag.start() >= end and close not in unclosed:
             stop = text.find(close, tag.end())
             if stop < 0:
                 unclosed.add(close)  # so that a text full of open tags is read once
-            else:
-                found.setdefault(role, {})[tag[1]] = text[tag.end() : stop]
-                kept, end = f"{kept}{text[end : tag.start()]}\n", stop + len(close)
+                continue
+            found.setdefault(role, []).append(text[tag.end() : stop])
+            kept, end = f"{kept}{text[end : tag.start()]}\n", stop + len(close)
     return found, kept + text[end:]
 
 
-def _labelled(text: str) -> tuple[dict[str, dict[str, str]], str]:
-    """The texts behind labels ("Question: ...", "Here is the report:"), of each role the last; and what is left."""
+def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
+    """The texts behind labels ("Question: ...", "Here is the report:"), by role; and what is left."""
     lines = [(role, line) for line in _LINE.finditer(text) if (role := _role(_INTRODUCTION.sub("", line["label"], 1)))]
     many = next((n for n, (_, line) in enumerate(lines) if not line["text"]), len(lines))
     lines = lines[: many + 1]  # a text of many lines ends them: its own lines are no labels
-    found, wanted = dict[str, dict[str, str]](), text
+    found, wanted = dict[str, list[str]](), text
     for (role, line), end in zip(lines, [*(line.start() for _, line in lines[1:]), len(text)], strict=False):
         closing = _CLOSING if line["text"] else _LAST
         body = closing.split(text[line.start("text") : end].lstrip())[0]
-        found[role] = {"": body}
+        found.setdefault(role, []).append(body)
         wanted = wanted.replace(body, " ", 1) if len(body) > 3 else wanted
     return found, wanted
 
