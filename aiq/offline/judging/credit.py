@@ -157,7 +157,7 @@ def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> 
         names = [n for n in clause.names if n in clause.text and (choice or not contains_name(asked.text, n))]
         placed = [n for n in names if re.search(_PLACE + re.escape(n), clause.text)]
         if _WHERE.search(asked.text):
-            return [*(placed if clause.relation else names)]
+            return [n for n in names if n in placed or not clause.relation or f"is {n}" in clause.text]
         return [n for n in names if n not in placed or len(wanted) > 1] or [*names]
     told = kind in clause.text or (roots(kind) and share(roots(kind), roots(clause.text)) > 0.8)
     return [kind] if told else [kind[:0]] if brief else []
