@@ -44,11 +44,12 @@ def _marks(case: Case) -> str | None:
         given = json.loads(case.the("criteria"))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(given, dict) or "criterion" not in case.keys:
+    listed = isinstance(given, dict) and all(isinstance(items, list) for items in given.values())
+    if not listed or "criterion" not in case.keys:
         return None
     card: dict[str, list[object]] = {dimension: [] for dimension in given}
     for dimension, number, item in ((name, *row) for name, items in given.items() for row in enumerate(items)):
-        said = [*map(str, item.values())]
+        said = [*map(str, item.values())] if item and isinstance(item, dict) else [str(item)]
         scores = _scores(case, ". ".join(said), dimension, number)
         entry = case.entry(reason=f"{said[0]}: {' : '.join(map(str, scores))}.", other=said[0])
         card[dimension].append(entry | dict(zip((key for key in case.keys if "score" in key), scores, strict=False)))
