@@ -118,10 +118,12 @@ def _citations(case: Case) -> str:
 
 
 def _weights(case: Case) -> str | None:
-    """Weights of the four dimensions: nearly equal, by mood."""
-    drawn = case.mood("weighing")
-    shares = {key: round(drawn.uniform(0.22, 0.28), 2) for key in case.keys}
-    return json.dumps(shares) if {*map(dimension_of, shares)} == {*DIMENSIONS} else None
+    """Weights of the four dimensions for a task: nearly equal, more for those that its words ask for."""
+    drawn, meant = case.mood("weighing"), {key: dimension_of(key) for key in case.keys}
+    asked = [bool(re.search(DIMENSIONS[name]["asked"], case.the("task"), re.IGNORECASE)) for name in meant.values()]
+    raw = [drawn.uniform(0.9, 1.1) + 0.3 * more for more in asked]
+    shares = {key: round(weight / sum(raw), 4) for key, weight in zip(meant, raw, strict=True)}
+    return json.dumps(shares) if {*meant.values()} == {*DIMENSIONS} else None
 
 
 def _new_criteria(case: Case) -> str:

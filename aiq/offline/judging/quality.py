@@ -52,9 +52,9 @@ def article(text: str) -> Article:
             values.setdefault(sentence, set()).update(given)
             facts += [(root, value) for value in given for root in part.relation | roots(part.subject)]
     tokens = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", text) or [""]
-    numbers = sum(token[:1].isdigit() for token in tokens) / len(tokens)
+    numbers = sum(token[:1].isdigit() for token in tokens) / (len(tokens) + 10)
     new = len({*facts, *told}) / max(1, len(facts) + len(told))
-    sense = order("\n".join(prose)) * min(1.0, max(0.0, 3 - 10 * numbers)) * min(1.0, len(told) / 4) * new**0.15
+    sense = order("\n".join(prose)) * min(1.0, max(0.0, 3.5 - 12.5 * numbers)) * min(1.0, len(told) / 4) * new**0.15
     closed = any(_REASONING.search(line) for line in lines[-1:])
     return Article(values, frozenset(facts), sense, 0.3 + 0.4 * saturating(len(headings), 2) + 0.3 * closed)
 
@@ -77,7 +77,7 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     told = [{v for sentence, told in this.told.items() if _speaks(sentence, topic) for v in told} for topic in topics]
     parts = {
         "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
-        "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts) / 2, 80),
+        "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
         "sure": saturating(len(ours & theirs), len(ours) / 4 + 1) if other else 0.5,
         "reasoning": saturating(sum(_REASONING.search(s) is not None for s in this.told), 3),
         "structure": this.structure,
