@@ -2,34 +2,38 @@
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from aiq.offline.engine import dates
-from aiq.offline.engine.quantities import numbers
-from aiq.offline.engine.text import contains_name, is_chinese, names, sentences, words
+from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.text import contains_name, is_chinese, sentences, words
 from aiq.offline.judging.facts import (
     NEGATION,
     Claim,
-    agrees,
+    Item,
     among,
     claim,
     pattern,
     plain,
     read,
     roots,
-    same_day,
+    same,
     share,
-)  # fmt: skip
+    turned,
+)
 
-NEAR: Final = 0.8
-"""Similarity of spelling from which two words pass for the same."""
-
-_NO_ANSWER, _PREMISE, _REMAINS, _ENDED = (pattern(name) for name in ("no_answer", "premise", "remains", "ended"))
-_HEDGE, _PAST, _NOW = pattern("hedge"), pattern("past"), pattern("now")
-_TURN, _CONCLUSION = pattern("turn"), pattern("conclusion")
-_ENUMERATED = re.compile(r"\0\s*[,，、;]?\s*(?:and|or|as well as|和|或|与|及)?\s*(?:the )?\0", re.IGNORECASE)
-_BESIDE = re.compile(r"(?:The|An?|Its)\s+\w+\s+(?:a?round|near|under|behind|beside|above|below)\b")
+_NO_ANSWER, _PREMISE, _ENDED, _HEDGE = map(pattern, ("no_answer", "premise", "ended", "hedge"))
+_PAST, _NOW, _FORMER, _TURN, _CONCLUSION = map(pattern, ("past", "now", "former", "turn", "conclusion"))
+_LEAD = pattern("lead")
+_DENIED = re.compile(rf"(?:{NEGATION.pattern})([\u3400-\u9fff]{{1,3}}|(?:\W+[\w'-]+){{0,3}})", re.IGNORECASE)
+_POLAR = re.compile(r"\W*(?:(yes|是的?|对)|(?:no|不|否|没有))(?![\w'])", re.IGNORECASE)
+_LISTED = re.compile(
+    r"^\0(?:,\s*\0)*(?:,?\s*(?:and|as well as)\s+(?:the )?|\s*[、和与]\s*)\0|\0,? or\b|\bor (?:an? |the )?\0|\0或|或\0",
+    re.IGNORECASE,
+)
+_WHO = re.compile(r"^(?:who|(?:which|what) \w+)\b", re.IGNORECASE)
+_WHERE = re.compile(r"^(?:where|in (?:which|what))\b", re.IGNORECASE)
+_PLACE = r"\b(?:in|at|near|to|from|of)\s+(?:the\s+)?"
 
 
 class Finding(NamedTuple):
@@ -40,134 +44,136 @@ class Finding(NamedTuple):
     answers: bool = True
 
 
+class _Offer(NamedTuple):
+    """What a clause puts forward: how well it answers, whether that is accepted, and whether without rivals."""
+
+    fit: float
+    agrees: bool
+    alone: bool
+    text: str
+
+
 def credit(question: str, response: str, accepted: Sequence[str], strict: bool = False) -> Finding:
-    """Whether a response is to be credited. `strict`: every further statement counts as well."""
+    """Whether a response is to be credited. `strict`: every further statement counts as well.
+
+    What its first statement gives decides, where that is no more than an answer; else the clause that answers best.
+    """
     told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
-    start = " ".join(told[:3])
-    if not told or (_NO_ANSWER.search(told[0]) and not _PREMISE.search(start)):
+    told = told or [""]
+    start = told[:1] if _brief(told[0]) else told
+    forms = [form.strip() for form in accepted if form.strip()]
+    polar = [bool(said[1]) for form in forms if (said := _POLAR.match(form))]
+    corrections = [form for form in forms if not polar and _corrects(form, question)]
+    refuses = not told[0] or (_NO_ANSWER.search(told[0]) and not _denies(told[0], corrections))
+    if refuses:
         return Finding(False, "The response gives no answer.", answers=False)
-    values = [form.strip() for form in accepted if form.strip() and not _corrects(form, question)]
-    corrections = [form.strip() for form in accepted if _corrects(form, question)]
-    if corrections and _denies(start, corrections):
+    if _denies(" ".join(start[:3]), corrections):
         return Finding(True, "The response says that what the question takes for granted does not hold.")
-    if verdicts := [
-        m for form in values if (m := re.match(r"(yes|是)?(?:no|否)?(?![\w'])", form, re.IGNORECASE)) and m[0]
-    ]:
-        return _polar(told, bool(verdicts[0][1]))
-    found = _primary(question, told, values)
-    doubts = _doubts(question, told, values) if found.agrees and strict else []
-    return Finding(False, f"An accepted answer, but not so: {doubts[0]}") if doubts else found
+    if polar:
+        return _says(question, told, polar[0])
+    found = _primary(claim(question), start, [claim(form) for form in forms if form not in corrections])
+    years = {day.year for text in (question, *forms) for day in dates.find(text)}
+    wrong = any((years and {day.year for day in dates.find(s)} - years) or _TURN.search(s) for s in told)
+    doubtful = strict and (wrong or any(_ENDED.search(s) and _NOW.search(s) for s in told[1:]))
+    return Finding(False, "An accepted answer, but not all else holds.") if found.agrees and doubtful else found
+
+
+def _brief(statement: str) -> bool:
+    """Whether a statement is no more than an answer, so that what follows it only supports it."""
+    core, told = _LEAD.sub("", statement), claim(statement)
+    bare = core != statement or ((told.names or told.values) and not told.relation)
+    return bool(bare) and not NEGATION.search(core) and 0 < len(words(core)) <= 4
 
 
 def _corrects(form: str, question: str) -> bool:
     """Whether an accepted answer says that the question takes something wrong for granted."""
-    if len(words(form)) < 3 or re.match(r"(?:yes|no)\b", form, re.IGNORECASE):
-        return False
-    return NEGATION.search(form) is not None or share(roots(question), roots(form)) >= 0.75
+    if NEGATION.search(form):
+        return len(form.split()) > 2 or is_chinese(form)
+    return len(words(form)) > 2 and share(roots(question), roots(form)) >= 0.75
 
 
 def _denies(start: str, corrections: Sequence[str]) -> bool:
-    """Whether the first sentences deny what a correction denies, or state what is so instead."""
-    denied = claim(NEGATION.sub(" ", " ".join(corrections))).relation
-    for clause in (clause for sentence in read(start) for clause in sentence):
-        after = NEGATION.split(clause.told)[-1] if NEGATION.search(clause.told) else ""
-        near = roots(" ".join(re.findall(r"[A-Za-z'-]+|[\u3400-\u9fff]+", after)[:3]))
-        if any(among(root, denied) for root in near) or _REMAINS.search(clause.told):
-            return True
+    """Whether the first statements deny what a correction denies, or state what is so instead."""
+    denied = roots(NEGATION.sub(" ", " ".join(corrections)))
     instead = [part for form in corrections for parts in read(form) for part in parts if not part.negated]
-    states = any(share(roots(part.told), roots(start)) >= 0.75 for part in instead if part.names)
-    return states or _PREMISE.search(start) is not None
+    states = any(share(roots(part.text), roots(start)) >= 0.75 for part in instead if part.names)
+    near = roots(" ".join(_DENIED.findall(start)))
+    return states or any(among(root, denied) for root in near) or bool(corrections and _PREMISE.search(start))
 
 
-def _polar(told: Sequence[str], wanted: bool) -> Finding:
+def _says(question: str, told: Sequence[str], wanted: bool) -> Finding:
     """Credit for the accepted yes or no, said or implied, that no later sentence about today takes back."""
-    ends = [bool(NEGATION.search(s) or _ENDED.search(s)) for s in told]
-    first = re.match(r"\W*(?:(yes|是的|对)|(no|不|否|没有))(?!\w)", told[0], re.IGNORECASE)
+    asked, ends = claim(question).relation, [bool(NEGATION.search(s) or _ENDED.search(s)) for s in told]
+    first = _POLAR.match(_LEAD.sub("", told[0]))
     says = bool(first[1]) if first else not ends[0]
-    turned = any(_NOW.search(s) and end is says for s, end in zip(told[1:], ends[1:], strict=True))
-    return Finding(says is wanted and not turned, f"The response says {'yes' if says else 'no'}.")
+    later = [s for s, end in zip(told, ends, strict=True) if end is says and _NOW.search(s) and s != told[0]]
+    back = any(says or share(asked, roots(s)) >= 0.5 for s in later)
+    silent = not first and says and _brief(told[0]) and not share(asked, roots(told[0]))
+    return Finding(says is wanted and not back and not silent, f"The response says {'yes' if says else 'no'}.")
 
 
-def _primary(question: str, told: Sequence[str], forms: Sequence[str]) -> Finding:
-    """Whether the value of the clause that fits the question best is an accepted one, alone and without a doubt."""
-    offers = [
-        (_fit(question, clause, values[0]) - 0.3 * min(number, 4), clause.told, values)
-        for number, sentence in enumerate(read("\n".join(told), next(iter(names(question)), "")))
-        for clause in sentence
-        if (values := [v for v in _values(clause.told, forms) if not contains_name(question, v)])
-    ]
-    if not offers:
+def _primary(asked: Claim, told: Sequence[str], forms: Sequence[Claim]) -> Finding:
+    """Whether what the clause that answers best puts forward is an accepted answer, alone and without a doubt."""
+    brief = len(told) == 1 and _brief(told[0])
+    topic = "".join(asked.names) if len(asked.names) == 1 else ""
+    clauses = [claim(_LEAD.sub("", told[0]))] if brief else [c for parts in read("\n".join(told), topic) for c in parts]
+    found = [offer for n, c in enumerate(clauses) for form in forms if (offer := _offer(asked, c, form, n, brief))]
+    if not found:
         return Finding(False, "The response gives no answer of the kind that is accepted.")
-    fit, clause, values = max(offers, key=lambda offer: offer[0])
-    wanted = next((form for form in forms if _equal(form, values)), None)
-    if wanted is None or fit < 0:
-        return Finding(False, f"The primary answer ({values[0][:80]}) is none of the accepted ones, past or denied.")
-    listed = _ENUMERATED.search(re.sub("|".join(map(re.escape, values)), "\0", clause))
-    if len(_members(wanted)) == 1 and (listed or _HEDGE.search(clause)):
-        return Finding(False, f"{values[0][:80]} is only one of several possibilities.")
-    return Finding(True, f"The primary answer agrees with {wanted}.")
+    best = max(found)
+    if not best.agrees or best.fit < 0:
+        return Finding(False, f"The primary answer is none of the accepted ones, past or denied: {best.text[:80]}")
+    if not best.alone:
+        return Finding(False, f"The accepted answer is only one of several possibilities: {best.text[:80]}")
+    return Finding(True, f"The primary answer agrees with an accepted one: {best.text[:80]}")
 
 
-def _values(told: str, forms: Sequence[str]) -> list[str]:
-    """What a clause states of the kind that is accepted: dates, numbers, else names and the accepted words."""
-    kinds = [claim(form) for form in forms]
-    if any(kind.days and not kind.names for kind in kinds):
-        return [told[day.start : day.end] for day in dates.find(told)]
-    if any(kind.numbers and not kind.names for kind in kinds):
-        taken = [(day.start, day.end) for day in dates.find(told)]
-        return [n.text for n in numbers(told) if not n.is_year and not any(a <= n.start < b for a, b in taken)]
-    named = claim(told).names
-    words_ = (form for form in forms if form in told and not any(form in name for name in named))
-    return sorted({*named, *words_}, key=told.find)
+def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -> _Offer | None:
+    """What a clause puts forward where an answer like the form is accepted; None where it is nothing of the kind."""
+    wanted: list[Item] = [*form.names] or [*form.values] or [form.text]
+    if len(form.relation) > 1 + len(form.names) + len(form.values):
+        wanted = [form.text]
+    given = _given(asked, clause, wanted, brief)
+    if not given:
+        return None
+    agrees = all(any(same(w, g) for g in given[: len(wanted)]) for w in wanted)
+    texts = [g if isinstance(g, str) else clause.text[g.start : g.end] for g in given]
+    listed = _LISTED.search(re.sub("|".join(map(re.escape, texts)), "\0", clause.text, flags=re.IGNORECASE))
+    alone = len(wanted) > 1 or not (listed or _HEDGE.search(clause.text))
+    return _Offer(_fit(asked, clause, form, texts[0]) - 0.1 * number, agrees, alone, clause.text)
 
 
-def _fit(question: str, clause: Claim, value: str) -> float:
-    """How well a clause answers: it speaks of what is asked, affirms it, and is of the time that is meant."""
-    told, asked = clause.told, claim(question)
-    about = asked.relation or roots(question)
-    met = share(about, roots(clause.text).union(roots(clause.subject))) if clause.relation else 1.0  # a bare answer
-    named = any(contains_name(question, name) for name in clause.names)
-    other = (names(question) and not named and clause.subject and clause.subject != value) or _BESIDE.match(told)
-    gone = _PAST.search(told) and not _PAST.search(question) and not re.search(r"\b(?:first|original)", question)
-    then = asked.days and clause.days and not any(day.year == a.year for day in clause.days for a in asked.days)
-    plus = 3 * met + named + 2 * bool(_CONCLUSION.search(told)) + bool(_NOW.search(told))
-    denied = clause.negated and not NEGATION.search(question)
-    return 0.8 + plus - 6 * denied - 6 * bool(gone) - 3 * bool(then) - 2 * bool(other)
+def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> list[Item]:
+    """The names, values or phrases of a clause that are of the kind that is wanted, in order.
+
+    Names of the question count only where it asks which of them. A `brief` response without the phrase gives another.
+    """
+    kind = wanted[-1]
+    if not isinstance(kind, str):
+        values = [value for value in clause.values if type(value) is type(kind)]
+        return [v for v in values if among(stem(getattr(v, "unit", "")), asked.relation)] or [*values]
+    if kind in claim(kind).names:
+        choice = any(contains_name(asked.text, str(name)) for name in wanted)
+        names = [n for n in clause.names if n in clause.text and (choice or not contains_name(asked.text, n))]
+        placed = [n for n in names if re.search(_PLACE + re.escape(n), clause.text)]
+        if _WHERE.search(asked.text):
+            return [n for n in names if n in placed or not clause.relation or f"is {n}" in clause.text]
+        return [n for n in names if n not in placed or len(wanted) > 1] or [*names]
+    told = kind in clause.text or (roots(kind) and share(roots(kind), roots(clause.text)) > 0.8)
+    return [kind] if told else [kind[:0]] if brief else []
 
 
-def _members(form: str) -> list[str]:
-    """The names that an accepted answer enumerates; itself, without what stands in brackets, where it is one."""
-    form = re.sub(r"\s*\(.*?\)", "", form)
-    parts = re.split(r",\s*(?:and\s+)?|\s+and\s+|、|和", form)
-    return parts if all(re.match(r"[A-Z\u3400-\u9fff]", part) for part in parts) else [form]
+def _fit(asked: Claim, clause: Claim, form: Claim, given: str) -> float:
+    """How well a clause answers: it speaks of what is asked, of the thing and time that is meant, and affirms it.
 
-
-def _equal(form: str, values: Sequence[str]) -> bool:
-    """Whether an accepted answer is the first of the values offered, or all that it enumerates."""
-    wanted, given, members = claim(form), values[0], _members(form)
-    if wanted.days and not wanted.names:
-        return any(same_day(d, g) or (g.month and same_day(g, d)) for d in wanted.days for g in dates.find(given))
-    if wanted.numbers and not wanted.names:
-        return any(agrees(number, wanted.numbers[0]) for number in numbers(given))
-    if len(members) > 1:
-        return len(values) == len(members) and all(any(_same(m, v) for v in values) for m in members)
-    return _same(members[0], given)
-
-
-def _same(form: str, text: str) -> bool:
-    """Whether a name offered is the accepted one: its last word is enough, small slips of spelling are forgiven."""
-    wanted, given = words(form), words(text)
-    if is_chinese(form) or not wanted or not given:
-        return form.casefold() in text.casefold()
-    near = [max(SequenceMatcher(None, word, g).ratio() * (word[0] == g[0]) for g in given) for word in wanted]
-    whole = min(near) >= NEAR - 0.1 and sum(near) >= NEAR * len(near)
-    return whole or (len(given) < len(wanted) and near[-1] >= NEAR)
-
-
-def _doubts(question: str, told: Sequence[str], forms: Sequence[str]) -> list[str]:
-    """What a strict reader stumbles over: a later turn, and a year that the accepted answer has otherwise."""
-    years = {n.value for text in (question, *forms) for n in numbers(text) if n.is_year}
-    wrong = [n.text for s in told for n in numbers(s) if n.is_year and years and n.value not in years]
-    return wrong + [
-        s[:120] for n, s in enumerate(told) if _TURN.search(s) or (n and _ENDED.search(s) and _NOW.search(s))
-    ]
+    Below 0 it says it of another thing, denies it, or says that it was so. A bare answer speaks of what is asked.
+    """
+    text, former = clause.text, _FORMER.search(clause.text)
+    met = share(asked.relation, roots(text) | roots(clause.subject)) if clause.relation - roots(form.text) else 1.0
+    gone = _PAST.search(text) or (former and (former[1][0].isupper() or among(stem(former[1]), asked.relation)))
+    other = clause.subject not in (*asked.names, given, form.text, "") and not any(name in text for name in asked.names)
+    theirs = re.search(rf"\b(?:of|in|at|for) (?:the )?{re.escape(clause.subject)}\b", text)
+    denied = (clause.negated and not asked.negated) or turned(claim(_WHO.sub(given, asked.text)), clause)
+    wrong = denied or (gone and not _PAST.search(asked.text)) or (other and theirs and len(asked.relation) < 2)
+    better = bool(_NOW.search(text)) + 4 * bool(_CONCLUSION.search(text)) - 2 * bool(other and asked.names)
+    return 0.8 + 3 * met + better - 6 * bool(wrong)

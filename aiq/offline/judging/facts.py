@@ -6,13 +6,14 @@ All judgements stand on this: an answer is credited, a statement supported and a
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
 from functools import lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
-from aiq.offline.engine.quantities import Quantity, numbers
+from aiq.offline.engine.quantities import Quantity, base_value, numbers
 from aiq.offline.engine.text import Span, name_spans, sentences, words
 
 DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -20,8 +21,8 @@ DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encodin
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """A pattern of `words.toml`: any of its lines."""
-    return re.compile("|".join(DATA["patterns"][name].strip().splitlines()), re.IGNORECASE)
+    """A pattern of `words.toml`."""
+    return re.compile(DATA["patterns"][name], re.IGNORECASE)
 
 
 NEGATION = pattern("negation")
@@ -38,16 +39,16 @@ _BREAK = re.compile(
     r"|\s+(?=(?:but|while|whereas|although|who)\s|and (?:later|today|now|then|is|was|has|had)\b"
     r"|and [a-z]+(?:s|ed) (?:at|in|on|to|by|a|an|the|its|around|about|\d|[A-Z]))",
 )
+_RELATIVE = re.compile(r"^(?:who|which|whose)\b")
 _PERSONAL = re.compile(r"\b(?:he|she|him|his|her|they|them|their)\b", re.IGNORECASE)
-_NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
-_VERB_FIRST = re.compile(r"(?:and |but |then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b")
+_NEUTRAL = re.compile(r"\b(?:it(?!\s+(?:is|was)\s+(?:now |then |not |the )?(?-i:[A-Z]))|its)\b", re.IGNORECASE)
+_VERB_FIRST = re.compile(r"(?:and |but )?(?=(?:then |later |so )?(?!its|his|this|as\b)[a-z]+(?:s|ed|ught|de)\b)")
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|get|got)\s+(?:\w+\s+){0,2}?"
     r"(?:[a-z]+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
 )
 _COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been)\b|[是为]")
 _TO = re.compile(r"[a-z] to\s+(?:the\s+)?$")
-_PLACED = re.compile(r"\b(?:in|at|of|on|for|near|as|the same)\s+(?:the\s+)?$", re.IGNORECASE)
 _OPENER = re.compile(
     r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
     r"|\bchief executive\b|\b(?:head|vice)\b"
@@ -60,21 +61,29 @@ _HAN_NAME = re.compile(
 _MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
+NEAR: Final = 0.85
+"""Similarity of spelling from which two names pass for the same."""
+Value = Quantity | dates.Stated
+Item = str | Value
+
+
 class Claim(NamedTuple):
-    """A clause. `text`: with pronouns replaced by what they stand for; `told`: as it was written.
+    """A clause, its pronouns replaced by what they stand for.
 
     `names`: of each name 1 where it acts, -1 where something is done to it, 0 where neither shows. `relation`: the
-    stems that belong to no name, number or date.
+    stems that belong to no name, number or date. `values`: its numbers, then its dates.
     """
 
     text: str
-    told: str
     subject: str
     names: Mapping[str, int]
     relation: frozenset[str]
-    numbers: tuple[Quantity, ...]
-    days: tuple[dates.Stated, ...]
+    values: tuple[Value, ...]
     negated: bool
+
+    def has(self, value: Value) -> bool:
+        """Whether it states a value."""
+        return any(same(value, other) for other in self.values)
 
 
 def plain(text: str) -> str:
@@ -85,9 +94,9 @@ def plain(text: str) -> str:
 def named_in(text: str) -> list[Span]:
     """The names of a text that are no dates or rounded numbers, with their places."""
     found = [Span(m.start(), m.end(), m[0]) for m in _HAN_NAME.finditer(text)]
-    for start, _, text_ in name_spans(text):
-        name = re.sub(r"\s+\d+$", "", text_)
-        if len(name.rstrip(".")) > 1 and not dates.find(name):
+    for start, _, told in name_spans(text):
+        name = re.sub(r"\s+\d+$", "", told)
+        if len(name.rstrip(".")) > 1 and not dates.find(name) and [name] != [n.text for n in numbers(name)]:
             found.append(Span(start, start + len(name), name))
     return sorted(found)
 
@@ -98,39 +107,35 @@ def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
     found, about = [], topic
     for sentence in sentences(plain(text)):
         parts: list[Claim] = []
-        for told in (piece.strip() for piece in _BREAK.split(sentence) if piece and piece.strip(" .,")):
-            lead = re.match(r"(?:who|which|whose)\b", told)
-            if lead and parts and parts[-1].names:
-                parts.append(claim(list(parts[-1].names)[-1] + "," + told[lead.end() :], about, told))
-            else:
-                parts.append(claim(_resolved(told, about, topic or about), about, told))
+        for told in (piece.strip() for piece in _BREAK.split(sentence) if piece.strip(" .,")):
+            if parts and parts[-1].names:
+                told = _RELATIVE.sub(f"{list(parts[-1].names)[-1]},", told)
+            parts.append(claim(_resolved(told, about, topic or about), about))
             about = parts[-1].subject or about
-        if parts:
-            found.append(tuple(parts))
+        found += [tuple(parts)] if parts else []
     return tuple(found)
 
 
 def _resolved(told: str, about: str, topic: str) -> str:
     """A clause with what its pronouns or a missing subject stand for; `it` is what the text is about."""
     if about and _VERB_FIRST.match(told):
-        told = f"{about} {re.sub(r'^(?:and|but) ', '', told)}"
+        told = _VERB_FIRST.sub(f"{about} ", told, count=1)
     told = _NEUTRAL.sub(topic, told) if topic else told
     return _PERSONAL.sub(about, told) if about else told
 
 
-def claim(text: str, about: str = "", told: str = "") -> Claim:
+@lru_cache(maxsize=8192)
+def claim(text: str, about: str = "") -> Claim:
     """One clause read. `about`: what was spoken of before, its subject where it names none in front."""
     spans, days = named_in(text), tuple(dates.find(text))
-    leads = spans and len(words(text[: spans[0].start])) <= 3
-    subject = spans[0].text if leads else about
-    taken = sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans])
+    subject = spans[0].text if spans and len(words(text[: spans[0].start])) <= 3 else about
     rest = text
-    for start, end in reversed(taken):
+    for start, end in sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans], reverse=True):
         rest = rest[:start] + "\0" * (end - start) + rest[end:]
     names = ({subject: 0} if subject else {}) | _roles(text, spans)
     relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT
     negated = len(NEGATION.findall(text)) % 2 == 1 and not _UNTIL.search(text)
-    return Claim(text, told or text, subject, names, relation, numbers(rest), days, negated)
+    return Claim(text, subject, names, relation, (*numbers(rest), *days), negated)
 
 
 def _roles(text: str, spans: list[Span]) -> dict[str, int]:
@@ -145,39 +150,29 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
             role = -1 if role and end else 0
         if role and _TO.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
             found, role = dict.fromkeys(found, -1), 1
-        found.setdefault(name, 0 if _PLACED.search(text[:start]) else role)
+        found.setdefault(name, role)
         end = stop
     return found
 
 
 @lru_cache(maxsize=65536)
 def roots(text: str) -> frozenset[str]:
-    """The content stems of a text, of Chinese the pairs of characters; of a phrase with synonyms the group's number."""
+    """The content stems of a text, of Chinese the pairs of characters; of a phrase the number of its synonyms."""
     told, phrases = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)], vocabulary().phrases
-    groups_ = (
-        str(group)
-        for at, root in enumerate(told)
-        for phrase, group in phrases.get(root, ())
-        if tuple(told[at : at + len(phrase)]) == phrase
-    )
-    return frozenset(filter(None, map(stem, words(text)))).union(f"={group}" for group in groups_)
+    ways = [(at, *way) for at, root in enumerate(told) for way in phrases.get(root, ())]
+    joined = {f"={group}" for at, phrase, group in ways if tuple(told[at : at + len(phrase)]) == phrase}
+    return frozenset(joined.union(filter(None, map(stem, words(text)))))
 
 
 @lru_cache(maxsize=65536)
 def _senses(root: str) -> frozenset[object]:
-    """What a stem may mean: its groups of synonyms, its side of an opposition, itself or its start."""
-    sides = [(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if root in side]
-    return groups(root).union(sides, [int(root[1:]) if root[:1] == "=" else root[:5]])
-
-
-def alike(one: str, other: str) -> bool:
-    """Whether two stems may mean the same."""
-    return not _senses(one).isdisjoint(_senses(other))
+    """What a stem may mean: its groups of synonyms, its start."""
+    return groups(root).union([int(root[1:]) if root[:1] == "=" else root[:5] or None])
 
 
 def among(root: str, others: Iterable[str]) -> bool:
-    """Whether a stem or one like it is among the others."""
-    return any(alike(root, other) for other in others)
+    """Whether a stem or one that may mean the same is among the others."""
+    return any(not _senses(root).isdisjoint(_senses(other)) for other in others)
 
 
 def share(wanted: frozenset[str], there: frozenset[str]) -> float:
@@ -186,32 +181,40 @@ def share(wanted: frozenset[str], there: frozenset[str]) -> float:
     return sum(met) / len(met) if met else 1.0
 
 
-def contrary(one: str, other: str) -> bool:
-    """Whether one text says up where the other says down, and neither says both."""
-    ours, theirs = ({stem(word) for word in re.findall(r"[A-Za-z]+", text)} for text in (one, other))
-    sides = [(bool(ours & up), bool(theirs & up), bool(ours & down), bool(theirs & down)) for up, down in _OPPOSITES]
-    return any(side in ((True, False, False, True), (False, True, True, False)) for side in sides)
+def same(wanted: Item, there: Item) -> bool:
+    """Whether a name or value is the wanted one.
+
+    Of a name some words are enough and small slips are forgiven; a date agrees as far as the wanted one goes; of two
+    numbers one may be rounded.
+    """
+    if isinstance(wanted, str) and isinstance(there, str):
+        ours, theirs = set(words(wanted)), set(words(there))
+        near = SequenceMatcher(None, wanted.casefold(), there.casefold()).ratio() >= NEAR
+        return near or bool(ours and theirs and (ours <= theirs or theirs <= ours))
+    if isinstance(wanted, Quantity) and isinstance(there, Quantity):
+        one, other = base_value(wanted), base_value(there)
+        rounded = any(float(f"{a:.{n}g}") == b for n in (2, 3, 4) for a, b in ((one, other), (other, one)))
+        return one == other or (rounded and not wanted.is_year)
+    if isinstance(wanted, dates.Stated) and isinstance(there, dates.Stated):
+        return all(part in (0, other) for part, other in zip(wanted[:3], there[:3], strict=True))
+    return False
 
 
-def same_name(one: str, other: str) -> bool:
-    """Whether the words of one name are among those of the other."""
-    first, second = set(one.split()), set(other.split())
-    return first <= second or second <= first
+def opposed(one: Claim, other: Claim) -> bool:
+    """Whether one clause says the one side of an opposition (up, won) and the other only the other side."""
+    ours, theirs = (
+        {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
+        for stems in ({*map(stem, re.findall(r"[A-Za-z]+", c.text))} for c in (one, other))
+    )
+    return any((n, 1 - m) in theirs - ours and (n, m) not in theirs for n, m in ours)
 
 
-def same_day(wanted: tuple[int, ...], there: tuple[int, ...]) -> bool:
-    """Whether a date states what is wanted of (year, month, day); 0 wants nothing."""
-    return wanted[0] == there[0] and wanted[1] in (0, there[1]) and wanted[2] in (0, there[2])
-
-
-def agrees(one: Quantity, other: Quantity) -> bool:
-    """Whether two numbers are equal, or one is the other rounded to the digits that it shows."""
-    low, high = sorted((one.value, other.value))
-    if low == high or one.is_year or other.is_year or high - low > 0.05 * high:
-        return low == high
-    return any(_rounds(*pair) for pair in ((low, high), (high, low)))
-
-
-def _rounds(exact: float, rounded: float) -> bool:
-    digits = len(f"{rounded:.9e}".split("e")[0].rstrip("0").replace(".", ""))
-    return float(f"{exact:.{digits}g}") == rounded
+def turned(wanted: Claim, there: Claim) -> bool:
+    """Whether of two names that both clauses have another one acts."""
+    acted = [
+        role == there.names[other]
+        for name, role in wanted.names.items()
+        for other in there.names
+        if role and there.names[other] and same(name, other)
+    ]
+    return len(acted) > 1 and not any(acted)

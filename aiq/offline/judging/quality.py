@@ -1,36 +1,29 @@
 """How good an article is, by what can be checked: its facts and sentences, the task, what another article says."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from aiq.offline.engine.text import is_chinese, sentences, words
-from aiq.offline.judging.facts import DATA, claim, named_in, pattern, plain, read, roots, share
+from aiq.offline.engine.text import sentences
+from aiq.offline.judging.facts import DATA, named_in, pattern, plain, read, roots
 
-_LEADING, _FOLLOWED, _OPENERS = (frozenset(DATA[name].split()) for name in ("leading", "followed", "openers"))
-_GAP, _REASONING, _CLOSING = pattern("gap"), pattern("reasoning"), pattern("closing")
-_HAN_TORN = re.compile(
-    r"的[的了是]|\d[的是于在和]\d|[是在]于|的，|[年月]\d{3}|[，。；：、]{2,}|[\u3400-\u9fff]\s+(?=[\u3400-\u9fff])"
-    r"|(?<![^，。；：、！？（）()|,:;])[的了着们月日号率性岁]|[在和与由从是于被将把及为向以并或而且该其每各](?=[，。；：、！？（）()|,:;])"
-    r"|[^，。；：、！？（）()|,:;\s]{40}"
-)
+DIMENSIONS: Final = DATA["dimensions"]
+_GAP, _REASONING, _TORN = pattern("no_answer"), pattern("reasoning"), pattern("torn")
 _HEADING = re.compile(r"#{1,6}\s+\S|\*\*[^*]{2,80}\*\*$")
-_DIMENSIONS: Final = DATA["dimensions"]
+_PARTS = re.compile(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\b|以及|[和及]")
 
 
 class Article(NamedTuple):
-    """What a judge finds in an article. `facts`: how often it ties a name to a value; `telling`: sentences that do.
+    """What a judge finds in an article. `told`: of each sentence the values and names that it tells.
 
-    `order`: how well its words follow each other; `noise`: numbers without words; both 0 to 1, as is `structure`.
+    `facts`: how often it ties a name to a value; `sense`: how well its words follow each other, new ones and not
+    numbers alone, 0 to 1; `structure`: 0 to 1.
     """
 
-    sentences: tuple[str, ...]
-    telling: tuple[str, ...]
-    facts: Counter[tuple[str, str]]
-    order: float
-    noise: float
+    told: Mapping[str, Set[str]]
+    facts: Set[tuple[str, str]]
+    sense: float
     structure: float
 
 
@@ -39,19 +32,10 @@ def saturating(amount: float, half: float) -> float:
     return amount / (amount + half)
 
 
-@lru_cache(maxsize=65536)
-def order(sentence: str) -> float:
-    """How well the words of a sentence follow each other, 0 to 1: the share of small words in a fit place."""
-    if is_chinese(sentence):
-        return max(0.0, 1 - 2.5 * len(_HAN_TORN.findall(sentence)) / len(re.findall(r"[，。；：、]|$", sentence)))
-    told = re.findall(r"[A-Za-z][\w'’-]*|\d[\d.,]*|[.!?,;:]", sentence) or ["."]
-    small, bad = 2, int(not (told[0][0].isupper() or told[0][0].isdigit()))
-    for word, after in zip([told[0].lower(), *told[1:]], [*told[1:], "."], strict=True):
-        small += word in _LEADING | _FOLLOWED
-        bad += word in _LEADING and (after[0] in ".,;:!?" or after in _FOLLOWED)
-        bad += word in _FOLLOWED and after[0] in ".;:!?"
-        bad += word in _OPENERS and after[0].islower()
-    return max(0.0, 1 - 2.5 * bad / small)
+def order(text: str) -> float:
+    """How well the words of a text follow each other, 0 to 1: small words and stops that stand in a fit place."""
+    stops = len(re.findall(r"[,;:，。；：、]|[.!?](?=\s|$)", text)) or 1
+    return max(0.0, 1 - len(_TORN.findall(text)) / stops)
 
 
 @lru_cache(maxsize=256)
@@ -59,82 +43,49 @@ def article(text: str) -> Article:
     """The article taken apart, kept for the next criterion."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     headings = [line for line in lines if _HEADING.match(line)]
-    prose = [plain(line) for line in lines if line not in headings and not line.startswith("|")]
-    told = tuple(sentence for line in prose for sentence in sentences(line))
-    telling = tuple(s for s in told if order(s) > 0.6 and not _GAP.search(s))
-    size = sum(map(len, told)) or 1
+    prose = [plain(line).replace("|", ", ") for line in lines if line not in headings]
+    told = [sentence for line in prose for sentence in sentences(line)]
+    facts, values = list[tuple[str, str]](), dict[str, set[str]]()
+    for sentence in told:
+        for part in () if _GAP.search(sentence) else [part for parts in read(sentence) for part in parts]:
+            given = {f"{value[:2]}" for value in part.values}.union(name.casefold() for name in part.names)
+            values.setdefault(sentence, set()).update(given)
+            facts += [(root, value) for value in given for root in part.relation | roots(part.subject)]
     tokens = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", text) or [""]
-    figures = sum(token[:1].isdigit() for token in tokens) / len(tokens)
-    noise = min(1.0, max(0.0, figures - 0.2) / 0.13)
-    readable = sum(3 <= len(words(line)) <= 160 for line in prose) / max(1, len(prose))
-    closed = any(_REASONING.search(line) or _CLOSING.search(line) for line in [*headings[-1:], *lines[-1:]])
-    structure = 0.3 * saturating(len(headings), 2) + 0.4 * readable + 0.3 * closed
-    well = sum(order(s) * len(s) for s in told) / size
-    return Article(told, telling, _facts(telling, lines), well, noise, structure)
+    numbers = sum(token[:1].isdigit() for token in tokens) / (len(tokens) + 10)
+    new = len({*facts, *told}) / max(1, len(facts) + len(told))
+    sense = order("\n".join(prose)) * min(1.0, max(0.0, 3.5 - 12.5 * numbers)) * min(1.0, len(told) / 4) * new**0.15
+    closed = any(_REASONING.search(line) for line in lines[-1:])
+    return Article(values, frozenset(facts), sense, 0.3 + 0.4 * saturating(len(headings), 2) + 0.3 * closed)
 
 
-def _facts(telling: Sequence[str], lines: Sequence[str]) -> Counter[tuple[str, str]]:
-    """(what, value) of every clause and of every cell of a table: a value with each word that it is said of."""
-    rows = [[plain(cell).strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    claims = [told for sentence in telling for clauses in read(sentence) for told in clauses]
-    claims += [claim(f"{name}: {cell}", name) for name, *cells in rows for cell in cells if re.search(r"\w", cell)]
-    found: Counter[tuple[str, str]] = Counter()
-    for told in claims:
-        values = [f"{n.value:g}" for n in told.numbers] + [f"{d.year}-{d.month}" for d in told.days] + [*told.names]
-        what = told.relation | roots(told.subject)
-        found.update((root, value.casefold()) for value in values if value != told.subject for root in what)
-    return found
+def dimension_of(text: str) -> str:
+    """The dimension of quality that a text names most often; the first where it names none."""
+    return str(max(DIMENSIONS, key=lambda name: len(re.findall(DIMENSIONS[name]["names"], text, re.IGNORECASE))))
 
 
-def quality(text: str, criterion: str, task: str, others: Sequence[str] = (), dimension: str = "") -> float:
-    """How well an article meets a criterion, 0 to 1. `others`: articles on the same task, none of which is believed
-    more.
+def quality(text: str, criterion: str, task: str, other: str, dimension: str) -> float:
+    """How well an article meets a criterion, 0 to 1. `other`: an article on the same task, believed no more; or "".
 
-    Facts count that another article has too, others less; what is off the subject, out of order, repeated, or numbers
+    Facts count that the other article has too; what is off the subject, out of order, repeated, or numbers
     without words costs; nothing that the article says of itself counts.
     """
-    name = next((d for d, row in _DIMENSIONS.items() if re.search(row["words"], f"{criterion}", re.I)), "")
-    parts = _parts(text, task, tuple(others))
-    weights = _DIMENSIONS.get(dimension or name, _DIMENSIONS["comprehensiveness"])["parts"]
-    met: float = sum(weight * parts[part] for part, weight in weights.items())
-    return parts["sense"] * met
-
-
-@lru_cache(maxsize=256)
-def _parts(text: str, task: str, others: tuple[str, ...]) -> dict[str, float]:
-    """What the weights weigh: each part 0 to 1, the same for every criterion."""
-    this, rest = article(text), [article(other) for other in others]
-    given = {fact for other in rest for fact in other.facts}
-    shared, known = len(given & this.facts.keys()), {value for _, value in given}
-    own = sum(value in known or not rest for _, value in this.facts.keys() - given)
-    asked = [
-        part
-        for piece in re.split(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\b|以及|和|及", task)
-        if (part := roots(piece))
-    ]
-    on = [sum(share(part, roots(s)) >= 0.5 for s in this.telling) for part in asked]
-    spoken = [len(roots(task) & roots(told)) for told in (text, *others)]
-    topic = next((span.text for span in named_in(task) if span.start and not is_chinese(task)), "")
-    focus = min(1.0, 2 * spoken[0] / max(1, *spoken)) * (1.0 if topic in text else 0.5)
-    asked = [
-        part
-        for piece in re.split(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\b|以及|和|及", task)
-        if (part := roots(piece))
-    ]
-    on = [sum(share(part, roots(s)) >= 0.5 for s in this.telling) for part in asked]
-    told = this.facts.total() + len(this.sentences)
-    again = 1 - (len(this.facts) + len(set(this.sentences))) / max(1, told)
-    return {
-        "asked": sum(min(1, count) for count in on) / max(1, len(on)),
-        "facts": saturating(shared + own / 20, 80),
-        "sure": (shared + 2) / (len(this.facts) + 4) if rest else 0.5,
-        "reasoning": saturating(sum(_REASONING.search(s) is not None for s in set(this.telling)), 3),
+    this, rest = article(text), article(other)
+    ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
+    named = [span.text for span in named_in(criterion) if span.start]
+    topics = [[name] for name in named] or [sorted(roots(piece)) for piece in _PARTS.split(task) if roots(piece)]
+    told = [{v for sentence, told in this.told.items() if _speaks(sentence, topic) for v in told} for topic in topics]
+    parts = {
+        "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
+        "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
+        "sure": saturating(len(ours & theirs), len(ours) / 4 + 1) if other else 0.5,
+        "reasoning": saturating(sum(_REASONING.search(s) is not None for s in this.told), 3),
         "structure": this.structure,
-        "unrepeated": max(0.0, 1 - 2 * again),
-        "focus": focus,
-        "sense": min(1.0, max(0.0, (this.order - 0.3) / 0.6))
-        * (1 - 0.9 * this.noise)
-        * min(1.0, len(this.sentences) / 4)
-        * (1 - 0.2 * again)
-        * (0.7 + 0.3 * focus),
     }
+    weights = DIMENSIONS[dimension_of(dimension)]["parts"]
+    return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
+
+
+def _speaks(sentence: str, topic: Sequence[str]) -> bool:
+    """Whether a sentence speaks of at least half of a topic's words."""
+    return 2 * sum(word in sentence or word in roots(sentence) for word in topic) >= len(topic)

@@ -1,18 +1,16 @@
 """What a judge's request brings and asks for: its material by its labels, its instructions, the form of the reply."""
 
+import json
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
 from aiq.offline.judging.facts import DATA
 
-_LABEL = {
-    role: re.compile(f"(?:the |your )?(?:{'|'.join(lines.splitlines())})", re.IGNORECASE)
-    for role, lines in DATA["labels"].items()
-}
+_LABEL = {role: re.compile(f"(?:the |your )?(?:{words})", re.IGNORECASE) for role, words in DATA["labels"].items()}
 _TAG = re.compile(r"(?<!`)<([A-Za-z][\w -]*)>")
 _LINE = re.compile(
     r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w -]{0,60}?)[\]* ]*(?:[:：]|(?<=列表)$)[* ]*(?P<text>.*)$",
@@ -30,8 +28,9 @@ _CLOSING = re.compile(
 _LAST = re.compile(r"\n\s*\n(?=(?:Please|Begin|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
 _FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z]\w{1,24})\**\s*[:：]\s*(?:<[^>\n]+>|Answer .*)$", re.MULTILINE)
 _SCALE = re.compile(
-    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?(\d{1,3})\s*(?:to|[-–~]|and|到|至)\s*(\d{1,3})\b", re.I
+    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?([01])\s*(?:to|[-–~]|and|到|至)\s*([34579]|10|20|100)\b", re.I
 )
+_KEYS = {role: re.compile(words, re.IGNORECASE) for role, words in DATA["keys"].items()}
 
 
 class Case(NamedTuple):
@@ -42,27 +41,46 @@ class Case(NamedTuple):
     """
 
     request: ChatRequest
-    material: Mapping[str, tuple[str, ...]]
+    material: Mapping[str, list[str]]
     wanted: str
     example: str
     keys: tuple[str, ...]
     outer: tuple[str, ...]
 
     def the(self, role: str) -> str:
-        """The material of a role, the last where there are several, empty where there is none."""
-        return self.material.get(role, ("",))[-1]
+        """The last material of a role, empty where there is none."""
+        return self.material.get(role, [""])[-1]
 
-    def asks(self, pattern: str) -> bool:
+    def asks(self, words: str) -> bool:
         """Whether the instructions have words of the pattern."""
-        return re.search(pattern, self.wanted, re.IGNORECASE) is not None
+        return re.search(words, self.wanted, re.IGNORECASE) is not None
 
     @property
     def scale(self) -> tuple[float, float]:
         """The lowest and the highest score that the instructions allow; without a scale 0 to 5."""
-        found = [(float(match[1]), float(match[2])) for match in _SCALE.finditer(self.wanted)]
-        return next(
-            (scale for scale in found if scale[0] in (0, 1) and scale[1] in (3, 4, 5, 7, 10, 20, 100)), (0.0, 5.0)
-        )
+        found = _SCALE.search(self.wanted)
+        return (float(found[1]), float(found[2])) if found else (0.0, 5.0)
+
+    def mood(self, *parts: object) -> random.Random:
+        """A judge's mood: of the seed, the model asked for (the members of a panel differ), and what is judged."""
+        return random.Random(derive(self.request.seed or 0, self.request.model, *parts))
+
+    def entry(self, **values: Any) -> dict[str, Any]:
+        """The values under the keys of the form that mean them; what no key means is `other`, for any key left."""
+        meant = {key: next((r for r in values if r in _KEYS and _KEYS[r].search(key)), "other") for key in self.keys}
+        return {key: values[role] for key, role in meant.items() if role in values}
+
+    def listed(self, entries: Sequence[Any]) -> str:
+        """The entries as JSON: under the key of the form that holds them, else as a list, or the only one alone."""
+        alone = len(entries) == 1 and not self.example.startswith("[")
+        shown = {self.outer[0]: entries} if self.outer else entries[0] if alone else entries
+        return json.dumps(shown, ensure_ascii=False)
+
+    def one(self, bare: str, **values: Any) -> str:
+        """One entry in the form asked for: JSON, lines of labels, or the bare word."""
+        entry = self.entry(**values)
+        lines = "\n".join(f"{label}: {value}" for label, value in entry.items())
+        return json.dumps(entry, ensure_ascii=False) if self.example else lines or bare
 
 
 def read_case(request: ChatRequest) -> Case:
@@ -71,54 +89,45 @@ def read_case(request: ChatRequest) -> Case:
     found, wanted = _tagged(text)
     if not found:
         found, wanted = _labelled(text)
-    material = {
-        role: tuple(text.strip().strip('"').strip() for text in texts.values()) for role, texts in found.items()
-    }
+    material = {role: [text.strip('" \n') for text in texts] for role, texts in found.items()}
     example = _example(wanted)
     keys = re.findall(r'"([\w -]+)"\s*:\s*(\[\s*[\[{.]|\{)?', example) or [
         (label, "") for label in _FORM_LINE.findall(wanted)
     ]
     outer = tuple(dict.fromkeys(key for key, opens in keys if opens))
-    return Case(
-        request, material, wanted, example, tuple(dict.fromkeys(key for key, opens in keys if key not in outer)), outer
-    )
+    inner = tuple(dict.fromkeys(key for key, _ in keys if key not in outer))
+    return Case(request, material, wanted, example, inner, outer)
 
 
 def _role(label: str) -> str | None:
-    return next((role for role, pattern in _LABEL.items() if pattern.fullmatch(label.strip())), None)
+    return next((role for role, words in _LABEL.items() if words.fullmatch(label.strip())), None)
 
 
-def _tagged(text: str) -> tuple[dict[str, dict[str, str]], str]:
-    """The texts between tags that name material, by role and label, of each label the last; and what is left."""
-    found: dict[str, dict[str, str]] = {}
-    kept, end, open_ = "", 0, set[str]()
+def _tagged(text: str) -> tuple[dict[str, list[str]], str]:
+    """The texts between tags that name material, by role; and what is left."""
+    found, kept, end, unclosed = dict[str, list[str]](), "", 0, set[str]()
     for tag in _TAG.finditer(text):
         role, close = _role(tag[1]), f"</{tag[1]}>"
-        if role and tag.start() >= end and close not in open_:
+        if role and tag.start() >= end and close not in unclosed:
             stop = text.find(close, tag.end())
             if stop < 0:
-                open_.add(close)  # so that a text full of open tags is read once
-            else:
-                found.setdefault(role, {})[tag[1]] = text[tag.end() : stop]
-                kept, end = f"{kept}{text[end : tag.start()]}\n", stop + len(close)
+                unclosed.add(close)  # so that a text full of open tags is read once
+                continue
+            found.setdefault(role, []).append(text[tag.end() : stop])
+            kept, end = f"{kept}{text[end : tag.start()]}\n", stop + len(close)
     return found, kept + text[end:]
 
 
-def _labelled(text: str) -> tuple[dict[str, dict[str, str]], str]:
-    """The texts behind labels ("Question: ...", "Here is the report:"), of each role the last; and what is left."""
-    starts: dict[str, re.Match[str]] = {}
-    for line in _LINE.finditer(text):
-        introduced = _INTRODUCTION.match(line["label"])
-        if role := _role(line["label"][introduced.end() if introduced else 0 :]):
-            starts[role] = line
-            if not line["text"]:
-                break  # a text of many lines, whose own lines are no labels
-    found: dict[str, dict[str, str]] = {}
-    wanted, ends = text, [match.start() for match in starts.values()]
-    for role, match in starts.items():
-        start, closing = match.start("text"), _CLOSING if match["text"] else _LAST
-        body = closing.split(text[start : min((e for e in ends if e > start), default=len(text))].lstrip())[0]
-        found[role] = {"": body}
+def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
+    """The texts behind labels ("Question: ...", "Here is the report:"), by role; and what is left."""
+    lines = [(role, line) for line in _LINE.finditer(text) if (role := _role(_INTRODUCTION.sub("", line["label"], 1)))]
+    many = next((n for n, (_, line) in enumerate(lines) if not line["text"]), len(lines))
+    lines = lines[: many + 1]  # a text of many lines ends them: its own lines are no labels
+    found, wanted = dict[str, list[str]](), text
+    for (role, line), end in zip(lines, [*(line.start() for _, line in lines[1:]), len(text)], strict=False):
+        closing = _CLOSING if line["text"] else _LAST
+        body = closing.split(text[line.start("text") : end].lstrip())[0]
+        found.setdefault(role, []).append(body)
         wanted = wanted.replace(body, " ", 1) if len(body) > 3 else wanted
     return found, wanted
 
@@ -134,14 +143,3 @@ def _example(text: str) -> str:
             shown = text[max(0, start - 1) : mark.end()] if not depth else ""
             found = shown.strip("\n ") if '"' in shown or re.match(r"\n\[\d+, ", shown) else found
     return found
-
-
-def filled(keys: Iterable[str], *values: tuple[str, Any]) -> dict[str, Any]:
-    """An entry with the keys of the form; of several values the first whose pattern the key has."""
-    found = {key: [value for pattern, value in values if re.search(pattern, key, re.IGNORECASE)] for key in keys}
-    return {key: fitting[0] for key, fitting in found.items() if fitting}
-
-
-def mood(request: ChatRequest, *parts: object) -> random.Random:
-    """A judge's mood: of the seed, the model asked for (the members of a panel differ), and what is judged."""
-    return random.Random(derive(request.seed or 0, request.model, *parts))

@@ -1,6 +1,5 @@
 """Judges that aiq did not write: the request is known by its material and its form, not by its words or sender."""
 
-import json
 from typing import Any
 
 import pytest
@@ -76,28 +75,6 @@ def test_graders_of_short_answers(form: str, right: str, wrong: str) -> None:
 
 def test_an_answer_that_is_none() -> None:
     assert ask(GRADER.format(question=WHO, target="Helen Osgood", answer="I do not know.")) == "C"
-
-
-GOOD = (
-    "# Ships\n\nNordal has five ships. The Moe was built in 1920 and carries 300 people. "
-    "The Sund, built in 1931, is larger because trade grew."
-)
-POOR = "Ships 300 Nordal 17 five 4 survey the of 88 ships Nordal 9 of."
-RUBRIC = """Rate the {kind} from 1 to 5 by the rubric. Reply with JSON: {{"score": 3, "reasoning": "..."}}
-<rubric>
-- Facts
-- Comparison
-</rubric>
-<task>Survey the ships of Nordal.</task>
-<{kind}>
-{text}
-</{kind}>"""
-
-
-@pytest.mark.parametrize("kind", ["report", "essay", "answer"])
-def test_one_score_by_a_rubric(kind: str) -> None:
-    good, poor = (json.loads(ask(RUBRIC.format(kind=kind, text=text)))["score"] for text in (GOOD, POOR))
-    assert 1 <= poor < good <= 5
 
 
 @pytest.mark.parametrize(
