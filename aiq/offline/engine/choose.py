@@ -125,8 +125,10 @@ class _Chooser:
         if handed := [Gap(query, query) for query in here.queries if query not in self.asked]:
             return handed
         if research.is_question(here.task):
-            sure = self._suffices() and len(self.asked) >= (self.orders.least_calls or 0)
-            return [] if sure else [Gap(f"{query}: not answered yet", query) for query in self.found.missing]
+            more = len(self.asked) < (self.orders.least_calls or 0)
+            missing = self.found.missing if more or not self._suffices() else ()
+            missing = missing or [q for q in research.wordings(here.task) if more and q not in self.asked]
+            return [Gap(f"{query}: not answered yet", query) for query in missing]
         topic = research.topic(here.task)
         if not self.asked:
             return [Gap(query, query) for query in research.queries(topic)]
@@ -147,7 +149,9 @@ class _Chooser:
             return tuple(fetch.call(url=url) for url in given[:left])
         queries = [gap.query for gap in self._gaps()] if self.first("search") else []
         if research.is_question(self.situation.task) and not self.situation.queries:
-            queries = queries[:1]  # the others say the same in other words
+            queries = research.independent(queries) if self.orders.together else queries[:1]  # others say the same
+        if self.orders.dated_queries:
+            queries = [research.dated(query, self.situation.task, self.situation.now) for query in queries]
         known = f"{self.situation.task} {' '.join(self.asked)}"
         hop = any(name not in known for query in queries for name in research.things(query))
         if fetch and not hop and not self._suffices() and (teasers := self._teasers()):
@@ -208,7 +212,8 @@ class _Chooser:
 
     def _wanted(self, kind: Kind) -> Tool | None:
         tool = self.first(kind)
-        return tool if tool and tool.name in self.situation.instructions else None
+        wanted = tool and tool.name in self.situation.instructions and tool.name not in self.orders.barred
+        return tool if wanted else None
 
     def _note(self) -> Calls:
         """What is missing, once after each batch of results."""

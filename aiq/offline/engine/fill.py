@@ -85,8 +85,9 @@ class _Filler:
 
     def __init__(self, root: Schema, situation: Situation, orders: Orders) -> None:
         self.root = root
-        self.w = Weighing(situation)
-        self.things = Things(self.w)
+        self.w = Weighing(situation, orders.ask)
+        self.things = Things(self.w, orders)
+        self.fixed = dict(orders.fields)
         self.prompt = f"{root.get('description')}\n{situation.instructions}"
         parts = root.get("properties") or {}
         self.single = [kind_of(name) for name in parts].count("") == 1
@@ -99,6 +100,8 @@ class _Filler:
         """A value of a part of the schema; `thing`: what the object is about in which it stands."""
         whole = schema.resolve(part, self.root)
         for form in schema.branches(whole, self.root):
+            if name in self.fixed and schema.fits(self.fixed[name], form, self.root):
+                return self.fixed[name]
             found = form.get("const", None if form["type"] == "null" else self._of(form, name, thing))
             if found is not None and schema.fits(found, form, self.root):
                 return found

@@ -274,8 +274,8 @@ def _sections(told: str, said: Sequence[Clause]) -> dict[str, tuple[str, ...]]:
     lists = [[n.lstrip("# ") for n in quotes if n.strip("# ") and not _SOURCE.search(n)] for quotes in named]
     for match in _LISTED.finditer(told):
         items = re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE)
-        comma = "[;；]" if re.search("[;；]", match["line"]) else r"[,，、]|\band\b|和"
-        items = items or re.split(comma, match["line"].rstrip(".。"))
+        line = re.split(r"[.。](?:\s|$)", match["line"])[0]
+        items = items or re.split("[;；]" if re.search("[;；]", line) else r"[,，、]|\band\b|和", line)
         names = [item.strip(" \"'“”`*#") for item in items if item.strip()]
         if all(len(name.split()) <= 8 and not name.endswith((".", "。")) for name in names):
             lists.append(names)

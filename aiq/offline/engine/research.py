@@ -55,6 +55,9 @@ _PURPOSE = re.compile(
 )
 _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
 _SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
+_PRESENT = re.compile(
+    r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期", re.IGNORECASE
+)
 _CHINESE_SUBJECT = (
     re.compile(r"关于(?P<subject>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)"),
     re.compile(
@@ -71,12 +74,20 @@ _CHINESE_NAME = re.compile(
 _CHINESE_LIST = re.compile(r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)")
 
 
+CONCLUSION = re.compile(r"conclu|summary|outlook|结论|总结|小结", re.IGNORECASE)
+"""Titles of a section that concludes."""
+
+
 @dataclass(frozen=True)
 class Facet:
     """Something that the task wants to know; `title` in the task's words, fit for a heading."""
 
     title: str
     words: tuple[str, ...]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        return stems(" ".join(self.words))
 
 
 @dataclass(frozen=True)
@@ -178,26 +189,43 @@ def _heading(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
-    """Section titles: the task's facets in order, joined where there are too many, and a conclusion."""
+def outline(of: Topic, least: int = 4, most: int = 8, *, conclude: bool = True) -> tuple[str, ...]:
+    """Section titles: the task's facets in order, joined where there are too many, and a conclusion if one is wanted."""
     titles = [facet.title for facet in of.facets]
-    background, conclusion = ("背景", "结论") if of.chinese else ("Background", "Conclusion")
-    if len(titles) < least - 1:
-        titles = [background, *titles]
-    while len(titles) > most - 1:
+    last = ["结论" if of.chinese else "Conclusion"] if conclude else []
+    if len(titles) + len(last) < least:
+        titles.insert(0, "背景" if of.chinese else "Background")
+    while len(titles) + len(last) > most > 1:
         shortest = min(range(len(titles) - 1), key=lambda n: len(titles[n]) + len(titles[n + 1]))
-        joint = "与" if of.chinese else "; "
-        second = titles[shortest + 1]
-        titles[shortest : shortest + 2] = [
-            titles[shortest] + joint + (second if of.chinese else second[:1].lower() + second[1:])
-        ]
-    return tuple(dict.fromkeys([*titles, conclusion]))
+        first, second = titles[shortest : shortest + 2]
+        joined = f"{first}与{second}" if of.chinese else f"{first}; {second[:1].lower()}{second[1:]}"
+        titles[shortest : shortest + 2] = [joined]
+    return tuple(dict.fromkeys([*titles, *last]))
 
 
 def queries(of: Topic) -> list[str]:
     """First queries: the subject with what is asked of it in general, then the subject with each facet."""
-    general = [facet for facet in of.facets if len(facet.words) <= 8]
-    return list(dict.fromkeys([of.subject, *(_query(of.subject, [facet]) for facet in general)]))
+    return list(dict.fromkeys([of.subject, *(_query(of.subject, [f]) for f in of.facets if len(f.words) <= MOST_WORDS)]))
+
+
+def wordings(task: str) -> list[str]:
+    """A task as queries that ask for it in other words, widest last: whole, without small words, what it names."""
+    content = words(task)
+    return list(dict.fromkeys([task.rstrip("?？."), " ".join(content), *names(task), *content]))
+
+
+def independent(queries: Sequence[str]) -> list[str]:
+    """The first query on each thing: the others say the same in other words."""
+    first: dict[str, str] = {}
+    for query in queries:
+        first.setdefault((*names(query), query)[0], query)
+    return list(first.values())
+
+
+def dated(query: str, task: str, now: date | None) -> str:
+    """A query with the current year where the task asks for the present state."""
+    present = now and _PRESENT.search(task) and str(now.year) not in query
+    return f"{query} {now.year}" if now and present else query
 
 
 def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
@@ -230,15 +258,10 @@ def _query(thing: str, facets: Sequence[Facet]) -> str:
     return f"{thing} {' '.join(list(wanted)[:MOST_WORDS])}".strip()[:400]
 
 
-def _shared(facet: Facet, sentence: str) -> int:
-    return len(stems(" ".join(facet.words)) & stems(sentence))
-
-
 def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
     """Whether the sources together say most of a facet's words."""
-    wanted = stems(" ".join(facet.words))
     told = frozenset[str]().union(*(stems(source.text) for source in sources))
-    return len(wanted & told) * 2 > len(wanted)
+    return len(facet.stems & told) * 2 > len(facet.stems)
 
 
 def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[tuple[str, Facet | None]]:
@@ -256,8 +279,8 @@ def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[
         for sentence, title in told:
             near = step == 0 and len(core & (stems(sentence) | stems(title))) * 2 > len(core)
             if near or any(name in sentence or name in title for name in known):
-                facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
-                facet = facet if facet and _shared(facet, sentence) else None
+                own = stems(sentence)
+                facet = max((f for f in of.facets if f.stems & own), key=lambda f: len(f.stems & own), default=None)
                 for name in things(sentence):
                     if name in proper and name not in of.text and name not in reached:
                         count, before = counted.get(name, (0, None))

@@ -13,6 +13,7 @@ from typing import Any
 from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence, rank
 from aiq.offline.engine.clauses import amounts, clauses
+from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.text import names, sentences, stems, words
@@ -56,8 +57,9 @@ def kind_of(name: str, description: str = "") -> str:
 class Things:
     """The things of one request."""
 
-    def __init__(self, weighing: Weighing) -> None:
+    def __init__(self, weighing: Weighing, orders: Orders) -> None:
         self.w = weighing
+        self.orders = orders
 
     def judged(self, items: Schema) -> list[Thing]:
         """What the prompt lists and each member judges: `claim` and `verdict` with "Claims: ...", `id` and `score`."""
@@ -77,7 +79,7 @@ class Things:
             return [t for t in given if about is None or stems(t.text) & stems(about.text)]
         ranked = self._about(about) if about else w.ranked
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
-            "query": self._queries,
+            "query": lambda: self._queries(least),
             "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
@@ -132,22 +134,27 @@ class Things:
 
     # what is found
 
-    def _queries(self) -> list[str]:
+    def _queries(self, least: int) -> list[str]:
         w = self.w
         found = research.queries(w.topic)
         if w.is_question:
             found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
         elif w.sources:
-            found = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.now)]
-        return [q for q in found if q not in w.asked]
+            gaps = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.now)]
+            found = [*gaps, *(found if len(gaps) < least else ())]
+        left = [q for q in found if q not in w.asked]
+        return left if len(left) >= least else found
 
     def _sections(self, least: int, most: int) -> list[str]:
         """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
         more are wanted than the task has parts, its title and general headings come before the last."""
         w = self.w
-        titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), max(most, 3)))
+        conclude = self.orders.conclusion
+        outlined = research.outline(w.topic, max(least, 3), max(most, 3), conclude=conclude)
+        titles = list(w.situation.sections or outlined)
         more = [w.topic.title, *w.framed("sections").split(", ")]
-        titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
+        last = len(titles) - conclude
+        titles[last:last] = more[: max(0, min(least, most) - len(titles))]
         for add, what in _CHANGE.findall(w.said):
             titles = [t for t in titles if not stems(t) & stems(what)]
             titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []

@@ -94,8 +94,9 @@ def meanings(text: str, part: str) -> list[tuple[str, bool]]:
 class Weighing:
     """One request's material, and what can be measured of it."""
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self, situation: Situation, ask: bool = True) -> None:
         self.situation = situation
+        self.may_ask = ask
         blocks = situation.blocks
         self.task = (situation.task or ("" if blocks or situation.sources else situation.request.last_user))[:_BRIEF]
         self.now = situation.now
@@ -203,7 +204,7 @@ class Weighing:
     def vague(self) -> bool:
         """Whether the task points at something that neither it nor an earlier turn names, or asks for a report on a
         subject of one word without saying what to look at."""
-        if names(self.task) or self.situation.history or self.said:
+        if names(self.task) or self.situation.history or self.said or not self.may_ask:
             return False
         bare = not self.is_question and not self.facets and len(words(self.topic.subject)) <= 1
         return bare or (len(words(self.task)) <= 3 and _POINTING.search(self.task) is not None)
