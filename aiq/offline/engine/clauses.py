@@ -24,7 +24,7 @@ _AUXILIARY = r"(?:is|are|be|must|should|may|can|will|shall|do|does|has|have|need
 _REFUSED = re.compile(
     rf"(?:[^\w,;:]+(?!(?:that|which|who|you|and|or|to)\b)\w+){{0,3}}?[^\w,;:]+{_AUXILIARY}(?:(?: not|n[’']t| never)"
     r" (?:be(?:en)? )?(?:\w+ly )?(?:allow|permit|wanted|need|wish|welcome|appear|use|given|avail|expect|requir|count|do\b"
-    r"|suffic|enough|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:"
+    r"|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:"
     r"forbid|prohibit|banned|unwelcome|unwanted|undesir|unnecess|unavail|disabled|superfluous|off\b|out of (?:order|place)))"
     r"|[^\w,;:]+(?:the user )?(?:nothing|nobody|none)\b",
     re.IGNORECASE,
@@ -39,6 +39,7 @@ _BREAK = re.compile(r"[,;:，；：()]|\bbut\b|\bnor\b|\b(?:and|or)\b(?= (?:no|n
 _PIECE = re.compile(r".+?(?:[;；]\s*|(?<=[a-z`一-鿿])[:：]\s+|$)")
 _QUOTE = re.compile(
     r"\"([^\"\n]{1,300})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
+    r"|(?<=\s)(#{1,4} [A-Z][\w ]{1,30}?)(?=[.,;:!]|$| (?:and|with|that|at|in|or)\b)"
 )
 
 
@@ -96,7 +97,7 @@ _VALUES = {word: n for words in (_ONES, _NTH) for n, word in enumerate(words.spl
 _VALUES |= {c: n for n, c in enumerate("零一二三四五六七八九十")} | {"两": 2, "single": 1, "once": 1, "twice": 2, "thrice": 3}
 _VALUES |= {"couple": 2, "dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100}
 _WORD = "|".join(sorted((word for word in _VALUES if word.isascii()), key=len, reverse=True))
-_NUMBER = rf"(?:\d[\d,]*(?![\w\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
+_NUMBER = rf"(?:\d[\d,]*(?![A-Za-z\d\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
 _FIGURE = re.compile(
     rf"(?<![A-Za-z\d.\[^])(?P<a>{_NUMBER})(?:\s*(?:to|or|and|-|–|到|至|或)\s*(?P<b>{_NUMBER}))?", re.IGNORECASE
 )

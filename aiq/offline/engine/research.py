@@ -14,6 +14,8 @@ from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
+STEPS = 3
+"""Steps from the subject to a thing that the evidence names: a thing named with a thing named with the subject."""
 MOST_WORDS = 8
 """Words of a query beside the thing that it asks about."""
 
@@ -28,9 +30,9 @@ _ASKING = (
     r"|show|state|study|suggest|summari[sz]e|survey|tell|trace|write)(?:e?ing)?"
 )
 _LEAD = re.compile(
-    r"^(?:please|kindly|also|then|and|finally|additionally|furthermore|could you|can you|would you|let's"
+    r"^(?:(?:please|kindly|also|then|and|finally|additionally|furthermore|could you|can you|would you|let's"
     r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: to)?|your task is to"
-    r"|as an? [\w ]{3,60},|in [\w -]{3,40},)\W+",
+    r"|as an? [\w ]{3,60},|in [\w -]{3,40},)\W+)+",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
@@ -48,15 +50,23 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"^(?:what|which|how|who|where|when|why)\s+(?:(?:is|are|was|were|do|does|did|there|have|has)\s+)*", re.IGNORECASE
+    r"^(?:what|which|how|who|where|when|why)\s+(?:(?:is|are|was|were|do|does|did|there|have|has|characteri[sz]es|constitutes)\s+)*",
+    re.IGNORECASE,
 )
 _PURPOSE = re.compile(
     r"(?:i am|i'm|we are) [\w' -]{4,50}? (?:in|on|about|into|for|of) (?P<what>[^.?!]{4,120})", re.IGNORECASE
 )
+_LONG = re.compile(
+    r"^write\b|\b(?:report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
+    r"|报告|文章|撰写|调研|综述|指南|详细",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COMPARING = re.compile(r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", re.IGNORECASE)
 _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
 _SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
 _PRESENT = re.compile(
-    r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期", re.IGNORECASE
+    r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期",
+    re.IGNORECASE,
 )
 _CHINESE_SUBJECT = (
     re.compile(r"关于(?P<subject>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)"),
@@ -65,8 +75,6 @@ _CHINESE_SUBJECT = (
     ),
 )
 _CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
-
-
 _CHINESE_NAME = re.compile(
     r"[\u4e00-\u9fff]{1,6}?(?:·[\u4e00-\u9fff]{1,6}?)+(?=[^\u4e00-\u9fff·]|[于是在的任和与由出创为从担现以曾即将就接])"
     r"|(?<=[是在于的、，为由])[\u4e00-\u9fff]{2,10}?(?:公司|集团|大学|学院|学校|研究所|协会|俱乐部)"
@@ -113,18 +121,15 @@ class Gap:
     query: str
 
 
+# the task
+
+
 def is_question(task: str) -> bool:
     """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
-    asked = [s for s in sentences(task) if _WANTS.search(_LEAD.sub("", s))]
+    told = [_bare(sentence) for sentence in sentences(task)]
     long = len(task) > (60 if is_chinese(task) else 320)
-    plain = "\n".join(_bare(sentence) for sentence in sentences(task))
-    product = re.search(
-        r"^write\b|\b(?:report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
-        r"|报告|文章|撰写|调研|综述|指南|详细",
-        plain,
-        re.IGNORECASE | re.MULTILINE,
-    )
-    return not long and product is None and len(asked) <= 1
+    product = _LONG.search("\n".join(told))
+    return not (long or product) and sum(_WANTS.search(sentence) is not None for sentence in told) <= 1
 
 
 @lru_cache(maxsize=256)
@@ -135,26 +140,22 @@ def topic(task: str) -> Topic:
     asking = [s for s in told if _WANTS.search(_bare(s))] or told[:1] or [task]
     subject = _chinese_subject(task) if chinese else _subject(asking[0], told)
     facets: dict[tuple[str, ...], Facet] = {}
-    known = set(words(subject))
     for piece in (piece for sentence in asking for piece in _pieces(sentence)):
-        key = tuple(word for word in dict.fromkeys(words(piece)) if word not in known)
+        key = tuple(word for word in dict.fromkeys(words(piece)) if word not in words(subject))
         title = _heading(re.sub(r"\s*[(（][^)）]*[)）]", "", piece))
         if key and title and subject not in piece and not any(set(key) <= set(other) for other in facets):
             facets[key] = Facet(title, key)
-    compare = re.search(
-        r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", task, re.IGNORECASE
-    )
-    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], compare is not None, chinese)
+    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], _COMPARING.search(task) is not None, chinese)
 
 
 def _subject(sentence: str, told: Sequence[str]) -> str:
     """What the first asking sentence is about; if it names nothing, what an earlier sentence says one works on."""
     plain = re.sub(r"\s*\([^)]*\)", "", _bare(sentence))
-    body = _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
+    body = _asked(plain)
     purpose = next((match for s in told if (match := _PURPOSE.match(s))), None)
     if purpose and not names(body):
         body = purpose["what"]
-    body = _AUDIENCE.sub("", _SUBJECT_END.split(re.sub(r"^(?:characteri[sz]es|makes up|constitutes)\s+", "", body))[0])
+    body = _AUDIENCE.sub("", _SUBJECT_END.split(body)[0])
     return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or plain
 
 
@@ -165,23 +166,20 @@ def _chinese_subject(task: str) -> str:
 
 def _bare(sentence: str) -> str:
     """A sentence without polite openings and a bracket at its start."""
-    plain = re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip())
-    while (shorter := _LEAD.sub("", plain)) != plain:
-        plain = shorter
-    return plain
+    return _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip()))
+
+
+def _asked(plain: str) -> str:
+    """What a request asks for, without the words that ask."""
+    return _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
 
 
 def _pieces(sentence: str) -> list[str]:
     """The parts of an asking sentence that could be facets; brackets stay with what they explain."""
-    plain = _bare(sentence)
-    hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m.group()), plain)
-    found = []
-    for part in _CUT.split(hidden):
-        body = _CHINESE_LEAD.sub("", part.replace("\x00", ",").strip(" .?!。？！\"'“”"))
-        body = _POINTING.sub("", _CLAUSE.sub("", _REQUEST.sub("", body, count=1)))
-        if len(body) > 1 and len(body.split()) <= 24:
-            found.append(body)
-    return found
+    hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _bare(sentence))
+    parts = (part.replace("\x00", ",").strip(" .?!。？！\"'“”") for part in _CUT.split(hidden))
+    found = [_POINTING.sub("", _asked(_CHINESE_LEAD.sub("", part))) for part in parts]
+    return [piece for piece in found if len(piece) > 1 and len(piece.split()) <= 24]
 
 
 def _heading(text: str) -> str:
@@ -190,64 +188,40 @@ def _heading(text: str) -> str:
 
 
 def outline(of: Topic, least: int = 4, most: int = 8, *, conclude: bool = True) -> tuple[str, ...]:
-    """Section titles: the task's facets in order, joined where there are too many, and a conclusion if one is wanted."""
+    """Section titles: the task's facets in order, the last ones joined where there are too many, and a conclusion."""
+    background, conclusion, joint = ("背景", "结论", "；") if of.chinese else ("Background", "Conclusion", "; ")
     titles = [facet.title for facet in of.facets]
-    last = ["结论" if of.chinese else "Conclusion"] if conclude else []
-    if len(titles) + len(last) < least:
-        titles.insert(0, "背景" if of.chinese else "Background")
-    while len(titles) + len(last) > most > 1:
-        shortest = min(range(len(titles) - 1), key=lambda n: len(titles[n]) + len(titles[n + 1]))
-        first, second = titles[shortest : shortest + 2]
-        joined = f"{first}与{second}" if of.chinese else f"{first}; {second[:1].lower()}{second[1:]}"
-        titles[shortest : shortest + 2] = [joined]
-    return tuple(dict.fromkeys([*titles, *last]))
+    own = max(1, most - conclude)
+    if len(titles) > own:
+        titles[own - 1 :] = [joint.join(titles[own - 1 :])]
+    if len(titles) + conclude < least:
+        titles.insert(0, background)
+    return tuple(dict.fromkeys([*titles, *([conclusion] if conclude else [])]))
+
+
+# queries
 
 
 def queries(of: Topic) -> list[str]:
     """First queries: the subject with what is asked of it in general, then the subject with each facet."""
-    return list(dict.fromkeys([of.subject, *(_query(of.subject, [f]) for f in of.facets if len(f.words) <= MOST_WORDS)]))
+    return list(
+        dict.fromkeys([of.subject, *(_query(of.subject, [f]) for f in of.facets if len(f.words) <= MOST_WORDS)])
+    )
 
 
 def wordings(task: str) -> list[str]:
-    """A task as queries that ask for it in other words, widest last: whole, without small words, what it names."""
-    content = words(task)
-    return list(dict.fromkeys([task.rstrip("?？."), " ".join(content), *names(task), *content]))
+    """Queries that ask for a task in other words, widest last: whole, its content words, each of them."""
+    return list(dict.fromkeys([task.rstrip("?？."), " ".join(words(task)), *names(task), *words(task)]))
 
 
 def independent(queries: Sequence[str]) -> list[str]:
     """The first query on each thing: the others say the same in other words."""
-    first: dict[str, str] = {}
-    for query in queries:
-        first.setdefault((*names(query), query)[0], query)
-    return list(first.values())
+    return list({(*names(query), query)[0]: query for query in reversed(queries)}.values())[::-1]
 
 
 def dated(query: str, task: str, now: date | None) -> str:
     """A query with the current year where the task asks for the present state."""
-    present = now and _PRESENT.search(task) and str(now.year) not in query
-    return f"{query} {now.year}" if now and present else query
-
-
-def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
-    """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
-    which nothing was found. `asked`: the queries made so far."""
-    looked_up = " \n ".join(asked).casefold()
-    found = []
-    for name, facet in _things(of, sources, asked):
-        if name.casefold() not in looked_up:
-            wanted = sorted(of.facets, key=lambda other: other is not facet)
-            found.append(Gap(_line(name, facet, of.chinese), _query(name, wanted)))
-    for facet in of.facets:
-        query = _query(of.subject, [facet])
-        if query not in asked and not _covered(facet, sources):
-            nothing = "没有找到资料" if of.chinese else "nothing found yet"
-            found.append(Gap(f"{facet.title}: {nothing}", query))
-    return found
-
-
-def _line(name: str, facet: Facet | None, chinese: bool) -> str:
-    why = f" ({facet.title})" if facet else ""
-    return f"{name}：尚未查找{why}" if chinese else f"{name}: not looked up yet{why}"
+    return f"{query} {now.year}" if now and _PRESENT.search(task) and str(now.year) not in query else query
 
 
 def _query(thing: str, facets: Sequence[Facet]) -> str:
@@ -258,10 +232,25 @@ def _query(thing: str, facets: Sequence[Facet]) -> str:
     return f"{thing} {' '.join(list(wanted)[:MOST_WORDS])}".strip()[:400]
 
 
-def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
-    """Whether the sources together say most of a facet's words."""
+# gaps
+
+
+def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
+    """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
+    which nothing was found. `asked`: the queries made so far."""
+    looked_up = " \n ".join(asked).casefold()
+    unknown, nothing = ("尚未查找", "没有找到资料") if of.chinese else ("not looked up yet", "nothing found yet")
+    found = []
+    for name, facet in _things(of, sources, asked):
+        if name.casefold() not in looked_up:
+            why = f" ({facet.title})" if facet else ""
+            found.append(Gap(f"{name}: {unknown}{why}", _query(name, sorted(of.facets, key=lambda f: f is not facet))))
     told = frozenset[str]().union(*(stems(source.text) for source in sources))
-    return len(facet.stems & told) * 2 > len(facet.stems)
+    for facet in of.facets:
+        query = _query(of.subject, [facet])
+        if query not in asked and len(facet.stems & told) * 2 <= len(facet.stems):
+            found.append(Gap(f"{facet.title}: {nothing}", query))
+    return found
 
 
 def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[tuple[str, Facet | None]]:
@@ -272,23 +261,22 @@ def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[
     told = [(sentence, source.title) for source in sources for sentence in sentences(source.text)]
     core = stems(of.subject)
     proper = _proper([sentence for sentence, _ in told])
-    reached: dict[str, tuple[int, bool, int, Facet | None]] = {}
+    reached: dict[str, Facet | None] = {}
     known = [name for query in asked for name in names(query)[:1]]
-    for step in range(3):
-        counted: dict[str, tuple[int, Facet | None]] = {}
+    for step in range(STEPS):
+        came: dict[str, list[Facet | None]] = {}
         for sentence, title in told:
-            near = step == 0 and len(core & (stems(sentence) | stems(title))) * 2 > len(core)
+            own = stems(sentence)
+            near = not step and len(core & (own | stems(title))) * 2 > len(core)
             if near or any(name in sentence or name in title for name in known):
-                own = stems(sentence)
                 facet = max((f for f in of.facets if f.stems & own), key=lambda f: len(f.stems & own), default=None)
                 for name in things(sentence):
                     if name in proper and name not in of.text and name not in reached:
-                        count, before = counted.get(name, (0, None))
-                        counted[name] = (count + 1, before or facet)
-        reached |= {name: (step, facet is None, -count, facet) for name, (count, facet) in counted.items()}
-        known = list(counted)
-    ordered = sorted(reached.items(), key=lambda item: item[1][:3])
-    return [(name, place[3]) for name, place in ordered]
+                        came.setdefault(name, []).append(facet)
+        facets = {name: next(filter(None, found), None) for name, found in came.items()}
+        reached |= {name: facets[name] for name in sorted(came, key=lambda n: (facets[n] is None, -len(came[n])))}
+        known = list(came)
+    return list(reached.items())
 
 
 def _proper(told: Sequence[str]) -> frozenset[str]:
