@@ -35,7 +35,10 @@ _CONDITION = re.compile(
     r"|where|unless|until|in case|as long as|otherwise)\b)|如果|若|倘若|除非|当",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[,;:，；：()]|\bbut\b|\bnor\b|\b(?:and|or)\b(?= (?:no|not|never|without|do not|don[’']t)\b)|\binstead\b(?! of)|而是", re.IGNORECASE)
+_BREAK = re.compile(
+    r"[,;:，；：()]|\bbut\b|\bnor\b|\b(?:and|or)\b(?= (?:no|not|never|without|do not|don[’']t)\b)|\binstead\b(?! of)|而是",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(r".+?(?:[;；]\s*|(?<=[a-z`一-鿿])[:：]\s+|$)")
 _QUOTE = re.compile(
     r"\"([^\"\n]{1,300})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
@@ -58,6 +61,11 @@ class Clause:
         begins = [end for _, end in breaks if end <= at]
         return max(begins, default=0), min((start for start, _ in breaks if start > at), default=len(self.text))
 
+    def place(self, quote: str) -> tuple[int, int]:
+        """Where a quotation stands that names a thing; nowhere (-1, 0) any other."""
+        at = self.text.find(f"`{quote}`")
+        return at, at + len(quote) + 2 if at >= 0 else 0
+
     def conditional(self, at: int) -> bool:
         """Whether a condition stands before the place."""
         if self.before.endswith((":", "：")) and _CONDITION.search(self.before):
@@ -79,7 +87,9 @@ def clauses(told: str) -> Iterator[Clause]:
     for line in told.splitlines():
         asked = False
         for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
-            if re.search(r"[?？]\W*$", sentence) and not re.match(r"\W*(?:could|can|would|will) you\b|请", sentence, re.I):
+            if re.search(r"[?？]\W*$", sentence) and not re.match(
+                r"\W*(?:could|can|would|will) you\b|请", sentence, re.I
+            ):
                 asked = True
                 continue
             condition = "If so:" if asked and sentence.startswith("Then ") else ""
@@ -94,16 +104,33 @@ def clauses(told: str) -> Iterator[Clause]:
 _ONES = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NTH = "zeroth|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
 _VALUES = {word: n for words in (_ONES, _NTH) for n, word in enumerate(words.split("|"))}
-_VALUES |= {c: n for n, c in enumerate("零一二三四五六七八九十")} | {"两": 2, "single": 1, "once": 1, "twice": 2, "thrice": 3}
-_VALUES |= {"couple": 2, "dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100}
+_VALUES |= {c: n for n, c in enumerate("零一二三四五六七八九十")} | {
+    "两": 2,
+    "single": 1,
+    "once": 1,
+    "twice": 2,
+    "thrice": 3,
+}
+_VALUES |= {
+    "couple": 2,
+    "dozen": 12,
+    "fifteen": 15,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "hundred": 100,
+}
 _WORD = "|".join(sorted((word for word in _VALUES if word.isascii()), key=len, reverse=True))
 _NUMBER = rf"(?:\d[\d,]*(?![A-Za-z\d\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
 _FIGURE = re.compile(
-    rf"(?<![A-Za-z\d.\[^])(?P<a>{_NUMBER})(?:\s*(?:to|or|and|-|–|到|至|或)\s*(?P<b>{_NUMBER}))?", re.IGNORECASE
+    rf"(?<![A-Za-z\d.\[^])(?P<a>{_NUMBER})(?:(?:\s*(?:to|or|and|-|–|到|至|或)\s*| \w+ or )(?P<b>{_NUMBER}))?",
+    re.IGNORECASE,
 )
 _OFTEN = frozenset(("once", "twice", "thrice"))
 _ELLIPTIC = re.compile(
-    r"\W*$|\s*[.,;()，。]|\s+(?:of them|only|or|and|at|in|please|is|are|but|for|to|sounds?|more|further)\b", re.IGNORECASE
+    r"\W*$|\s*[.,;()，。]|\s+(?:of them|only|or|and|at|in|please|is|are|but|for|to|sounds?|more|further)\b",
+    re.IGNORECASE,
 )
 """What follows a number that does not name its unit again."""
 _AFTER = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
@@ -137,7 +164,7 @@ def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
         if match["a"].lower() not in _OFTEN and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
             if match["a"].lower() in _NTH.split("|"):
                 continue
-            earlier = named.search(f"{clause.before} {clause.text[:start]}")
+            earlier = named.search(f"{clause.before} {clause.text[:end]}")
             later = re.match(r" of them\b", after) and named.search(after)
             if not _ELLIPTIC.match(after) or not (earlier or later):
                 continue
@@ -151,6 +178,13 @@ def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
             least = min(values)
         if not _HEDGED.search(around) and (least != most or not clause.negated(start)):
             yield (least, most), start
+
+
+def limits(clause: Clause, unit: str) -> Limits:
+    """The least (from two on) and the most of a unit that a clause wants."""
+    found = [bounds for bounds, _ in amounts(clause, unit)]
+    least = max((least for least, _ in found if least and least > 1), default=None)
+    return least, min((most for _, most in found if most is not None), default=None)
 
 
 def _value(word: str) -> int:

@@ -99,9 +99,9 @@ class _Filler:
     def value(self, part: Schema, name: str, thing: Thing | None) -> Any:
         """A value of a part of the schema; `thing`: what the object is about in which it stands."""
         whole = schema.resolve(part, self.root)
+        if name in self.fixed and schema.fits(self.fixed[name], part, self.root):
+            return self.fixed[name]
         for form in schema.branches(whole, self.root):
-            if name in self.fixed and schema.fits(self.fixed[name], form, self.root):
-                return self.fixed[name]
             found = form.get("const", None if form["type"] == "null" else self._of(form, name, thing))
             if found is not None and schema.fits(found, form, self.root):
                 return found

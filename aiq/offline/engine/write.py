@@ -34,7 +34,8 @@ _LEADS = {
 }
 _SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.I)
 _IN_PLACE = re.compile(
-    r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer|someone)", re.IGNORECASE
+    r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer|someone)",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
@@ -172,7 +173,9 @@ def _findings(situation: Situation, orders: Orders) -> str:
         fresh = sorted(fresh, key=lambda e: not _is_definite(e.sentence, query))[:FINDINGS]
         used.update(e.sentence for e in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
-        parts.append("\n".join([f"**{query}**", *(told([(e.sentence, e.source) for e in fresh], citations) or [nothing])]))
+        parts.append(
+            "\n".join([f"**{query}**", *(told([(e.sentence, e.source) for e in fresh], citations) or [nothing])])
+        )
     return _with_references("\n\n".join(parts), citations)
 
 

@@ -34,7 +34,6 @@ BANS: list[tuple[str, str]] = [
     ("You needn't list any sources.", "Do not make up sources."),
     ("Your answer should contain no citations whatsoever.", "Do not cite pages that you did not read."),
     ("References are unwelcome.", "References must not be omitted."),
-    ("Write without sources, footnotes or links.", "Write without haste."),
     ("不要引用来源。", "请引用来源。"),
 ]
 """Told after an order to cite: what takes it back, and what does not."""
