@@ -1,9 +1,10 @@
-"""Sentences of a reply as the prompt wants them: their citation marks, dates, and the list of references."""
+"""Sentences of a reply as the prompt wants them: fit to stand alone, dated, with marks and a list of references."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 from aiq.offline.engine import dates
+from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese
@@ -16,56 +17,16 @@ _PRONOUN = re.compile(
 )
 _SITE = re.compile(r"\s+[|–—-]\s+[^|–—-]+$|\s*[(（][^()（）]*[)）]?\s*$")
 
-
-class Citations:
-    """The sources that a text cites, numbered by first mention. Sources without a key cannot be cited, and none is
-    where the orders want none."""
-
-    def __init__(self, orders: Orders) -> None:
-        self._orders = orders
-        self._titles: dict[str, str] = {}
-
-    def said(self, sentence: str, *sources: Source) -> str:
-        """A sentence with the marks of the sources that say it, before its full stop; marks it brought along go."""
-        marks = "".join(dict.fromkeys(filter(None, map(self._mark, sources))))
-        plain = dated(_MARKS.sub("", sentence).strip(), self._orders.date_form)
-        chinese = is_chinese(plain)
-        end = _END.fullmatch(plain)
-        body, stop = (end["body"] + end["close"], end["stop"]) if end else (plain, "")
-        return f"{body}{' ' if marks and not chinese else ''}{marks}{stop or ('。' if chinese else '.')}"
-
-    def _mark(self, source: Source) -> str:
-        if self._orders.cite == "none" or not source.key:
-            return ""
-        title = self._titles.setdefault(source.key, titled(source))
-        number = [*self._titles].index(source.key) + 1
-        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key})", "footnote": f"[^{number}]"}
-        return marks.get(self._orders.cite, f"[{number}]")
-
-    def listed(self) -> str:
-        """The reference list; empty where nothing is cited, or where addresses stand in the text."""
-        form = {"footnote": "[^{n}]: {title} - {url}", "numbered": self._orders.reference_form}.get(self._orders.cite)
-        if not form or not self._titles:
-            return ""
-        lines = [
-            form.replace("{n}", str(number)).replace("{title}", title).replace("{url}", key)
-            for number, (key, title) in enumerate(self._titles.items(), 1)
-        ]
-        return "\n".join(filter(None, [self._orders.reference_heading, *lines]))
+Facts = dict[str, list[Source]]
+"""Sentences fit to stand alone, each once, with all sources that say it."""
 
 
-def titled(source: Source) -> str:
-    """The source's title on one line, without brackets that would read as marks; its site where it has none."""
-    return re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
-
-
-def dated(text: str, form: str | None) -> str:
-    """A text with its whole dates in a form such as YYYY-MM-DD or D.M.YYYY; as they are without one."""
-    for day in reversed([day for day in dates.find(text) if day.day] if form else []):
-        put = {"YYYY": f"{day.year}", "YY": f"{day.year % 100:02d}", "MM": f"{day.month:02d}", "M": f"{day.month}",
-               "DD": f"{day.day:02d}", "D": f"{day.day}"}  # fmt: skip
-        text = text[: day.start] + re.sub("Y+|M+|D+", lambda m: put.get(m[0], m[0]), form or "") + text[day.end :]
-    return text
+def facts(evidence: Iterable[Evidence]) -> Facts:
+    """The sentences of the evidence, in its order."""
+    found: Facts = {}
+    for one in evidence:
+        found.setdefault(standalone(_MARKS.sub("", one.sentence), one.source), []).append(one.source)
+    return found
 
 
 def standalone(sentence: str, source: Source) -> str:
@@ -78,14 +39,58 @@ def standalone(sentence: str, source: Source) -> str:
     return f"{name}{possessive}{sentence[found.end() :]}"
 
 
-def merged(evidence: Iterable[tuple[str, Source]]) -> dict[str, list[Source]]:
-    """Sentences fit to stand alone, each once, with all sources that say it."""
-    found: dict[str, list[Source]] = {}
-    for sentence, source in evidence:
-        found.setdefault(standalone(_MARKS.sub("", sentence), source), []).append(source)
-    return found
+def dated(text: str, form: str | None) -> str:
+    """A text with its whole dates in a form of `strftime`; as they are without one."""
+    for day in reversed(dates.find(text) if form else []):
+        text = text[: day.start] + day.when.strftime(str(form)) + text[day.end :] if day.day else text
+    return text
 
 
-def told(evidence: Sequence[tuple[str, Source]], citations: Citations) -> list[str]:
-    """Sentences with their marks, each fit to stand alone; equal ones once, with the marks of all that say them."""
-    return [citations.said(sentence, *sources) for sentence, sources in merged(evidence).items()]
+class Citations:
+    """The sources that a text cites, numbered by first mention. Sources without a key cannot be cited, and none is
+    where the orders want none."""
+
+    def __init__(self, orders: Orders) -> None:
+        self._orders = orders
+        self._titles: dict[str, str] = {}
+
+    def said(self, sentence: str, sources: Sequence[Source]) -> str:
+        """A sentence with the marks of the sources that say it before its full stop."""
+        marks = "".join(dict.fromkeys(map(self._mark, sources)))
+        plain = dated(sentence.strip(), self._orders.date_form)
+        end = _END.fullmatch(plain)
+        body, stop = (end["body"] + end["close"], end["stop"]) if end else (plain, "")
+        gap, dot = ("", "。") if is_chinese(plain) else (" ", ".")
+        return f"{body}{marks and gap}{marks}{stop or dot}"
+
+    def _mark(self, source: Source) -> str:
+        if self._orders.cite == "none" or not source.key:
+            return ""
+        # one line, without brackets that would read as marks; the site where there is no title
+        title = re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
+        self._titles.setdefault(source.key, title)
+        number = [*self._titles].index(source.key) + 1
+        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key})", "footnote": f"[^{number}]"}
+        return marks.get(self._orders.cite, f"[{number}]")
+
+    def lines(self, said: Facts) -> list[str]:
+        """Each sentence with its marks."""
+        return [self.said(sentence, sources) for sentence, sources in said.items()]
+
+    def text(self, said: Facts) -> str:
+        """The sentences with their marks as a paragraph, or as a list where the prompt wants lists."""
+        lines = self.lines(said)
+        if self._orders.bullets:
+            return "\n".join(f"- {line}" for line in lines)
+        return ("" if is_chinese("".join(lines[:1])) else " ").join(lines)
+
+    def complete(self, text: str) -> str:
+        """A text followed by the list of references, unless addresses stand in the text or nothing is cited."""
+        forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": self._orders.reference_form}
+        form = forms.get(self._orders.cite, "")
+        lines = [
+            form.replace("{n}", str(number)).replace("{title}", title).replace("{url}", key)
+            for number, (key, title) in enumerate(self._titles.items(), 1)
+        ]
+        heading = self._orders.reference_heading or ""
+        return "\n\n".join([text, "\n".join([heading, *lines]).strip()]) if form and lines else text

@@ -30,7 +30,7 @@ class Orders:
     queries on the present state name the year; `ask`: whether a question back is allowed. `sections`: headings asked
     for, in order; `sentences`, `words`, `characters`: of the whole reply. `abstain`: the words for "not enough evidence".
     `bare`: only the answer, no sentence around it. `bullets`, `table`: None where the writer may choose; `title`,
-    `conclusion`: of a report; `date_form`: such as YYYY-MM-DD; `oldest`: whether the oldest evidence wins; `premise`:
+    `conclusion`: of a report; `date_form`: as for `strftime`; `oldest`: whether the oldest evidence wins; `premise`:
     whether to correct what a question takes for granted. `barred`: quoted names of tools, sections or words that are
     not to be used; `fields`: values that fields of the reply always have. `language`: that of the reply.
     """
@@ -222,6 +222,7 @@ def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
     headings of sections and of the references."""
     if (date := _DATE.search(clause.text)) and _WRITTEN.search(clause.text):
         form = date[0] if date[1] else "YYYY-MM-DD"
+        form = form.replace("YYYY", "%Y").replace("MM", "%m").replace("DD", "%d")
         yield "date_form", None if clause.negated(date.start()) else form
     fixed = _FIXED.search(clause.text)
     if fixed and not clause.conditional(fixed.start()):

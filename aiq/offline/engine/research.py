@@ -14,7 +14,7 @@ from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
-STEPS = 3
+STEPS = 1
 """Steps from the subject to a thing that the evidence names: a thing named with a thing named with the subject."""
 MOST_WORDS = 8
 """Words of a query beside the thing that it asks about."""

@@ -9,9 +9,9 @@ from dataclasses import replace
 from aiq.core.seeds import derive
 from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, answer, rank
-from aiq.offline.engine.cite import Citations, dated, merged, told
+from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.read import Situation
 from aiq.offline.engine.report import report
 from aiq.offline.engine.text import is_chinese, sentences, stems
 
@@ -32,15 +32,20 @@ _LEADS = {
     "en": ("The answer is {}", "It is {}", "According to the sources, it is {}", "The sources say: {}"),
     "zh": ("答案是{}", "是{}", "根据资料，是{}"),
 }
+_PHRASES = {
+    "en": (
+        "The sources do not answer this",
+        "{}: nothing was found on {}.",
+        "The premise of the question does not hold.",
+    ),
+    "zh": ("现有资料没有回答这个问题", "{}：没有找到关于“{}”的资料。", "问题的前提不成立。"),
+}
 _SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.I)
 _IN_PLACE = re.compile(
     r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer|someone)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
-
-Said = list[tuple[str, list[Source]]]
-"""Sentences with the sources that say them."""
 
 
 def write(situation: Situation, orders: Orders) -> str:
@@ -79,79 +84,66 @@ def _answered(situation: Situation, orders: Orders) -> str:
     if orders.bare and found.kind == "value":
         return dated(found.value, orders.date_form)
     said = _statements(found, situation, orders)
-    more = [(e.sentence, e.source) for e in rank(situation.task, situation.sources, situation.now, most=20)]
-    known = {sentence for sentence, _ in said}
-    said += [(s, of) for s, of in merged(more).items() if s not in known] if found.kind != "none" else []
-    least = len(known) if not orders.bullets else max(len(known), ANSWER)
-    return _composed(said, orders, least, ANSWER + (found.kind == "premise"))
+    least = max(len(said), ANSWER * (orders.bullets is True))
+    more = rank(situation.task, situation.sources, situation.now, most=20) if found.kind != "none" else ()
+    return _composed(
+        said | {s: of for s, of in facts(more).items() if s not in said},
+        orders,
+        least,
+        ANSWER + (found.kind == "premise"),
+    )
 
 
 def _found(situation: Situation, orders: Orders) -> Answer:
     """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers."""
-    here, context = situation, "\n".join(text for _, text in situation.history)
-    for source in sorted((s for s in here.sources if s.day), key=lambda s: str(s.day)) if orders.oldest else ():
-        found = answer(here.task, [source], here.now, context=context)
+    context = "\n".join(text for _, text in situation.history)
+    aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
+    found = Answer("none")
+    for sources in [*([source] for source in aged), situation.sources]:
+        found = answer(situation.task, sources, situation.now, context=context)
         if found.kind == "value" and found.confidence >= DOUBT:
             return found
-    found = answer(here.task, here.sources, here.now, context=context)
     unwanted = found.kind == "premise" and not orders.premise
-    return Answer("none") if unwanted else replace(found, kind="none") if found.confidence < DOUBT else found
+    refused = replace(found, kind="none", evidence=() if unwanted else found.evidence)
+    return refused if unwanted or found.confidence < DOUBT else found
 
 
-def _statements(found: Answer, situation: Situation, orders: Orders) -> Said:
-    chinese = orders.language == "zh"
-    shown = [*merged((e.sentence, e.source) for e in reversed(found.evidence)).items()]
+def _statements(found: Answer, situation: Situation, orders: Orders) -> Facts:
+    nothing, missing, wrong = _PHRASES[orders.language]
+    shown = facts(reversed(found.evidence))
+    sources = [evidence.source for evidence in found.evidence[-1:]]
     if found.kind == "none":
-        nothing = orders.abstain or ("现有资料没有回答这个问题" if chinese else "The sources do not answer this")
-        about = found.missing[0] if found.missing else situation.task
-        missing = f"：没有找到关于“{about}”的资料。" if chinese else f": nothing was found on {about.rstrip('?.')}."
-        return [(nothing.rstrip(".。") + missing, []), *shown[:1]]
-    sources = [found.evidence[-1].source] if found.evidence else []
+        about = (*found.missing, situation.task)[0].rstrip("?.？。")
+        first = missing.format((orders.abstain or nothing).rstrip(".。"), about)
+        return {first: [], **dict([*shown.items()][:1])}
     if found.kind == "premise":
-        wrong = "问题的前提不成立。" if chinese else "The premise of the question does not hold."
-        told_so = any(found.value.casefold() in sentence.casefold() for sentence, _ in shown)
-        return [(wrong, []), *([] if told_so or not found.value else [(found.value, sources)]), *shown]
-    return [(_lead(found.value, situation, chinese), sources), *shown]
+        told = any(found.value.casefold() in sentence.casefold() for sentence in shown)
+        return {wrong: [], **({} if told else {found.value: sources}), **shown}
+    return {_lead(found.value, situation, orders): sources, **shown}
 
 
-def _lead(value: str, situation: Situation, chinese: bool) -> str:
+def _lead(value: str, situation: Situation, orders: Orders) -> str:
     """The value as a sentence of its own, in words that the request's seed chooses."""
-    if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value):
-        return value[:1].upper() + value[1:]
-    forms = _LEADS["zh" if chinese else "en"]
-    return forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
+    forms = ("{}",) if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value) else _LEADS[orders.language]
+    said = forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
+    return said[:1].upper() + said[1:]
 
 
-def _composed(said: Said, orders: Orders, least: int, most: int) -> str:
-    """Sentences as text or list with their references: as many as the orders want, else between the two numbers, as
-    far as there are any; the last ones go where the whole would be too long, in the end the last words."""
-    count = orders.sentences[1] or max(most, orders.sentences[0] or 0)
-    least = min(count, max(least, orders.sentences[0] or 0))
-    for number in range(1, min(count, len(said)) + 1):
+def _composed(said: Facts, orders: Orders, usual: int) -> str:
+    """The first sentences with their references: as many as the orders want, else as is usual, as far as there are
+    any; the last ones go where the whole would be too long, in the end the last words."""
+    usual = min(max(usual, orders.sentences[0] or 0), orders.sentences[1] or len(said))
+    text = ""
+    for number in range(1, len(said) + 1):
         citations = Citations(orders)
-        lines = [citations.said(sentence, *sources) for sentence, sources in said[:number]]
-        gap = "" if is_chinese(lines[0]) else " "
-        body = "\n".join(f"- {line}" for line in lines) if orders.bullets else gap.join(lines)
+        body = citations.text(dict([*said.items()][:number]))
         sizes = ((orders.words, len(body.split())), (orders.characters, len(body)))
-        if number > 1 and any(longest and size > longest for (_, longest), size in sizes):
-            break
-        text = _with_references(_cut(body, orders), citations)
-        if number >= least and all(size >= (shortest or 0) for (shortest, _), size in sizes):
+        if any(longest and size > longest for (_, longest), size in sizes):
+            return text or citations.complete(" ".join(body.split()[: orders.words[1]])[: orders.characters[1]])
+        text = citations.complete(body)
+        if number >= usual and all(size >= (shortest or 0) for (shortest, _), size in sizes):
             break
     return text
-
-
-def _cut(body: str, orders: Orders) -> str:
-    if (most := orders.words[1]) and len(body.split()) > most:
-        body = " ".join(body.split()[:most])
-    if (longest := orders.characters[1]) and len(body) > longest:
-        body = body[:longest].rsplit(" ", 1)[0]
-    return body
-
-
-def _with_references(text: str, citations: Citations) -> str:
-    listed = citations.listed()
-    return f"{text}\n\n{listed}" if listed else text
 
 
 # findings and summaries
@@ -169,36 +161,30 @@ def _findings(situation: Situation, orders: Orders) -> str:
     used: set[str] = set()
     parts = []
     for query in _handed(situation):
-        fresh = [e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if e.sentence not in used]
-        fresh = sorted(fresh, key=lambda e: not _is_definite(e.sentence, query))[:FINDINGS]
-        used.update(e.sentence for e in fresh)
+        found = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+        fresh = [evidence for evidence in found if evidence.sentence not in used]
+        fresh = sorted(fresh, key=lambda e: not (re.search(r"\d", e.sentence) or _further(e.sentence, query)))[
+            :FINDINGS
+        ]
+        used.update(evidence.sentence for evidence in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
-        parts.append(
-            "\n".join([f"**{query}**", *(told([(e.sentence, e.source) for e in fresh], citations) or [nothing])])
-        )
-    return _with_references("\n\n".join(parts), citations)
+        parts.append("\n".join([f"**{query}**", *(citations.lines(facts(fresh)) or [nothing])]))
+    return citations.complete("\n\n".join(parts))
 
 
-def _is_definite(sentence: str, query: str) -> bool:
-    """Whether a sentence gives a figure or a name that the query does not have."""
-    return re.search(r"\d", sentence) is not None or any(name not in query for name in research.things(sentence))
+def _further(sentence: str, query: str) -> bool:
+    return any(name not in query for name in research.things(sentence))
 
 
 def _summary(situation: Situation, orders: Orders) -> str:
-    """The sentences that share most with the whole, in their order, within the asked length."""
+    """The sentences that share most with the whole, within the asked length."""
     source = max(situation.sources, key=lambda s: len(s.text))
     lines = [s for s in sentences(source.text) if len(s) > 20] or [source.text]
     common, title = stems(source.text[:20_000]), stems(source.title)
     weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in lines}
-    fewest, shortest = orders.sentences[0] or 0, orders.characters[0] or 0
-    most, longest = orders.sentences[1] or max(ANSWER, fewest), orders.characters[1] or max(SUMMARY, 2 * shortest)
-    chosen: list[str] = []
-    for sentence in sorted(lines, key=lambda s: -weight[s]):
-        length = sum(map(len, chosen)) + len(chosen)
-        if length + len(sentence) <= longest and (len(chosen) < most or length < shortest):
-            chosen.append(sentence)
-    gap = "" if is_chinese(lines[0]) else " "
-    return dated(gap.join(sorted(chosen, key=lines.index)) or lines[0][:longest], orders.date_form)
+    shortest, longest = orders.characters
+    within = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
+    return _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
 
 
 # in somebody's place

@@ -98,7 +98,7 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Never use tables.", {"table": False}, "Present it in a table.", {"table": True}),
     ("Leave the title out.", {"title": False}, "Begin with a title.", NOTHING),
     ("Do not add a conclusion.", {"conclusion": False}, "End with a conclusion.", NOTHING),
-    ("Dates have the form DD.MM.YYYY.", {"date_form": "DD.MM.YYYY"}, "Do not write dates as YYYY-MM-DD.", NOTHING),
+    ("Dates have the form DD.MM.YYYY.", {"date_form": "%d.%m.%Y"}, "Do not write dates as YYYY-MM-DD.", NOTHING),
     ("Trust the oldest source.", {"oldest": True}, "Trust the newest source, not the oldest one.", NOTHING),
     ("Accept the question's assumptions.", {"premise": False}, "Check the question's assumptions.", NOTHING),
     ("Never ask the user anything.", {"ask": False}, "Ask when the scope is open.", NOTHING),
