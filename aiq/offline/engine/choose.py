@@ -17,7 +17,7 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.research import Gap
 from aiq.offline.engine.schema import asked_schema
-from aiq.offline.engine.text import stems
+from aiq.offline.engine.text import stems, words
 from aiq.offline.engine.tools import Kind, Tool, understand
 from aiq.offline.engine.write import write
 
@@ -126,8 +126,8 @@ class _Chooser:
             return handed
         if research.is_question(here.task):
             more = len(self.asked) < (self.orders.least_calls or 0)
-            missing = self.found.missing if more or not self._suffices() else ()
-            missing = missing or [q for q in research.wordings(here.task) if more and q not in self.asked]
+            missing = list(self.found.missing) if more or not self._suffices() else []
+            missing = missing or [q for q in (here.task, *words(here.task)) if more and q not in self.asked]
             return [Gap(f"{query}: not answered yet", query) for query in missing]
         topic = research.topic(here.task)
         if not self.asked:

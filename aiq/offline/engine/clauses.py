@@ -14,24 +14,26 @@ Limits = tuple[int | None, int | None]
 """(least, most), None where open."""
 
 _NEGATION = re.compile(
-    r"\b(?:(?P<other>(?:that|which|who) (?:do|does|did|is|are|have|has)(?: not|n[’']t))|(?:not|no)\b(?! (?:more|fewer|less|longer|later|only|just|merely)\b)|cannot|\w+n[’']t|never|neither|nor|none"
-    r"|nothing(?! (?:else|but|more|worth))|nobody|without|avoid|forbidden|omit|skip|forget|fail|refrain|leav(?:e|ing)(?="
-    r"(?: \w+){0,4}? out\b)|drop|hide|strip|exclude|zero|free of|instead of|rather than)"
+    r"\b(?:(?P<other>(?:that|which|who) (?:do|does|did|is|are|have|has)(?: not|n[’']t))|(?:not|no)\b(?! (?:more|fewer"
+    r"|less|longer|later|only|just|merely)\b)|cannot|\w+n[’']t|never|neither|nor|none|nothing(?! (?:else|but|more"
+    r"|worth))|nobody|without|avoid|forbidden|omit|skip|forget|fail|refrain|leav(?:e|ing)(?=(?: \w+){0,4}? out\b)"
+    r"|drop|hide|strip|exclude|zero|free of|instead of|rather than)"
     r"|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
     re.IGNORECASE,
 )
 _AUXILIARY = r"(?:is|are|be|must|should|may|can|will|shall|do|does|has|have|need)"
 _REFUSED = re.compile(
     rf"(?:[^\w,;:]+(?!(?:that|which|who|you|and|or|to)\b)\w+){{0,3}}?[^\w,;:]+{_AUXILIARY}(?:(?: not|n[’']t| never)"
-    r" (?:be(?:en)? )?(?:\w+ly )?(?:allow|permit|wanted|need|wish|welcome|appear|use|given|avail|expect|requir|count|do\b"
-    r"|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:"
-    r"forbid|prohibit|banned|unwelcome|unwanted|undesir|unnecess|unavail|disabled|superfluous|off\b|out of (?:order|place)))"
+    r" (?:be(?:en)? )?(?:\w+ly )?(?:allow|permit|wanted|need|wish|welcome|appear|use|given|avail|expect|requir|count"
+    r"|do\b|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:forbid"
+    r"|prohibit|banned|unwelcome|unwanted|undesir|unnecess|unavail|disabled|superfluous|off\b|out of (?:order|place)))"
     r"|[^\w,;:]+(?:the user )?(?:nothing|nobody|none)\b",
     re.IGNORECASE,
 )
 """A predicate that refuses the thing before it: "links are not allowed", "ask nothing"."""
 _CONDITION = re.compile(
-    r"(?:^\W*|[,;:(]\s*|\b(?:and|or|then|but|question|report) )(?:should\b(?= (?:the|there|it|any|no) )|(?:if|when|whenever"
+    r"(?:^\W*|[,;:(]\s*|\b(?:and|or|then|but|question|report) )(?:should\b(?= (?:the|there|it|any|no) )|(?:if|when"
+    r"|whenever"
     r"|where|unless|until|in case|as long as|otherwise)\b)|如果|若|倘若|除非|当",
     re.IGNORECASE,
 )
@@ -142,10 +144,12 @@ _BOUNDS = (
     (r"(?:about|around|approximately|roughly|some|~|大约|约)\W*#|#.*左右", lambda n: (n * 8 // 10, -(-n * 12 // 10))),
     (rf"#[^#]*{_NOT}[^#]*(?:enough|suffic|\bdo\b)|{_NOT}[^#]* (?:only|just|mere|merely)\W*#|stop at #",
      lambda n: (n + 1, None)),
-    (rf"{_NOT}[^,;#]*(?:(?:fewer|less|shorter) than|below|under|stop (?:before|until))|at (?:the )?(?:very )?least|minimum"
+    (rf"{_NOT}[^,;#]*(?:(?:fewer|less|shorter) than|below|under|stop (?:before|until))|at (?:the )?(?:very )?least"
+     rf"|minimum"
      r"|\bmin\b|or more|≥|至少|不少于|以上", lambda n: (n, None)),
     (r"(?:fewer|less|under|below|shorter|smaller)(?: than)?\W*#|(?<!不)少于", lambda n: (None, n - 1)),
-    (rf"{_NOT} (?:second|another)\W*#?|{_NOT}[^,;#]*(?:more\b.*than|exceed|over|beyond|above)|{_NOT} (?:more|several|further)"
+    (rf"{_NOT} (?:second|another)\W*#?|{_NOT}[^,;#]*(?:more\b.*than|exceed|over|beyond|above)|{_NOT} (?:more|several"
+     rf"|further)"
      r"|at (?:the )?(?:very )?most|up to|maximum|\bmax\b|limit|within|only|just|single|or (?:fewer|less)|enough|suffic"
      r"|allow|budget|granted|stop after|after the #|confin|has to do|≤|至多|最多|不超过|不多于|以内|之内|仅|只", lambda n: (None, n)),
     (r"(?:more|longer|often) than|over\W*#|exceed\w*|beyond\W*#|above\W*#|超过", lambda n: (n + 1, None)),

@@ -80,7 +80,8 @@ def _pattern(told: str) -> re.Pattern[str]:
 _RULES = [rule | {part: _pattern(rule[part]) for part in ("on", "with") if part in rule} for rule in _TABLES["rule"]]
 _SOURCE = _pattern("{cite}|{source}")
 _PARTIAL = re.compile(
-    r"(?:\W+\w+){0,3}?\W+(?:that|which|who|you|unless|except|other|same|twice|again|more|fewer|older|yourself|until|before"
+    r"(?:\W+\w+){0,3}?\W+(?:that|which|who|you|unless|except|other|same|twice|again|more|fewer|older|yourself|until"
+    r"|before"
     r"|first|only|without|from (?!your|the)|to (?!the|be)|for (?:what|the same)|operators?|terms)\b|.{0,6}次",
     re.IGNORECASE,
 )
@@ -104,13 +105,14 @@ _LENGTHS = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters"
 _OF_A_PART = re.compile(r"\b(?:each|every|per|the first|one of the)\b(?! statement)|每", re.IGNORECASE)
 _ROUNDS = r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"
 _CALLS = (
-    r"(?:calls?|searches|search(?:ed)?(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?|(?<!a )times?"
-    r"|quer(?:y|ies)|requests|`[\w-]*(?:search|fetch)[\w-]*`s?)(?!\w)|次"
+    r"(?:calls?|searches|search(?:ed)?(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?"
+    r"|(?<!a )times?|quer(?:y|ies)|requests|`[\w-]*(?:search|fetch)[\w-]*`s?)(?!\w)|次"
 )
 _CALLING = re.compile(
-    r"^(?!.*(?:`(?!\w*(?:search|web|brows|fetch|research))\w+|\b(?:call|use|using|of) it\b|\b(?:per|each|every) (?:dispatch"
-    r"|section|quer|question|topic|sub)))(?!\W*(?:write|generate|produce|propose|list|create|come up|formulate|each|choose"
-    r"|生成|写出|提出)\b).*(?:\bsearch|\btools?\b|\bcalls?\b|look|\bquer(?:y|ies) to\b|dispatch|delegat|send|搜索|检索|工具"
+    r"^(?!.*(?:`(?!\w*(?:search|web|brows|fetch|research))\w+|\b(?:call|use|using|of) it\b|\b(?:per|each"
+    r"|every) (?:dispatch|section|quer|question|topic|sub)))(?!\W*(?:write|generate|produce|propose|list|create"
+    r"|come up|formulate|each|choose|生成|写出|提出)\b).*(?:\bsearch|\btools?\b|\bcalls?\b|look|\bquer(?:y|ies) to\b"
+    r"|dispatch|delegat|send|搜索|检索|工具"
     r"|调用|查询)",
     re.IGNORECASE,
 )
@@ -128,7 +130,8 @@ _PER_REPLY = re.compile(
 _DATE = re.compile(r"\b[YMD]{1,4}([-/. ])[YMD]{1,4}\1[YMD]{1,4}\b|\bISO\b|\b\d{4}-\d\d-\d\d\b")
 _WRITTEN = re.compile(r"\b(?:write|give|form|format|like|follow|use|as|in|avoid|should)\b|写|格式", re.IGNORECASE)
 _FIXED = re.compile(
-    r"(?:(?:leave|keep) (?=`\w+` (?:null|true|false)))?`(\w+)`[^`.]{0,30}?(?:(?<=` )|\b(?:always|must be|stays?|remains?|kept)\b"
+    r"(?:(?:leave|keep) (?=`\w+` (?:null|true|false)))?`(\w+)`[^`.]{0,30}?(?:(?<=` )|\b(?:always|must be|stays?"
+    r"|remains?|kept)\b"
     r"[^`.]{0,12}?)\b(null|true|false)\b",
     re.IGNORECASE,
 )
@@ -139,7 +142,8 @@ _SAYING = re.compile(
     re.IGNORECASE,
 )
 _MISSING = re.compile(
-    r"suffic|enough|short|cannot|can[’']?t|unable|missing|n(?:ot?|othing) (?:\w+ ){0,3}?(?:find|found|know|contain|evidence"
+    r"suffic|enough|short|cannot|can[’']?t|unable|missing|n(?:ot?|othing) (?:\w+ ){0,3}?(?:find|found|know|contain"
+    r"|evidence"
     r"|answer|say|turn|result|support)|n[’']t|unknown|unsure|lack|无法|不足|没有|找不到|不知道|不确定",
     re.IGNORECASE,
 )

@@ -14,7 +14,7 @@ from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
-STEPS = 1
+STEPS = 3
 """Steps from the subject to a thing that the evidence names: a thing named with a thing named with the subject."""
 MOST_WORDS = 8
 """Words of a query beside the thing that it asks about."""
@@ -68,11 +68,9 @@ _PRESENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期",
     re.IGNORECASE,
 )
-_CHINESE_SUBJECT = (
-    re.compile(r"关于(?P<subject>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)"),
-    re.compile(
-        r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨|投资|了解|考察|调查)(?:一下)?(?P<subject>[^，。；：]{2,40})"
-    ),
+_CHINESE_SUBJECT = re.compile(
+    r"关于(?P<report>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)|(?:调研|分析|研究|介绍|比较|概述|梳理"
+    r"|评估|总结|说明|探讨|投资|了解|考察|调查)(?:一下)?(?P<of>[^，。；：]{2,40})"
 )
 _CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
 _CHINESE_NAME = re.compile(
@@ -138,7 +136,8 @@ def topic(task: str) -> Topic:
     chinese = is_chinese(task)
     told = [task] if chinese else list(sentences(task))
     asking = [s for s in told if _WANTS.search(_bare(s))] or told[:1] or [task]
-    subject = _chinese_subject(task) if chinese else _subject(asking[0], told)
+    named = _CHINESE_SUBJECT.search(task) if chinese else None
+    subject = (named["report"] or named["of"]) if named else _subject(asking[0], told)
     facets: dict[tuple[str, ...], Facet] = {}
     for piece in (piece for sentence in asking for piece in _pieces(sentence)):
         key = tuple(word for word in dict.fromkeys(words(piece)) if word not in words(subject))
@@ -150,18 +149,11 @@ def topic(task: str) -> Topic:
 
 def _subject(sentence: str, told: Sequence[str]) -> str:
     """What the first asking sentence is about; if it names nothing, what an earlier sentence says one works on."""
-    plain = re.sub(r"\s*\([^)]*\)", "", _bare(sentence))
-    body = _asked(plain)
-    purpose = next((match for s in told if (match := _PURPOSE.match(s))), None)
-    if purpose and not names(body):
-        body = purpose["what"]
+    body = _asked(re.sub(r"\s*\([^)]*\)", "", _bare(sentence)))
+    if not names(body):
+        body = next((match["what"] for s in told if (match := _PURPOSE.match(s))), body)
     body = _AUDIENCE.sub("", _SUBJECT_END.split(body)[0])
-    return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or plain
-
-
-def _chinese_subject(task: str) -> str:
-    found = next((match["subject"] for pattern in _CHINESE_SUBJECT if (match := pattern.search(task))), None)
-    return found or re.split(r"[，。；：？]", task)[0]
+    return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or sentence
 
 
 def _bare(sentence: str) -> str:
@@ -187,16 +179,15 @@ def _heading(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def outline(of: Topic, least: int = 4, most: int = 8, *, conclude: bool = True) -> tuple[str, ...]:
+def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
     """Section titles: the task's facets in order, the last ones joined where there are too many, and a conclusion."""
     background, conclusion, joint = ("背景", "结论", "；") if of.chinese else ("Background", "Conclusion", "; ")
     titles = [facet.title for facet in of.facets]
-    own = max(1, most - conclude)
-    if len(titles) > own:
-        titles[own - 1 :] = [joint.join(titles[own - 1 :])]
-    if len(titles) + conclude < least:
+    if len(titles) >= most > 1:
+        titles[most - 2 :] = [joint.join(titles[most - 2 :])]
+    if len(titles) < least - 1:
         titles.insert(0, background)
-    return tuple(dict.fromkeys([*titles, *([conclusion] if conclude else [])]))
+    return tuple(dict.fromkeys([*titles, conclusion]))
 
 
 # queries
@@ -207,11 +198,6 @@ def queries(of: Topic) -> list[str]:
     return list(
         dict.fromkeys([of.subject, *(_query(of.subject, [f]) for f in of.facets if len(f.words) <= MOST_WORDS)])
     )
-
-
-def wordings(task: str) -> list[str]:
-    """Queries that ask for a task in other words, widest last: whole, its content words, each of them."""
-    return list(dict.fromkeys([task.rstrip("?？."), " ".join(words(task)), *names(task), *words(task)]))
 
 
 def independent(queries: Sequence[str]) -> list[str]:
@@ -241,7 +227,7 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     looked_up = " \n ".join(asked).casefold()
     unknown, nothing = ("尚未查找", "没有找到资料") if of.chinese else ("not looked up yet", "nothing found yet")
     found = []
-    for name, facet in _things(of, sources, asked):
+    for name, facet in _things(of, sources, asked).items():
         if name.casefold() not in looked_up:
             why = f" ({facet.title})" if facet else ""
             found.append(Gap(f"{name}: {unknown}{why}", _query(name, sorted(of.facets, key=lambda f: f is not facet))))
@@ -253,46 +239,40 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date |
     return found
 
 
-def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[tuple[str, Facet | None]]:
+def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[str, Facet | None]:
     """Names in sentences about the subject or about a thing of an earlier step, with the facet they came with.
 
     Nearest to the subject first; within a step, things that come with a facet before others, then the most frequent.
     """
-    told = [(sentence, source.title) for source in sources for sentence in sentences(source.text)]
+    told = [(sentence, f"{source.title}\n{sentence}") for source in sources for sentence in sentences(source.text)]
+    proper = {name for name in _proper([sentence for sentence, _ in told]) if name not in of.text}
     core = stems(of.subject)
-    proper = _proper([sentence for sentence, _ in told])
     reached: dict[str, Facet | None] = {}
     known = [name for query in asked for name in names(query)[:1]]
     for step in range(STEPS):
         came: dict[str, list[Facet | None]] = {}
-        for sentence, title in told:
-            own = stems(sentence)
-            near = not step and len(core & (own | stems(title))) * 2 > len(core)
-            if near or any(name in sentence or name in title for name in known):
-                facet = max((f for f in of.facets if f.stems & own), key=lambda f: len(f.stems & own), default=None)
-                for name in things(sentence):
-                    if name in proper and name not in of.text and name not in reached:
-                        came.setdefault(name, []).append(facet)
-        facets = {name: next(filter(None, found), None) for name, found in came.items()}
-        reached |= {name: facets[name] for name in sorted(came, key=lambda n: (facets[n] is None, -len(came[n])))}
-        known = list(came)
-    return list(reached.items())
+        for sentence, text in told:
+            near = not step and len(core & stems(text)) * 2 > len(core)
+            if near or any(name in text for name in known):
+                facet = max(of.facets, key=lambda f: len(f.stems & stems(sentence)), default=None)
+                for name in (name for name in things(sentence) if name in proper and name not in reached):
+                    came.setdefault(name, []).append(facet if facet and facet.stems & stems(sentence) else None)
+        facets = {name: next(filter(None, came[name]), None) for name in came}
+        known = sorted(facets, key=lambda name: (facets[name] is None, -len(came[name])))
+        reached |= {name: facets[name] for name in known}
+    return reached
 
 
 def _proper(told: Sequence[str]) -> frozenset[str]:
-    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too; no part of a
-    longer name."""
+    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too."""
     found = {name for sentence in told for name in things(sentence)}
-    inside = {name for sentence in told for name in found if sentence.find(name) > 0 and " " not in name}
-    longer = {part for name in found if " " in name for part in name.split()}
-    return frozenset(n for n in found if " " in n or "·" in n or (n in inside and n not in longer))
+    return frozenset(n for n in found if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in told))
 
 
 def things(sentence: str) -> tuple[str, ...]:
     """The names of a sentence; in Chinese, where names have no capitals, by their form and the lists they stand in."""
     found = list(names(sentence))
     if is_chinese(sentence):
-        found += _CHINESE_NAME.findall(sentence)
-        for listed in _CHINESE_LIST.findall(sentence):
-            found += [part for part in re.split(r"[、和及]", listed) if 2 <= len(part) <= 14]
+        listed = (part for parts in _CHINESE_LIST.findall(sentence) for part in re.split(r"[、和及]", parts))
+        found += [*_CHINESE_NAME.findall(sentence), *(part for part in listed if 2 <= len(part) <= 14)]
     return tuple(dict.fromkeys(found))

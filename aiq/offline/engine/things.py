@@ -149,12 +149,10 @@ class Things:
         """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
         more are wanted than the task has parts, its title and general headings come before the last."""
         w = self.w
-        conclude = self.orders.conclusion
-        outlined = research.outline(w.topic, max(least, 3), max(most, 3), conclude=conclude)
-        titles = list(w.situation.sections or outlined)
+        titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), max(most, 3)))
         more = [w.topic.title, *w.framed("sections").split(", ")]
-        last = len(titles) - conclude
-        titles[last:last] = more[: max(0, min(least, most) - len(titles))]
+        titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
+        titles = [t for t in titles if self.orders.conclusion or not research.CONCLUSION.search(t)]
         for add, what in _CHANGE.findall(w.said):
             titles = [t for t in titles if not stems(t) & stems(what)]
             titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []

@@ -84,14 +84,9 @@ def _answered(situation: Situation, orders: Orders) -> str:
     if orders.bare and found.kind == "value":
         return dated(found.value, orders.date_form)
     said = _statements(found, situation, orders)
-    least = max(len(said), ANSWER * (orders.bullets is True))
     more = rank(situation.task, situation.sources, situation.now, most=20) if found.kind != "none" else ()
-    return _composed(
-        said | {s: of for s, of in facts(more).items() if s not in said},
-        orders,
-        least,
-        ANSWER + (found.kind == "premise"),
-    )
+    usual = ANSWER if orders.bullets else min(len(said), ANSWER + (found.kind == "premise"))
+    return _composed(said | {s: of for s, of in facts(more).items() if s not in said}, orders, usual)
 
 
 def _found(situation: Situation, orders: Orders) -> Answer:
@@ -201,25 +196,21 @@ def _in_place(situation: Situation, orders: Orders) -> str:
         return [b.text for b in situation.blocks if re.search(pattern, b.label)]
 
     shown = labelled(r"plan|outline|draft")
-    addressed = (shown or labelled(r"ask|question|message") or [situation.task])[-1]
-    wishes = [s for text in labelled(r"prefer|wish|want|know|persona|profile") for s in sentences(text)]
-    wishes = [wish for wish in wishes if not re.match(r"none\b|无", wish, re.IGNORECASE)]
+    addressed = stems((shown or labelled(r"ask|question|message") or [situation.task])[-1])
+    told = [s for text in labelled(r"prefer|wish|want|know|persona|profile") for s in sentences(text)]
+    wishes = [wish for wish in told if not re.match(r"none\b|无", wish, re.IGNORECASE)]
     if shown:
         said = " ".join(labelled(r"dialog|history|conversation"))
-        open_ = [w for w in wishes if w not in said and len(stems(w) & stems(addressed)) * 2 < len(stems(w))]
-        change = "请补充：{}" if is_chinese("".join(open_[:1])) else "Please also cover this: {}"
-        return change.format(open_[0]) if open_ else _fallback(situation, orders, "plan")
-    topic = stems(addressed) - stems(" ".join(labelled(r"^(?:request|task)$")))
+        left = [w for w in wishes if w not in said and len(stems(w) & addressed) * 2 < len(stems(w))]
+        change = "请补充：{}" if is_chinese("".join(left[:1])) else "Please also cover this: {}"
+        return change.format(left[0]) if left else _fallback(situation, orders, "plan")
+    topic = addressed - stems(" ".join(labelled(r"^(?:request|task)$")))
     best = max(wishes, key=lambda wish: len(stems(wish) & topic), default="")
     return best if stems(best) & topic else _fallback(situation, orders, "question")
 
 
 def _fallback(situation: Situation, orders: Orders, kind: str) -> str:
     """The quoted words that the prompt gives for nothing to say, from the line that speaks of this kind of message."""
-    lines = [line for line in situation.instructions.splitlines() if _wanted(line, orders)]
-    about = [line for line in lines if re.search(rf"\b{kind}\b", line, re.IGNORECASE)] or lines
-    return _wanted(about[0], orders)[-1] if about else "I have nothing to add."
-
-
-def _wanted(line: str, orders: Orders) -> list[str]:
-    return [quote for quote in _QUOTED.findall(line) if quote not in orders.barred]
+    lines = sorted(situation.instructions.splitlines(), key=lambda line: kind not in line.lower())
+    quoted = [[quote for quote in _QUOTED.findall(line) if quote not in orders.barred] for line in lines]
+    return next((quotes[-1] for quotes in quoted if quotes), "I have nothing to add.")
