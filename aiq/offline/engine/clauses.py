@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from aiq.offline.engine.lexicon import ordered
 from aiq.offline.engine.text import sentences
 
 Limits = tuple[int | None, int | None]
@@ -38,7 +39,8 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _BREAK = re.compile(
-    r"[,;:，；：()]|\bbut\b|\bnor\b|\b(?:and|or)\b(?= (?:no|not|never|without|do not|don[’']t)\b)|\binstead\b(?! of)|而是",
+    r"[,;:，；：()]|\bbut\b|\bnor\b|\b(?:and|or)\b(?= (?:no|not|never|without|do not|don[’']t)\b)|\binstead\b(?! of)"
+    r"|而是",
     re.IGNORECASE,
 )
 _PIECE = re.compile(r".+?(?:[;；]\s*|(?<=[a-z`一-鿿])[:：]\s+|$)")
@@ -62,11 +64,6 @@ class Clause:
         breaks = [match.span() for match in _BREAK.finditer(self.text)]
         begins = [end for _, end in breaks if end <= at]
         return max(begins, default=0), min((start for start, _ in breaks if start > at), default=len(self.text))
-
-    def place(self, quote: str) -> tuple[int, int]:
-        """Where a quotation stands that names a thing; nowhere (-1, 0) any other."""
-        at = self.text.find(f"`{quote}`")
-        return at, at + len(quote) + 2 if at >= 0 else 0
 
     def conditional(self, at: int) -> bool:
         """Whether a condition stands before the place."""
@@ -103,26 +100,15 @@ def clauses(told: str) -> Iterator[Clause]:
 
 # numbers
 
-_ONES = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_NTH = "zeroth|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
-_VALUES = {word: n for words in (_ONES, _NTH) for n, word in enumerate(words.split("|"))}
-_VALUES |= {c: n for n, c in enumerate("零一二三四五六七八九十")} | {
+_NTH = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_VALUES = {word: n for words in (ordered("ones"), _NTH, "零一二三四五六七八九十") for n, word in enumerate(words)}
+_VALUES |= {word: 10 * n for n, word in enumerate(ordered("tens"), 2)} | {
     "两": 2,
-    "single": 1,
-    "once": 1,
-    "twice": 2,
-    "thrice": 3,
-}
-_VALUES |= {
     "couple": 2,
     "dozen": 12,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
     "hundred": 100,
 }
+_VALUES |= {"single": 1, "once": 1, "twice": 2, "thrice": 3}
 _WORD = "|".join(sorted((word for word in _VALUES if word.isascii()), key=len, reverse=True))
 _NUMBER = rf"(?:\d[\d,]*(?![A-Za-z\d\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
 _FIGURE = re.compile(
@@ -151,7 +137,8 @@ _BOUNDS = (
     (rf"{_NOT} (?:second|another)\W*#?|{_NOT}[^,;#]*(?:more\b.*than|exceed|over|beyond|above)|{_NOT} (?:more|several"
      rf"|further)"
      r"|at (?:the )?(?:very )?most|up to|maximum|\bmax\b|limit|within|only|just|single|or (?:fewer|less)|enough|suffic"
-     r"|allow|budget|granted|stop after|after the #|confin|has to do|≤|至多|最多|不超过|不多于|以内|之内|仅|只", lambda n: (None, n)),
+     r"|allow|budget|granted|stop after|after the #|confin|has to do|≤|至多|最多|不超过|不多于|以内|之内|仅|只",
+     lambda n: (None, n)),
     (r"(?:more|longer|often) than|over\W*#|exceed\w*|beyond\W*#|above\W*#|超过", lambda n: (n + 1, None)),
     ("", lambda n: (n, n)),
 )  # fmt: skip
@@ -166,7 +153,7 @@ def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
         start, end = match.span()
         after = clause.text[end:]
         if match["a"].lower() not in _OFTEN and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
-            if match["a"].lower() in _NTH.split("|"):
+            if match["a"].lower() in _NTH:
                 continue
             earlier = named.search(f"{clause.before} {clause.text[:end]}")
             later = re.match(r" of them\b", after) and named.search(after)

@@ -28,7 +28,7 @@ class Orders:
     `most_calls`, `least_calls`: tool calls in the whole conversation; `most_rounds`: replies that delegate;
     `most_at_once`: calls in one reply; `together`: whether independent ones go into one reply; `dated_queries`: whether
     queries on the present state name the year; `ask`: whether a question back is allowed. `sections`: headings asked
-    for, in order; `sentences`, `words`, `characters`: of the whole reply. `abstain`: the words for "not enough evidence".
+    for, in order; `sentences`, `words`, `characters`: of the whole reply. `abstain`: the words for missing evidence.
     `bare`: only the answer, no sentence around it. `bullets`, `table`: None where the writer may choose; `title`,
     `conclusion`: of a report; `date_form`: as for `strftime`; `oldest`: whether the oldest evidence wins; `premise`:
     whether to correct what a question takes for granted. `barred`: quoted names of tools, sections or words that are
@@ -157,7 +157,8 @@ _ENTRY = re.compile(
 _PARTS = re.compile(r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题", re.IGNORECASE)
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
-    rf"(?:{_PARTS.pattern}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)(?P<items>(?:\n{_ITEM}.+)*)",
+    rf"(?:{_PARTS.pattern}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)"
+    rf"(?P<items>(?:\n{_ITEM}.+)*)",
     re.IGNORECASE,
 )
 
@@ -175,13 +176,9 @@ def _ordered(told: str) -> dict[str, Any]:
     for clause in clauses(told):
         for rule in _RULES:
             found |= _ruled(clause, rule)
-        found |= {**dict(_counted(clause)), **dict(_stated(clause))}
-        barred = [
-            q
-            for q in clause.quotes
-            if (at := clause.place(q)) and clause.negated(*at) and not clause.conditional(at[0])
-        ]
-        found["barred"] = (*found.get("barred", ()), *barred)
+        found |= dict(_counted(clause))
+        for name, value in _stated(clause):
+            found[name] = (*found.get(name, ()), value) if name in ("barred", "fields") else value
     if names := _sections(told):
         found.setdefault("sections", names)
     cite = found.get("form", "numbered") if found.get("cited") else "none"
@@ -204,7 +201,7 @@ def _ruled(clause: Clause, rule: dict[str, Any]) -> dict[str, Any]:
     negated = clause.negated(start, end)
     open_ = _PARTIAL.match(after) or _MISUSE.search(before) if negated else "may" in rule and _MAY.search(clause.text)
     ordered: dict[str, Any] = rule.get("no" if negated else "yes", {})
-    return {} if open_ else ordered
+    return {} if open_ else {rule["flag"]: not negated} if "flag" in rule else ordered
 
 
 def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
@@ -230,13 +227,16 @@ def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
         yield "date_form", None if clause.negated(date.start()) else form
     fixed = _FIXED.search(clause.text)
     if fixed and not clause.conditional(fixed.start()):
-        yield "fields", ((fixed[1], _CONSTANTS[fixed[2].lower()]),)
+        yield "fields", (fixed[1], _CONSTANTS[fixed[2].lower()])
     saying = _SAYING.search(clause.text)
     if saying and clause.quotes and not clause.negated(saying.start()):
         gives_up = [quote for quote in clause.quotes if _MISSING.search(quote)]
         if gives_up or (clause.conditional(saying.start()) and _MISSING.search(clause.text[: saying.start()])):
             yield "abstain", (gives_up or clause.quotes)[-1]
     for quote in clause.quotes:
+        at = clause.text.find(f"`{quote}`")
+        if at >= 0 and clause.negated(at, at + len(quote) + 2) and not clause.conditional(at):
+            yield "barred", quote
         headed = quote.startswith(("#", "**"))
         of_sources = _SOURCE.search(f"{quote} {clause.text}" if headed else quote)
         if quote.strip("#* ") and of_sources and (headed or _NAMED.search(clause.text)):

@@ -51,7 +51,7 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("State the answer, then give the link that it comes from in brackets.", {"cite": "url"},
         "State what links them.", NOTHING),
     ("Mention where you found it (the URL).", {"cite": "url"}, "Find it.", NOTHING),
-    ("Cite your sources. End without a reference list.", LINKS, "Cite your sources. End with a reference list.", CITING),
+    ("Cite sources. End without a reference list.", LINKS, "Cite sources. End with a reference list.", CITING),
     ('Put the references under the heading "Sources".', CITING | {"reference_heading": "## Sources"},
         "Put references last.", CITING),
     ("Close with `### Sources`.", CITING | {"reference_heading": "### Sources"}, "## Sources\nUse good ones.", NOTHING),
