@@ -206,8 +206,10 @@ def independent(queries: Sequence[str]) -> list[str]:
 
 
 def dated(query: str, task: str, now: date | None) -> str:
-    """A query with the current year where the task asks for the present state."""
-    return f"{query} {now.year}" if now and _PRESENT.search(task) and str(now.year) not in query else query
+    """A query with the current year where it asks for what the task wants the present state of."""
+    present = _PRESENT.search(task)
+    of = stems(" ".join(task[present.end() :].split()[:3])) if present else frozenset()
+    return f"{query} {now.year}" if now and of & stems(query) and str(now.year) not in query else query
 
 
 def _query(thing: str, facets: Sequence[Facet]) -> str:
