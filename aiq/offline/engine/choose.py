@@ -17,7 +17,7 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL
-from aiq.offline.engine.text import stems
+from aiq.offline.engine.text import stems, words
 from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
 
@@ -138,8 +138,9 @@ class _Chooser:
         if handed := [query for query in here.queries if query not in self.asked]:
             return handed
         if research.is_question(self.task):
-            enough = self._sure and len(self.asked) >= (orders.least_calls or 0)
-            return [] if enough else list(self.found.missing)
+            more = len(self.asked) < (orders.least_calls or 0)
+            missing = list(self.found.missing) if more or not self._sure else []
+            return missing or [query for query in (self.task, *words(self.task)) if more and query not in self.asked]
         topic = research.topic(self.task)
         if not self.asked:
             return research.queries(topic)
@@ -157,7 +158,9 @@ class _Chooser:
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
         queries = self._queries() if searchers else []
         if research.is_question(self.task) and not here.queries:
-            queries = queries[:1]  # the others say the same in other words
+            queries = research.independent(queries) if orders.together else queries[:1]  # others say the same
+        if orders.dated_queries:
+            queries = [research.dated(query, self.task, here.now) for query in queries]
         known = f"{self.task} {' '.join(self.asked)}"
         hop = any(name not in known for query in queries for name in research.things(query))
         if fetch and self._unread and not hop and not self._sure:
@@ -203,7 +206,8 @@ class _Chooser:
         tool = self.first(kind)
         since = max((step.message for step in self._steps("delegate")), default=-1)
         done = any(step.message > since for step in self._steps(kind))
-        return tool if tool and tool.name in self.situation.instructions and not done else None
+        named = tool and tool.name in self.situation.instructions and tool.name not in self.orders.barred
+        return tool if named and not done else None
 
     def _save(self) -> Calls:
         """The file that the prompt orders to be written with a tool, with what the reply will say."""

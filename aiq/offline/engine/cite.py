@@ -1,87 +1,96 @@
-"""Citations of a reply: numbers by first mention, marks and the list of references in the form that is asked for."""
+"""Sentences of a reply as the prompt wants them: fit to stand alone, dated, with marks and a list of references."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from aiq.offline.engine import dates
+from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese
 
 _MARKS = re.compile(r"\s*(?:\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]|【\d{1,3}[^】]*】)(?!\()")
-_END = re.compile(r"([.!?。！？…]*)([\"”’')\]]*)\s*$")
+_END = re.compile(r"(?P<body>.*?)(?P<stop>[.!?…。！？]*)(?P<close>[\"”’')\]]*)\s*", re.DOTALL)
 _PRONOUN = re.compile(
-    r"^(?P<word>It|He|She|They|Its|His|Her|Their|它的?|他的?|她的?"
-    r"|该(?:公司|企业|机构|行业|领域|城市|市|学院|院校|校|书|作品|俱乐部))(?=[\s一-鿿])"
+    r"^(?P<word>It|He|She|Its|His|Her|它的?|他的?|她的?"
+    r"|该(?:公司|企业|机构|行业|领域|城市|市|学院|院校|校|书|作品|俱乐部))(?=[\s一-鿿])(?! (?:have|are|were)\b)"
 )
-_POSSESSIVE = frozenset(("Its", "His", "Her", "Their"))
 _SITE = re.compile(r"\s+[|–—-]\s+[^|–—-]+$|\s*[(（][^()（）]*[)）]?\s*$")
 
-
-class Citations:
-    """The sources that a text cites. Sources without a key cannot be cited, and none is where the orders want none."""
-
-    def __init__(self, orders: Orders) -> None:
-        self._orders = orders
-        self._numbers: dict[str, int] = {}
-        self._titles: dict[str, str] = {}
-
-    def said(self, sentence: str, *sources: Source) -> str:
-        """A sentence with the marks of the sources that say it, before its full stop; marks it brought along go."""
-        marks = "".join(dict.fromkeys(filter(None, map(self._mark, sources))))
-        plain = _MARKS.sub("", sentence).strip()
-        end = _END.search(plain)
-        stop = (end[1] if end else "") or ("。" if is_chinese(plain) else ".")
-        body = plain[: end.start()] + (end[2] if end else "") if end else plain
-        gap = "" if is_chinese(body) or not marks else " "
-        return f"{body}{gap}{marks}{stop}"
-
-    def _mark(self, source: Source) -> str:
-        style = self._orders.cite
-        if style == "none" or not source.key:
-            return ""
-        self._titles.setdefault(source.key, titled(source))
-        number = self._numbers.setdefault(source.key, len(self._numbers) + 1)
-        if style == "link":
-            return f"([{self._titles[source.key]}]({source.key}))"
-        if style == "url":
-            return f"({source.key})"
-        return f"[^{number}]" if style == "footnote" else f"[{number}]"
-
-    def listed(self) -> str:
-        """The reference list; empty where nothing is cited, or where addresses stand in the text."""
-        if self._orders.cite in ("none", "link", "url"):
-            return ""
-        form = "[^{n}]: {title} - {url}" if self._orders.cite == "footnote" else self._orders.reference_form
-        lines = [
-            form.replace("{n}", str(n)).replace("{title}", self._titles[key]).replace("{url}", key)
-            for key, n in self._numbers.items()
-        ]
-        heading = self._orders.reference_heading
-        return "\n".join([*([heading] if heading and lines else []), *lines])
+Facts = dict[str, list[Source]]
+"""Sentences fit to stand alone, each once, with all sources that say it."""
 
 
-def titled(source: Source) -> str:
-    """The source's title on one line, without brackets that would read as marks; its site where it has none."""
-    return re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
+def facts(evidence: Iterable[Evidence]) -> Facts:
+    """The sentences of the evidence, in its order."""
+    found: Facts = {}
+    for one in evidence:
+        found.setdefault(standalone(_MARKS.sub("", one.sentence), one.source), []).append(one.source)
+    return found
 
 
 def standalone(sentence: str, source: Source) -> str:
-    """A sentence that can be read on its own: a pronoun at its start becomes the thing that its page is about."""
+    """A sentence that can be read on its own: a singular pronoun at its start becomes what its page is about."""
     name = _SITE.sub("", source.title).strip()
     found = _PRONOUN.match(sentence)
-    if not found or not name or len(name) > 60 or name in sentence:
+    if not found or not 0 < len(name) <= 60 or name in sentence:
         return sentence
-    word = found["word"]
-    possessive = "'s" if word in _POSSESSIVE else "的" if word.endswith("的") else ""
-    rest = sentence[found.end() :]
-    if word == "They" or (rest.startswith((" have ", " are ", " were "))):
-        return sentence  # a plural is seldom what the page is about
-    return f"{name}{possessive}{rest}"
+    possessive = "'s" if found["word"] in ("Its", "His", "Her") else "的" if found["word"].endswith("的") else ""
+    return f"{name}{possessive}{sentence[found.end() :]}"
 
 
-def told(evidence: Sequence[tuple[str, Source]], citations: Citations) -> list[str]:
-    """Sentences with their marks, each fit to stand alone; equal ones once, with the marks of all that say them."""
-    merged: dict[str, list[Source]] = {}
-    for sentence, source in evidence:
-        merged.setdefault(standalone(_MARKS.sub("", sentence), source), []).append(source)
-    return [citations.said(sentence, *sources) for sentence, sources in merged.items()]
+def dated(text: str, form: str | None) -> str:
+    """A text with its whole dates in a form of `strftime`; as they are without one."""
+    for day in reversed(dates.find(text) if form else []):
+        text = text[: day.start] + day.when.strftime(str(form)) + text[day.end :] if day.day else text
+    return text
+
+
+class Citations:
+    """The sources that a text cites, numbered by first mention. Sources without a key cannot be cited, and none is
+    where the orders want none."""
+
+    def __init__(self, orders: Orders) -> None:
+        self._orders = orders
+        self._titles: dict[str, str] = {}
+
+    def said(self, sentence: str, sources: Sequence[Source]) -> str:
+        """A sentence with the marks of the sources that say it before its full stop."""
+        marks = "".join(dict.fromkeys(map(self._mark, sources)))
+        plain = dated(sentence.strip(), self._orders.date_form)
+        end = _END.fullmatch(plain)
+        body, stop = (end["body"] + end["close"], end["stop"]) if end else (plain, "")
+        gap, dot = ("", "。") if is_chinese(plain) else (" ", ".")
+        return f"{body}{marks and gap}{marks}{stop or dot}"
+
+    def _mark(self, source: Source) -> str:
+        if self._orders.cite == "none" or not source.key:
+            return ""
+        # one line, without brackets that would read as marks; the site where there is no title
+        title = re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
+        self._titles.setdefault(source.key, title)
+        number = [*self._titles].index(source.key) + 1
+        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key})", "footnote": f"[^{number}]"}
+        return marks.get(self._orders.cite, f"[{number}]")
+
+    def lines(self, said: Facts) -> list[str]:
+        """Each sentence with its marks."""
+        return [self.said(sentence, sources) for sentence, sources in said.items()]
+
+    def text(self, said: Facts) -> str:
+        """The sentences with their marks as a paragraph, or as a list where the prompt wants lists."""
+        lines = self.lines(said)
+        if self._orders.bullets:
+            return "\n".join(f"- {line}" for line in lines)
+        return ("" if is_chinese("".join(lines[:1])) else " ").join(lines)
+
+    def complete(self, text: str) -> str:
+        """A text followed by the list of references, unless addresses stand in the text or nothing is cited."""
+        forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": self._orders.reference_form}
+        form = forms.get(self._orders.cite, "")
+        lines = [
+            form.replace("{n}", str(number)).replace("{title}", title).replace("{url}", key)
+            for number, (key, title) in enumerate(self._titles.items(), 1)
+        ]
+        heading = self._orders.reference_heading or ""
+        return "\n\n".join([text, "\n".join([heading, *lines]).strip()]) if form and lines else text

@@ -1,99 +1,182 @@
-"""A prompt's sentences as clauses: what is wanted or not, and how many of what.
+"""A prompt's sentences as clauses: whether each wants what it speaks of, and how many of it.
 
-Two negations make a positive ("do not forget to cite"); quoted words are named, they do not instruct.
+Two negations make a positive ("do not forget to cite"); quoted words are named, they do not instruct; questions
+instruct nothing.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from aiq.offline.engine.lexicon import ordered
 from aiq.offline.engine.text import sentences
 
 Limits = tuple[int | None, int | None]
 """(least, most), None where open."""
 
+_NEGATION = re.compile(
+    r"\b(?:(?P<other>(?:that|which|who) (?:do|does|did|is|are|have|has)(?: not|n[’']t))|(?:not|no)\b(?! (?:more|fewer"
+    r"|less|longer|later|only|just|merely)\b)|cannot|\w+n[’']t|never|neither|nor|none|nothing(?! (?:else|but|more"
+    r"|worth))|nobody|without|avoid|forbidden|omit|skip|forget|fail|refrain|leav(?:e|ing)(?=(?: \w+){0,4}? out\b)"
+    r"|drop|hide|strip|exclude|zero|free of|instead of|rather than)"
+    r"|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
+    re.IGNORECASE,
+)
+_AUXILIARY = r"(?:is|are|be|must|should|may|can|will|shall|do|does|has|have|need)"
+_REFUSED = re.compile(
+    rf"(?:[^\w,;:]+(?!(?:that|which|who|you|and|or|to)\b)\w+){{0,3}}?[^\w,;:]+{_AUXILIARY}(?:(?: not|n[’']t| never)"
+    r" (?:be(?:en)? )?(?:\w+ly )?(?:allow|permit|wanted|need|wish|welcome|appear|use|given|avail|expect|requir|count"
+    r"|do\b|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:forbid"
+    r"|prohibit|banned|unwelcome|unwanted|undesir|unnecess|unavail|disabled|superfluous|off\b|out of (?:order|place)))"
+    r"|[^\w,;:]+(?:the user )?(?:nothing|nobody|none)\b",
+    re.IGNORECASE,
+)
+"""A predicate that refuses the thing before it: "links are not allowed", "ask nothing"."""
+_CONDITION = re.compile(
+    r"(?:^\W*|[,;:(]\s*|\b(?:and|or|then|but|question|report) )(?:should\b(?= (?:the|there|it|any|no) )|(?:if|when"
+    r"|whenever"
+    r"|where|unless|until|in case|as long as|otherwise)\b)|如果|若|倘若|除非|当",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(
+    r"[,;:，；：()]|\bbut\b|\bnor\b|\b(?:and|or)\b(?= (?:no|not|never|without|do not|don[’']t)\b)|\binstead\b(?! of)"
+    r"|而是",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(r".+?(?:[;；]\s*|(?<=[a-z`一-鿿])[:：]\s+|$)")
+_QUOTE = re.compile(
+    r"\"([^\"\n]{1,300})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
+    r"|(?<=\s)(#{1,4} [A-Z][\w ]{1,30}?)(?=[.,;:!]|$| (?:and|with|that|at|in|or)\b)"
+)
+
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a sentence of the prompt: `text` with its quotations blanked, `quotes` what stood in them."""
+    """A part of a sentence of the prompt: `text` with its quotations blanked but for names of things, `quotes` what
+    stood in them, `before` the earlier parts of the sentence."""
 
     text: str
-    quotes: tuple[str, ...]
+    quotes: tuple[str, ...] = ()
+    before: str = ""
 
-    @property
-    def conditional(self) -> bool:
-        return _CONDITION.search(self.text) is not None
+    def part(self, at: int) -> tuple[int, int]:
+        """Where the part begins and ends, between commas and the like, that has the place."""
+        breaks = [match.span() for match in _BREAK.finditer(self.text)]
+        begins = [end for _, end in breaks if end <= at]
+        return max(begins, default=0), min((start for start, _ in breaks if start > at), default=len(self.text))
 
-    def negated(self, at: int) -> bool:
-        """Whether an odd number of negations stands before the place, in its part of the clause."""
-        part = re.split(r"[,;:，；：]|\bbut\b|\binstead\b|而是", self.text[:at])[-1]
-        return len(_NEGATION.findall(part)) % 2 == 1
+    def conditional(self, at: int) -> bool:
+        """Whether a condition stands before the place."""
+        if self.before.endswith((":", "：")) and _CONDITION.search(self.before):
+            return True
+        return any(match.end() <= at for match in _CONDITION.finditer(self.text))
 
-
-_CONDITION = re.compile(
-    r"\b(?:^should|if|when|whenever|where|unless|until|in case|as long as)\b|如果|若|倘若|除非|当", re.IGNORECASE
-)
-_NEGATION = re.compile(
-    r"\b(?:not|\w+n[’']t|never|no|none|without|avoid|neither|nor|forbidden|omit|skip|forget|fail|refrain|leave out"
-    r"|drop|hide"
-    r"|exclude|zero)\b|不要|不得|不可|不需|无需|无须|不必|不用|勿|别|禁止|省略|忘记|没有|不(?=引|使|搜|写|列|附|给|加|含|带)",
-    re.IGNORECASE,
-)
-_QUOTE = re.compile(
-    r"\"([^\"\n]{1,300})\"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|`([^`\n]{1,80})`|(?<!\w)'([^'\n]{2,80})'(?!\w)"
-)
-_ONES = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_NUMBERS = {word: n for n, word in enumerate(_ONES.split("|"))} | {c: n for n, c in enumerate("零一二三四五六七八九十")}
-_NUMBERS |= {"single": 1, "once": 1, "twice": 2, "thrice": 3, "couple": 2, "fifteen": 15, "twenty": 20, "thirty": 30}
-_NUMBERS |= {"fifty": 50, "hundred": 100, "dozen": 12, "两": 2}
-_NUMBER = rf"(?:\d[\d,]*|(?:{'|'.join(w for w in _NUMBERS if w.isascii())})\b|[零一二三四五六七八九十两])"
-_BOUNDS = (
-    (r"(?:about|around|approximately|roughly|some|~|大约|约)\W*#|#.*左右", lambda n: (n * 8 // 10, -(-n * 12 // 10))),
-    (r"(?:no|not|n[’']t)\b[^,;#]*(?:fewer|less) than|at (?:the )?least|minimum|\bmin\b|or more|≥|至少|不少于|以上",
-     lambda n: (n, None)),
-    (r"(?:fewer|less|under|below)(?: than)?\W*#|(?<!不)少于", lambda n: (None, n - 1)),
-    (r"(?:no|not|never|n[’']t)\b[^,;#]*(?:more than|exceed|over)|at (?:the )?most|up to|maximum|\bmax\b|limit"
-     r"|within|only|or (?:fewer|less)|(?<!not )(?<!not be )enough|≤|至多|最多|不超过|不多于|以内|之内|仅|只",
-     lambda n: (None, n)),
-    (r"(?:more than|over|exceed\w*)\W*#|超过", lambda n: (n + 1, None)),
-    ("", lambda n: (n, n)),
-)  # fmt: skip
-"""What the words around a number (#) make of it: the first that fits."""
+    def negated(self, start: int, end: int | None = None) -> bool:
+        """Whether what stands at the place is not wanted: an odd number of negations before it, in its part of the
+        clause, or in what is said of it."""
+        begins, ends = self.part(start)
+        negations = [m for m in _NEGATION.finditer(self.text, begins, ends) if not m["other"]]
+        count = sum(match.start() < start for match in negations)
+        count += end is not None and _REFUSED.match(self.text[end:ends]) is not None
+        return count % 2 == 1
 
 
 def clauses(told: str) -> Iterator[Clause]:
     """The clauses of a prompt's text, in order, without list marks."""
     for line in told.splitlines():
+        asked = False
         for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
-            for piece in re.split(r"[;；]\s*", sentence):
-                quotes = tuple(next(g for g in m.groups() if g) for m in _QUOTE.finditer(piece))
-                yield Clause(_QUOTE.sub(lambda m: f"`{m[4]}`" if m[4] else '""', piece), quotes)
+            if re.search(r"[?？]\W*$", sentence) and not re.match(
+                r"\W*(?:could|can|would|will) you\b|请", sentence, re.I
+            ):
+                asked = True
+                continue
+            condition = "If so:" if asked and sentence.startswith("Then ") else ""
+            for match in _PIECE.finditer(sentence):
+                quotes = tuple(next(g for g in m.groups() if g) for m in _QUOTE.finditer(match[0]))
+                text = _QUOTE.sub(lambda m: f"`{m[4]}`" if m[4] else '""', match[0])
+                yield Clause(text, quotes, (condition + sentence[: match.start()]).strip())
+
+
+# numbers
+
+_NTH = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_VALUES = {word: n for words in (ordered("ones"), _NTH, "零一二三四五六七八九十") for n, word in enumerate(words)}
+_VALUES |= {word: 10 * n for n, word in enumerate(ordered("tens"), 2)} | {
+    "两": 2,
+    "couple": 2,
+    "dozen": 12,
+    "hundred": 100,
+}
+_VALUES |= {"single": 1, "once": 1, "twice": 2, "thrice": 3}
+_WORD = "|".join(sorted((word for word in _VALUES if word.isascii()), key=len, reverse=True))
+_NUMBER = rf"(?:\d[\d,]*(?![A-Za-z\d\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
+_FIGURE = re.compile(
+    rf"(?<![A-Za-z\d.\[^])(?P<a>{_NUMBER})(?:(?:\s*(?:to|or|and|-|–|到|至|或)\s*| \w+ or )(?P<b>{_NUMBER}))?",
+    re.IGNORECASE,
+)
+_OFTEN = frozenset(("once", "twice", "thrice"))
+_ELLIPTIC = re.compile(
+    r"\W*$|\s*[.,;()，。]|\s+(?:of them|only|or|and|at|in|please|is|are|but|for|to|sounds?|more|further)\b",
+    re.IGNORECASE,
+)
+"""What follows a number that does not name its unit again."""
+_AFTER = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
+"""What may bound a number after it: the rest of its part, and a part that only denies more."""
+_HEDGED = re.compile(r"\b(?:may|might|often|usually|sometimes|normally|can)\b[^#]*\b(?:enough|suffic)|as \w+ as", re.I)
+_NOT = r"(?:\bnot|\bno|\bnever|n[’']t|\bneither|\brarely|\bseldom|\bhardly)\b"
+_BOUNDS = (
+    (r"(?:no|neither|nothing) more\W+(?:\w+ )?(?:no )?(?:less|fewer)|正好|恰好", lambda n: (n, n)),
+    (r"(?:about|around|approximately|roughly|some|~|大约|约)\W*#|#.*左右", lambda n: (n * 8 // 10, -(-n * 12 // 10))),
+    (rf"#[^#]*{_NOT}[^#]*(?:enough|suffic|\bdo\b)|{_NOT}[^#]* (?:only|just|mere|merely)\W*#|stop at #",
+     lambda n: (n + 1, None)),
+    (rf"{_NOT}[^,;#]*(?:(?:fewer|less|shorter) than|below|under|stop (?:before|until))|at (?:the )?(?:very )?least"
+     rf"|minimum"
+     r"|\bmin\b|or more|≥|至少|不少于|以上", lambda n: (n, None)),
+    (r"(?:fewer|less|under|below|shorter|smaller)(?: than)?\W*#|(?<!不)少于", lambda n: (None, n - 1)),
+    (rf"{_NOT} (?:second|another)\W*#?|{_NOT}[^,;#]*(?:more\b.*than|exceed|over|beyond|above)|{_NOT} (?:more|several"
+     rf"|further)"
+     r"|at (?:the )?(?:very )?most|up to|maximum|\bmax\b|limit|within|only|just|single|or (?:fewer|less)|enough|suffic"
+     r"|allow|budget|granted|stop after|after the #|confin|has to do|≤|至多|最多|不超过|不多于|以内|之内|仅|只",
+     lambda n: (None, n)),
+    (r"(?:more|longer|often) than|over\W*#|exceed\w*|beyond\W*#|above\W*#|超过", lambda n: (n + 1, None)),
+    ("", lambda n: (n, n)),
+)  # fmt: skip
+"""What the words around a number (#) make of it: the first that fits."""
 
 
 def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
-    """How many of a unit a clause speaks of, and where: "at most 3 calls", "5 to 8 sections", "twice"."""
-    counted = (
-        rf"(?<![A-Za-z\d.\[])(?P<a>{_NUMBER})(?:\s*(?:to|or|and|-|–|到|至|或)\s*(?P<b>{_NUMBER}))?[\s-]*"
-        rf"(?:[\w-]+\s+){{0,2}}?(?:{unit})"
-    )
-    limited = (
-        rf"(?:{unit})(?:(?: \w+){{0,3}}?(?<! up) (?:to|is|are|of|:)\s*(?:at most |at least |up to )?"
-        rf"|.{{0,12}}?at most )"
-        rf"(?P<c>{_NUMBER})(?![\w\]]|\.\d| times)"
-    )
-    often = r"\b(?P<d>once|twice|thrice)\b" if "times" in unit else r"(?!)"
-    any_number = re.search(f"{_NUMBER}|twice|thrice", clause.text, re.IGNORECASE)
-    for match in re.finditer(f"{counted}|{limited}|{often}", clause.text, re.IGNORECASE) if any_number else ():
+    """How many of a unit a clause speaks of, and where: "at most 3 calls", "sections: 5 to 8", "no more than six". A
+    number without a unit is of the unit named before it in the sentence, else of the one named next."""
+    named = re.compile(rf"(?<![A-Za-z])(?:{unit})", re.IGNORECASE)
+    for match in _FIGURE.finditer(clause.text):
+        start, end = match.span()
+        after = clause.text[end:]
+        if match["a"].lower() not in _OFTEN and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
+            if match["a"].lower() in _NTH:
+                continue
+            earlier = named.search(f"{clause.before} {clause.text[:end]}")
+            later = re.match(r" of them\b", after) and named.search(after)
+            if not _ELLIPTIC.match(after) or not (earlier or later):
+                continue
+        elif match["a"].lower() in _OFTEN and not re.search("times", unit):
+            continue
+        before = clause.text[clause.part(start)[0] : start]
+        around = f"{before[-48:]}#{_AFTER.match(after)[0]}"  # type: ignore[index]
         values = [_value(word) for word in match.groups() if word]
-        before = re.split(r"[.,;，；]", clause.text[: match.start()][-32:])[-1]
-        after = re.split(r"[.,;，；]", clause.text[match.end() :][:12])[0]
-        around = f"{before}{re.sub(_NUMBER, '#', match[0], count=1, flags=re.IGNORECASE)}{after}"
         least, most = next(make(max(values)) for words, make in _BOUNDS if re.search(words, around, re.IGNORECASE))
         if len(values) > 1 and least:
             least = min(values)
-        if least != most or not clause.negated(match.start()):
-            yield (least, most), match.start()
+        if not _HEDGED.search(around) and (least != most or not clause.negated(start)):
+            yield (least, most), start
+
+
+def limits(clause: Clause, unit: str) -> Limits:
+    """The least (from two on) and the most of a unit that a clause wants."""
+    found = [bounds for bounds, _ in amounts(clause, unit)]
+    least = max((least for least, _ in found if least and least > 1), default=None)
+    return least, min((most for _, most in found if most is not None), default=None)
 
 
 def _value(word: str) -> int:
-    return int(word.replace(",", "")) if word[0].isdigit() else _NUMBERS[word.lower()]
+    return int(word.replace(",", "")) if word[0].isdigit() else _VALUES[word.lower()]

@@ -102,8 +102,9 @@ class _Filler:
     """One filling: the request, and what was read of it."""
 
     def __init__(self, root: Schema, situation: Situation, orders: Orders) -> None:
-        self.w = Weighing(situation)
-        self.things = Things(self.w)
+        self.w = Weighing(situation, orders.ask)
+        self.things = Things(self.w, orders)
+        self.fixed = dict(orders.fields)
         self.prompt = f"{root.get('description')}\n{situation.instructions}"
         self.shown: Schema = (from_prose(situation.instructions) or {}).get("properties", {})
         parts = root.get("properties", {})
@@ -116,6 +117,8 @@ class _Filler:
 
     def value(self, part: Schema, name: str, thing: Thing) -> Any:
         """A value of a part of the schema; `thing`: what the object is about in which it stands."""
+        if name in self.fixed and fits(self.fixed[name], part):
+            return self.fixed[name]
         make: dict[str, Callable[[Schema, str, Thing], Any]] = {"object": self._object, "array": self._array}
         failed = Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
         for form in forms(part):

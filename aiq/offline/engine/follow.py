@@ -1,19 +1,18 @@
 """Following instructions: what the prompt wants of the reply, as data that the other verbs obey.
 
-An instruction is read as a clause (`clauses.py`): what it is about, how many, and whether it is wanted or not. What
-there is to be about is a table (`orders.toml`). Where two instructions disagree, the later one holds. Material is no
-instruction at all.
+A clause of the prompt is read by its words (`orders.toml`): what it speaks of, whether that is wanted, and in which
+number (`clauses.py`). Where two instructions disagree, the later one holds. Material is no instruction at all.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from aiq.offline.engine.clauses import Clause, Limits, amounts, clauses
+from aiq.offline.engine.clauses import Clause, Limits, clauses, limits
 from aiq.offline.engine.read import Language, Situation, ends
 
 Cite = str
@@ -27,190 +26,243 @@ class Orders:
     `cite`: see `Cite`; `reference_heading`: the heading line of the reference list (`## References`, `**Sources**`),
     None where no list is wanted; `reference_form`: a line of it with the placeholders {n}, {title}, {url}.
     `most_calls`, `least_calls`: tool calls in the whole conversation; `most_rounds`: replies that delegate;
-    `most_at_once`: calls in one reply; `search_first`: whether to search before answering. `sections`: headings asked
-    for, in order. `sentences`, `words`, `characters`: of the whole reply. `abstain`: the words for "not enough
-    evidence". `bare`: only the answer, no sentence around it. `language`: that of the reply.
+    `most_at_once`: calls in one reply; `together`: whether independent ones go into one reply; `dated_queries`: whether
+    queries on the present state name the year; `ask`: whether a question back is allowed. `sections`: headings asked
+    for, in order; `sentences`, `words`, `characters`: of the whole reply. `abstain`: the words for missing evidence.
+    `bare`: only the answer, no sentence around it. `bullets`, `table`: None where the writer may choose; `title`,
+    `conclusion`: of a report; `date_form`: as for `strftime`; `oldest`: whether the oldest evidence wins; `premise`:
+    whether to correct what a question takes for granted. `barred`: quoted names of tools, sections or words that are
+    not to be used; `fields`: values that fields of the reply always have. `language`: that of the reply.
     """
 
-    cite: Cite = "numbered"
-    reference_heading: str | None = "## References"
+    cite: Cite = "none"
+    reference_heading: str | None = None
     reference_form: str = "[{n}] {title} - {url}"
     most_calls: int | None = None
     least_calls: int | None = None
     most_rounds: int | None = None
     most_at_once: int | None = None
-    search_first: bool = True
+    together: bool = False
+    dated_queries: bool = False
+    ask: bool = True
     sections: tuple[str, ...] = ()
     sentences: Limits = (None, None)
     words: Limits = (None, None)
     characters: Limits = (None, None)
     abstain: str | None = None
     bare: bool = False
+    bullets: bool | None = None
+    table: bool | None = None
+    title: bool = True
+    conclusion: bool = True
+    date_form: str | None = None
+    oldest: bool = False
+    premise: bool = True
+    barred: tuple[str, ...] = ()
+    fields: tuple[tuple[str, Any], ...] = ()
     language: Language = "en"
 
+    @property
+    def search_first(self) -> bool:
+        """Whether to search before answering."""
+        return self.most_calls != 0
 
-_TABLE: list[dict[str, Any]] = tomllib.loads(
-    files("aiq.offline.engine").joinpath("orders.toml").read_text(encoding="utf-8")
-)["row"]
+
+_TABLES = tomllib.loads(files("aiq.offline.engine").joinpath("orders.toml").read_text(encoding="utf-8"))
+
+
+def _pattern(told: str) -> re.Pattern[str]:
+    for name, words in _TABLES["words"].items():
+        told = told.replace(f"{{{name}}}", words)
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{told})(?![A-Za-z0-9_])", re.IGNORECASE)
+
+
+_RULES = [rule | {part: _pattern(rule[part]) for part in ("on", "with") if part in rule} for rule in _TABLES["rule"]]
+_SOURCE = _pattern("{cite}|{source}")
+_PARTIAL = re.compile(
+    r"(?:\W+\w+){0,3}?\W+(?:that|which|who|you|unless|except|other|same|twice|again|more|fewer|older|yourself|until"
+    r"|before"
+    r"|first|only|without|from (?!your|the)|to (?!the|be)|for (?:what|the same)|operators?|terms)\b|.{0,6}次",
+    re.IGNORECASE,
+)
+"""What follows where only some of a thing is refused: "do not cite pages that you did not read"."""
+_MISUSE = re.compile(
+    r"\b(?:invent|mak(?:e|ing) up|fabricat|guess|chang|alter|missing|against|hallucinat|repeat|limit|if\b|only\b)", re.I
+)
+"""Acts that are refused without refusing the thing."""
 _WORKED = re.compile(
     r"^[ \t]*(?:task|question|response|input)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*?"
     r"^[ \t]*(?:thought|observation|action|comment|evaluation|output)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_DATA = re.compile(
+_FORM = re.compile(
     r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).{0,2000}[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
     re.MULTILINE,
 )
-"""JSON examples and the descriptions of fields and tools: none of them is an instruction about the reply."""
+"""Worked examples, JSON forms and the descriptions of fields and tools: none of them instructs."""
 
 _LENGTHS = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters": r"characters?\b|个?(?:汉)?字(?!段)"}
-_OF_ONE_TOOL = re.compile(r"\b(?:of|call|use|calling|using) it\b", re.IGNORECASE)
-"""A limit on the tool that was just spoken of is none on all calls."""
 _OF_A_PART = re.compile(r"\b(?:each|every|per|the first|one of the)\b(?! statement)|每", re.IGNORECASE)
 _ROUNDS = r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"
 _CALLS = (
-    r"(?:calls?|searches|search(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?|times"
-    r"|rounds? of search\w*|quer(?:y|ies)|requests)\b|次"
+    r"(?:calls?|searches|search(?:ed)?(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?"
+    r"|(?<!a )times?|quer(?:y|ies)|requests|`[\w-]*(?:search|fetch)[\w-]*`s?)(?!\w)|次"
 )
 _CALLING = re.compile(
-    r"^(?!.*(?:`(?!\w*(?:search|web|brows|fetch|research))\w+`|\bcall it\b"
-    r"|\b(?:per|each|every) (?:dispatch|section|quer|question|topic|sub)))"
-    r"(?!\W*(?:write|generate|produce|propose|list|create|come up|formulate|each|生成|写出|提出)\b)"
-    r".*(?:\bsearch|\btools?\b|\bcalls?\b|look|\bquer(?:y|ies)\b|dispatch|delegat|搜索|检索|工具|调用|查询)",
+    r"^(?!.*(?:`(?!\w*(?:search|web|brows|fetch|research))\w+|\b(?:call|use|using|of) it\b|\b(?:per|each"
+    r"|every) (?:dispatch|section|quer|question|topic|sub)))(?!\W*(?:write|generate|produce|propose|list|create"
+    r"|come up|formulate|each|choose|生成|写出|提出)\b).*(?:\bsearch|\btools?\b|\bcalls?\b|look|\bquer(?:y|ies) to\b"
+    r"|dispatch|delegat|send|搜索|检索|工具"
+    r"|调用|查询)",
     re.IGNORECASE,
 )
-_LIMITING = re.compile(
-    r"\bonly\b|\bjust\b|\bsingle\b|(?<!not )(?<!not be )enough|allow|budget|limit|stop after|exactly|precisely|suffic"
-    r"|^\W*(?:please )?(?:make|run|use|perform|do|issue|conduct|search|call|work)\b|恰好|正好|仅|只|次",
+_ONE = re.compile(
+    r"\b(?:single|exactly|precisely|once|get|have|only|just|most|more|allow\w*|enough|limit\w*|budget|no|never)\b"
+    r"|^\W*(?:\w+ly )?(?:make|run|perform|do|issue|conduct|search|call|send|one)\b.*(?<!suffice)$|次",
     re.IGNORECASE,
 )
-"""What makes a mere number one of calls: "one search" alone is none."""
-
+"""What makes the mere number one a limit."""
 _PER_REPLY = re.compile(
     r"\b(?:per|each|every|one|a|same|single) (?:reply|turn|round|response|message|step|iteration)\b|at (?:once|a time)"
-    r"|parallel|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮",
+    r"|parallel|side by side|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮",
     re.IGNORECASE,
 )
-_LIST = (
-    r"(?:reference list|references|(?:cited )?sources|bibliography|works cited|citations|参考文献|参考资料"
-    r"|来源|引用)"
+_DATE = re.compile(r"\b[YMD]{1,4}([-/. ])[YMD]{1,4}\1[YMD]{1,4}\b|\bISO\b|\b\d{4}-\d\d-\d\d\b")
+_WRITTEN = re.compile(r"\b(?:write|give|form|format|like|follow|use|as|in|avoid|should)\b|写|格式", re.IGNORECASE)
+_FIXED = re.compile(
+    r"(?:(?:leave|keep) (?=`\w+` (?:null|true|false)))?`(\w+)`[^`.]{0,30}?(?:(?<=` )|\b(?:always|must be|stays?"
+    r"|remains?|kept)\b"
+    r"[^`.]{0,12}?)\b(null|true|false)\b",
+    re.IGNORECASE,
 )
-_HEADING = re.compile(
-    rf"(?:section|heading|list|header)\s+(?:titled|called|named|headed"
-    rf"|entitled)\s+[\"“`'](?P<a>[^\"”`'\n]*{_LIST}[^\"”`'\n]*)"
-    rf"|[\"“`'](?P<b>{_LIST}:?)[\"”`']\s+(?:section|heading|list)|(?:under|heading|titled"
-    rf"|called) [\"“`'](?P<c>{_LIST}:?)[\"”`']"
-    rf"|(?<=[^\n#*])(?P<d>(?:#{{1,4}} |\*\*){_LIST}:?(?:\*\*)?)|^(?P<e>(?:#{{1,4}} "
-    rf"|\*\*){_LIST}:?(?:\*\*)?)(?=:?\s+(?:\[|\d[.)]))",
-    re.IGNORECASE | re.MULTILINE,
+_CONSTANTS = {"null": None, "true": True, "false": False}
+_MAY = re.compile(r"\b(?:may|might|can|could)\b", re.IGNORECASE)
+_SAYING = re.compile(
+    r"\b(?:say|reply|answer(?= (?:with|by|just|\W))|respond|writ|state|return|words are)|回答|回复|说|输出",
+    re.IGNORECASE,
 )
+_MISSING = re.compile(
+    r"suffic|enough|short|cannot|can[’']?t|unable|missing|n(?:ot?|othing) (?:\w+ ){0,3}?(?:find|found|know|contain"
+    r"|evidence"
+    r"|answer|say|turn|result|support)|n[’']t|unknown|unsure|lack|无法|不足|没有|找不到|不知道|不确定",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"\b(?:section|heading|list|header|titled|called|named|headed|entitled|under)\b", re.IGNORECASE)
 _TITLE = r"[\w ]*(?:title|name|标题)"
 _ENTRY = re.compile(
-    rf"\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<a>{_TITLE}|url|link"
-    rf"|https?://\S+?)(?P<between>\W{{1,5}}?)"
-    rf"(?P<b>{_TITLE}|url|link|网址|链接|https?://[^\s)>]+)(?P<after>\W*)",
-    re.IGNORECASE,
+    rf"(?:^|`)\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<title>{_TITLE})(?P<between>\W{{1,5}}?)"
+    rf"(?:url|link|网址|链接|https?://[^\s)>`]+)(?P<after>\W*?)[.,]?(?:`|$)",
+    re.IGNORECASE | re.MULTILINE,
 )
-_PARTS = r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题"
+_PARTS = re.compile(r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题", re.IGNORECASE)
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
-    rf"(?:{_PARTS}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)(?P<items>(?:\n{_ITEM}.+)*)",
-    re.IGNORECASE,
-)
-_SAYING = re.compile(r"\b(?:say|reply|answer|respond|write|state|output|return)\b|回答|回复|说|输出", re.IGNORECASE)
-_WHERE = re.compile(r"(?:^should|\bif|\bwhen|\bwhere|\bin case|\botherwise)\b.*|(?:如果|若|否则).*", re.IGNORECASE)
-_MISSING = re.compile(
-    r"suffic|enough|short|cannot|can[’']?t|unable|missing|not? (?:\w+ ){0,3}?(?:find|found|know|contain|evidence"
-    r"|answer|say"
-    r"|result|support)|n[’']t|unknown|unsure|nothing|lack|无法|不足|没有|找不到|不知道|不确定",
+    rf"(?:{_PARTS.pattern}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)"
+    rf"(?P<items>(?:\n{_ITEM}.+)*)",
     re.IGNORECASE,
 )
 
 
 def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
-    told = f"{situation.task}\n\n{_DATA.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
-    orders = _ordered(told)
-    language = orders.get("language") or situation.language
-    return replace(Orders(), **{**orders, "language": language} | ({"sections": ()} if situation.sections else {}))
+    told = f"{situation.task}\n\n{_FORM.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
+    return replace(Orders(language=situation.language), **_ordered(told))
 
 
 @lru_cache(maxsize=256)
 def _ordered(told: str) -> dict[str, Any]:
     """What a prompt orders, by field; kept, since the turns of a conversation share their prompt."""
-    found: dict[str, Any] = {}
-    said = tuple(clauses(told))
-    for clause in said:
-        for row in _TABLE:
-            _obey(row, clause, found)
-        found |= {**dict(_counted(clause)), **_abstaining(clause)}
-    found |= _references(told) | _sections(told, said)
-    return {name: None if value == "" else value for name, value in found.items()}
+    found: dict[str, Any] = {"heading": "**Sources**"}
+    for clause in clauses(told):
+        for rule in _RULES:
+            found |= _ruled(clause, rule)
+        found |= dict(_counted(clause))
+        for name, value in _stated(clause):
+            found[name] = (*found.get(name, ()), value) if name in ("barred", "fields") else value
+    if names := _sections(told):
+        found.setdefault("sections", names)
+    cite = found.get("form", "numbered") if found.get("cited") else "none"
+    cite = "link" if cite in ("numbered", "footnote") and found.get("listed") is False else cite
+    if cite in ("numbered", "footnote"):
+        found |= {"reference_heading": found["heading"]} | _entry(told)
+    return {name: value for name, value in found.items() if name in Orders.__dataclass_fields__} | {"cite": cite}
 
 
-def _obey(row: dict[str, Any], clause: Clause, found: dict[str, Any]) -> None:
-    """Adds to what was found what a row of the table orders for a clause."""
-    about = re.search(row["about"], clause.text, re.IGNORECASE)
-    if about is None or (clause.conditional and "when" not in row):
-        return
-    if re.search(row.get("unless", "(?!)"), clause.text, re.I) or not re.search(row.get("also", ""), clause.text, re.I):
-        return
-    negated = clause.negated(about.start())
-    if "undo" in row and not negated and row["no"].items() <= found.items():
-        for name in row["no"]:
-            del found[name]
-    found |= row.get("no" if negated else "yes", {})
+def _ruled(clause: Clause, rule: dict[str, Any]) -> dict[str, Any]:
+    """What a rule of the table orders for a clause."""
+    about = rule["on"].search(clause.text)
+    if about is None or ("with" in rule and not rule["with"].search(clause.before + clause.text)):
+        return {}
+    start, end = about.span()
+    begins, ends_ = clause.part(start)
+    before, after = clause.text[begins:start], clause.text[end:ends_]
+    if ("when" not in rule and clause.conditional(start)) or re.search(r"\bwho\b", before):
+        return {}
+    negated = clause.negated(start, end)
+    open_ = _PARTIAL.match(after) or _MISUSE.search(before) if negated else "may" in rule and _MAY.search(clause.text)
+    ordered: dict[str, Any] = rule.get("no" if negated else "yes", {})
+    return {} if open_ else {rule["flag"]: not negated} if "flag" in rule else ordered
 
 
 def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
     """The numbers that a clause names: of the reply's length, of rounds, of calls in all or in one reply."""
-    if not _OF_A_PART.search(clause.text):
-        yield from ((name, limits) for name, unit in _LENGTHS.items() for limits, _ in amounts(clause, unit))
-    limiting = _LIMITING.search(clause.text)
-    yield from (("most_rounds", most) for (least, most), _ in amounts(clause, _ROUNDS) if least != most or limiting)
-    at_once = _PER_REPLY.search(clause.text)
-    of_all = _CALLING.search(clause.text) and not _OF_ONE_TOOL.search(clause.text)
-    for (least, most), _ in amounts(clause, _CALLS) if of_all else ():
-        exact = least == most
-        if most is not None and (limiting or not exact):
-            yield "most_at_once" if at_once else "most_calls", most
-        if least is not None and not at_once and (not exact or re.search("exactly|恰好|正好", clause.text)):
+    for name, unit in _LENGTHS.items() if not _OF_A_PART.search(clause.text) else ():
+        if any(bounds := limits(clause, unit)):
+            yield name, bounds
+    for name, unit, of in (("rounds", _ROUNDS, True), ("calls", _CALLS, _CALLING.search(clause.text))):
+        least, most = limits(clause, unit) if of else (None, None)
+        at_once = name == "calls" and _PER_REPLY.search(clause.text)
+        if most and (most > 1 or _ONE.search(clause.text)):
+            yield "most_at_once" if at_once else f"most_{name}", most
+        if least and name == "calls" and not at_once and (least != most or re.search("exactly|恰好|正好", clause.text)):
             yield "least_calls", least
 
 
-def _abstaining(clause: Clause) -> dict[str, str]:
-    """The words for missing evidence."""
-    saying, where = _SAYING.search(clause.text), _WHERE.search(clause.text)
-    gives_up = [quote for quote in clause.quotes if _MISSING.search(quote)]
-    if not (saying and where and clause.quotes) or clause.negated(saying.start()):
+def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
+    """What a clause states word for word: the form of dates, values of fields, the words for missing evidence, the
+    headings of sections and of the references."""
+    if (date := _DATE.search(clause.text)) and _WRITTEN.search(clause.text):
+        form = date[0] if date[1] else "YYYY-MM-DD"
+        form = form.replace("YYYY", "%Y").replace("MM", "%m").replace("DD", "%d")
+        yield "date_form", None if clause.negated(date.start()) else form
+    fixed = _FIXED.search(clause.text)
+    if fixed and not clause.conditional(fixed.start()):
+        yield "fields", (fixed[1], _CONSTANTS[fixed[2].lower()])
+    saying = _SAYING.search(clause.text)
+    if saying and clause.quotes and not clause.negated(saying.start()):
+        gives_up = [quote for quote in clause.quotes if _MISSING.search(quote)]
+        if gives_up or (clause.conditional(saying.start()) and _MISSING.search(clause.text[: saying.start()])):
+            yield "abstain", (gives_up or clause.quotes)[-1]
+    for quote in clause.quotes:
+        at = clause.text.find(f"`{quote}`")
+        if at >= 0 and clause.negated(at, at + len(quote) + 2) and not clause.conditional(at):
+            yield "barred", quote
+        headed = quote.startswith(("#", "**"))
+        of_sources = _SOURCE.search(f"{quote} {clause.text}" if headed else quote)
+        if quote.strip("#* ") and of_sources and (headed or _NAMED.search(clause.text)):
+            yield "heading", quote if headed else f"## {quote}"
+    parts = _PARTS.search(clause.text) or _PARTS.search(clause.before)
+    names = [quote.lstrip("# ") for quote in clause.quotes if quote.strip("# ") and not _SOURCE.search(quote)]
+    if parts and len(names) > 1 and not clause.negated(parts.start()):
+        yield "sections", tuple(names)
+
+
+def _entry(told: str) -> dict[str, str]:
+    """The form of the reference list's lines, by the prompt's own example."""
+    match = next(_ENTRY.finditer(told), None)
+    if match is None:
         return {}
-    return {"abstain": (gives_up or clause.quotes)[-1]} if gives_up or _MISSING.search(where[0]) else {}
+    number = re.sub(r"\d+|(?<=[\[^])n(?=\])", "{n}", match["n"])
+    return {"reference_form": f"{number} {match['before']}{{title}}{match['between']}{{url}}{match['after']}"}
 
 
-def _references(told: str) -> dict[str, str]:
-    """The heading of the reference list, and the form of its lines, by the prompt's own example."""
-    orders: dict[str, str] = {}
-    for match in _HEADING.finditer(told):
-        name = next(filter(None, match.groups()))
-        orders["reference_heading"] = name if name.startswith(("#", "*")) else f"## {name}"
-    lines = [*re.findall(r"`([^`\n]+)`", told), *(line for line in told.splitlines() if len(line) < 100)]
-    for match in filter(None, (_ENTRY.fullmatch(line.strip().rstrip(".,")) for line in lines)):
-        first, second = ("{title}" if re.fullmatch(_TITLE, match[part], re.I) else "{url}" for part in "ab")
-        if first != second:
-            number = re.sub(r"\d+|(?<=\[)n(?=\])|(?<=\^)n", "{n}", match["n"])
-            orders["reference_form"] = f"{number} {match['before']}{first}{match['between']}{second}{match['after']}"
-    return orders
-
-
-def _sections(told: str, said: Sequence[Clause]) -> dict[str, tuple[str, ...]]:
-    """The headings that the prompt asks for: quoted, listed after a colon, or in lines."""
-    named = [c.quotes for c in said if (m := re.search(_PARTS, c.text, re.I)) and not c.negated(m.start())]
-    lists = [[n.lstrip("# ") for n in quotes if n.strip("# ") and not re.search(_LIST, n, re.I)] for quotes in named]
+def _sections(told: str) -> tuple[str, ...]:
+    """The headings that the prompt lists after a colon, in a line or in lines."""
     for match in _LISTED.finditer(told):
-        items = re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE)
-        comma = "[;；]" if re.search("[;；]", match["line"]) else r"[,，、]|\band\b|和"
-        items = items or re.split(comma, match["line"].rstrip(".。"))
-        names = [item.strip(" \"'“”`*#") for item in items if item.strip()]
-        if all(len(name.split()) <= 8 and not name.endswith((".", "。")) for name in names):
-            lists.append(names)
-    return next(({"sections": tuple(names)} for names in lists if len(names) > 1), {})
+        line = match["line"].rstrip(".。")
+        parted = re.split("[;；]" if re.search("[;；]", line) else r"[,，、]|\band\b|和", line)
+        for items in (parted, re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE)):
+            names = [name for item in items if (name := item.strip(" \"'“”`*#"))]
+            if len(names) > 1 and all(len(name.split()) <= 8 and not name.endswith((".", "。")) for name in names):
+                return tuple(names)
+    return ()

@@ -14,6 +14,8 @@ from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
+STEPS = 3
+"""Steps from the subject to a thing that the evidence names: a thing named with a thing named with the subject."""
 MOST_WORDS = 8
 """Words of a query beside the thing that it asks about."""
 
@@ -28,9 +30,9 @@ _ASKING = (
     r"|show|state|study|suggest|summari[sz]e|survey|tell|trace|write)(?:e?ing)?"
 )
 _LEAD = re.compile(
-    r"^(?:please|kindly|also|then|and|finally|additionally|furthermore|could you|can you|would you|let's"
+    r"^(?:(?:please|kindly|also|then|and|finally|additionally|furthermore|could you|can you|would you|let's"
     r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: to)?|your task is to"
-    r"|as an? [\w ]{3,60},|in [\w -]{3,40},)\W+",
+    r"|as an? [\w ]{3,60},|in [\w -]{3,40},)\W+)+",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
@@ -48,27 +50,38 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"^(?:what|which|how|who|where|when|why)\s+(?:(?:is|are|was|were|do|does|did|there|have|has)\s+)*", re.IGNORECASE
+    r"^(?:what|which|how|who|where|when|why)\s+(?:(?:is|are|was|were|do|does|did|there|have|has|characteri[sz]es|constitutes)\s+)*",
+    re.IGNORECASE,
 )
 _PURPOSE = re.compile(
     r"(?:i am|i'm|we are) [\w' -]{4,50}? (?:in|on|about|into|for|of) (?P<what>[^.?!]{4,120})", re.IGNORECASE
 )
+_LONG = re.compile(
+    r"^write\b|\b(?:report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
+    r"|报告|文章|撰写|调研|综述|指南|详细",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COMPARING = re.compile(r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", re.IGNORECASE)
 _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
 _SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
-_CHINESE_SUBJECT = (
-    re.compile(r"关于(?P<subject>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)"),
-    re.compile(
-        r"(?:调研|分析|研究|介绍|比较|概述|梳理|评估|总结|说明|探讨|投资|了解|考察|调查)(?:一下)?(?P<subject>[^，。；：]{2,40})"
-    ),
+_PRESENT = re.compile(
+    r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期",
+    re.IGNORECASE,
+)
+_CHINESE_SUBJECT = re.compile(
+    r"关于(?P<report>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)|(?:调研|分析|研究|介绍|比较|概述|梳理"
+    r"|评估|总结|说明|探讨|投资|了解|考察|调查)(?:一下)?(?P<of>[^，。；：]{2,40})"
 )
 _CHINESE_LEAD = re.compile(r"^(?:以及|并且|并|和|请|其中|分别|各个|各位|这些|目前|该)+")
-
-
 _CHINESE_NAME = re.compile(
     r"[\u4e00-\u9fff]{1,6}?(?:·[\u4e00-\u9fff]{1,6}?)+(?=[^\u4e00-\u9fff·]|[于是在的任和与由出创为从担现以曾即将就接])"
     r"|(?<=[是在于的、，为由])[\u4e00-\u9fff]{2,10}?(?:公司|集团|大学|学院|学校|研究所|协会|俱乐部)"
 )
 _CHINESE_LIST = re.compile(r"(?:有|是|为|包括|：)?([^，。；：有是为]{2,14}(?:[、和及][^，。；：、和及]{2,14})+)")
+
+
+CONCLUSION = re.compile(r"conclu|summary|outlook|结论|总结|小结", re.IGNORECASE)
+"""Titles of a section that concludes."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,10 @@ class Facet:
 
     title: str
     words: tuple[str, ...]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        return stems(" ".join(self.words))
 
 
 @dataclass(frozen=True)
@@ -102,18 +119,15 @@ class Gap:
     query: str
 
 
+# the task
+
+
 def is_question(task: str) -> bool:
     """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
-    asked = [s for s in sentences(task) if _WANTS.search(_LEAD.sub("", s))]
+    told = [_bare(sentence) for sentence in sentences(task)]
     long = len(task) > (60 if is_chinese(task) else 320)
-    plain = "\n".join(_bare(sentence) for sentence in sentences(task))
-    product = re.search(
-        r"^write\b|\b(?:report|essay|overview|analy[sz]e|analysis|discuss|survey|in detail|in-depth|comprehensive)\b"
-        r"|报告|文章|撰写|调研|综述|指南|详细",
-        plain,
-        re.IGNORECASE | re.MULTILINE,
-    )
-    return not long and product is None and len(asked) <= 1
+    product = _LONG.search("\n".join(told))
+    return not (long or product) and sum(_WANTS.search(sentence) is not None for sentence in told) <= 1
 
 
 @lru_cache(maxsize=256)
@@ -122,55 +136,42 @@ def topic(task: str) -> Topic:
     chinese = is_chinese(task)
     told = [task] if chinese else list(sentences(task))
     asking = [s for s in told if _WANTS.search(_bare(s))] or told[:1] or [task]
-    subject = _chinese_subject(task) if chinese else _subject(asking[0], told)
+    named = _CHINESE_SUBJECT.search(task) if chinese else None
+    subject = (named["report"] or named["of"]) if named else _subject(asking[0], told)
     facets: dict[tuple[str, ...], Facet] = {}
-    known = set(words(subject))
     for piece in (piece for sentence in asking for piece in _pieces(sentence)):
-        key = tuple(word for word in dict.fromkeys(words(piece)) if word not in known)
+        key = tuple(word for word in dict.fromkeys(words(piece)) if word not in words(subject))
         title = _heading(re.sub(r"\s*[(（][^)）]*[)）]", "", piece))
         if key and title and subject not in piece and not any(set(key) <= set(other) for other in facets):
             facets[key] = Facet(title, key)
-    compare = re.search(
-        r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", task, re.IGNORECASE
-    )
-    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], compare is not None, chinese)
+    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], _COMPARING.search(task) is not None, chinese)
 
 
 def _subject(sentence: str, told: Sequence[str]) -> str:
     """What the first asking sentence is about; if it names nothing, what an earlier sentence says one works on."""
-    plain = re.sub(r"\s*\([^)]*\)", "", _bare(sentence))
-    body = _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
-    purpose = next((match for s in told if (match := _PURPOSE.match(s))), None)
-    if purpose and not names(body):
-        body = purpose["what"]
-    body = _AUDIENCE.sub("", _SUBJECT_END.split(re.sub(r"^(?:characteri[sz]es|makes up|constitutes)\s+", "", body))[0])
-    return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or plain
-
-
-def _chinese_subject(task: str) -> str:
-    found = next((match["subject"] for pattern in _CHINESE_SUBJECT if (match := pattern.search(task))), None)
-    return found or re.split(r"[，。；：？]", task)[0]
+    body = _asked(re.sub(r"\s*\([^)]*\)", "", _bare(sentence)))
+    if not names(body):
+        body = next((match["what"] for s in told if (match := _PURPOSE.match(s))), body)
+    body = _AUDIENCE.sub("", _SUBJECT_END.split(body)[0])
+    return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or sentence
 
 
 def _bare(sentence: str) -> str:
     """A sentence without polite openings and a bracket at its start."""
-    plain = re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip())
-    while (shorter := _LEAD.sub("", plain)) != plain:
-        plain = shorter
-    return plain
+    return _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip()))
+
+
+def _asked(plain: str) -> str:
+    """What a request asks for, without the words that ask."""
+    return _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
 
 
 def _pieces(sentence: str) -> list[str]:
     """The parts of an asking sentence that could be facets; brackets stay with what they explain."""
-    plain = _bare(sentence)
-    hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m.group()), plain)
-    found = []
-    for part in _CUT.split(hidden):
-        body = _CHINESE_LEAD.sub("", part.replace("\x00", ",").strip(" .?!。？！\"'“”"))
-        body = _POINTING.sub("", _CLAUSE.sub("", _REQUEST.sub("", body, count=1)))
-        if len(body) > 1 and len(body.split()) <= 24:
-            found.append(body)
-    return found
+    hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _bare(sentence))
+    parts = (part.replace("\x00", ",").strip(" .?!。？！\"'“”") for part in _CUT.split(hidden))
+    found = [_POINTING.sub("", _asked(_CHINESE_LEAD.sub("", part))) for part in parts]
+    return [piece for piece in found if len(piece) > 1 and len(piece.split()) <= 24]
 
 
 def _heading(text: str) -> str:
@@ -179,47 +180,36 @@ def _heading(text: str) -> str:
 
 
 def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
-    """Section titles: the task's facets in order, joined where there are too many, and a conclusion."""
+    """Section titles: the task's facets in order, the last ones joined where there are too many, and a conclusion."""
+    background, conclusion, joint = ("背景", "结论", "；") if of.chinese else ("Background", "Conclusion", "; ")
     titles = [facet.title for facet in of.facets]
-    background, conclusion = ("背景", "结论") if of.chinese else ("Background", "Conclusion")
+    if len(titles) >= most > 1:
+        titles[most - 2 :] = [joint.join(titles[most - 2 :])]
     if len(titles) < least - 1:
-        titles = [background, *titles]
-    while len(titles) > most - 1:
-        shortest = min(range(len(titles) - 1), key=lambda n: len(titles[n]) + len(titles[n + 1]))
-        joint = "与" if of.chinese else "; "
-        second = titles[shortest + 1]
-        titles[shortest : shortest + 2] = [
-            titles[shortest] + joint + (second if of.chinese else second[:1].lower() + second[1:])
-        ]
+        titles.insert(0, background)
     return tuple(dict.fromkeys([*titles, conclusion]))
+
+
+# queries
 
 
 def queries(of: Topic) -> list[str]:
     """First queries: the subject with what is asked of it in general, then the subject with each facet."""
-    general = [facet for facet in of.facets if len(facet.words) <= 8]
-    return list(dict.fromkeys([of.subject, *(_query(of.subject, [facet]) for facet in general)]))
+    return list(
+        dict.fromkeys([of.subject, *(_query(of.subject, [f]) for f in of.facets if len(f.words) <= MOST_WORDS)])
+    )
 
 
-def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
-    """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
-    which nothing was found. `asked`: the queries made so far."""
-    looked_up = " \n ".join(asked).casefold()
-    found = []
-    for name, facet in _things(of, sources, asked):
-        if name.casefold() not in looked_up:
-            wanted = sorted(of.facets, key=lambda other: other is not facet)
-            found.append(Gap(_line(name, facet, of.chinese), _query(name, wanted)))
-    for facet in of.facets:
-        query = _query(of.subject, [facet])
-        if query not in asked and not _covered(facet, sources):
-            nothing = "没有找到资料" if of.chinese else "nothing found yet"
-            found.append(Gap(f"{facet.title}: {nothing}", query))
-    return found
+def independent(queries: Sequence[str]) -> list[str]:
+    """The first query on each thing: the others say the same in other words."""
+    return list({(*names(query), query)[0]: query for query in reversed(queries)}.values())[::-1]
 
 
-def _line(name: str, facet: Facet | None, chinese: bool) -> str:
-    why = f" ({facet.title})" if facet else ""
-    return f"{name}：尚未查找{why}" if chinese else f"{name}: not looked up yet{why}"
+def dated(query: str, task: str, now: date | None) -> str:
+    """A query with the current year where it asks for what the task wants the present state of."""
+    present = _PRESENT.search(task)
+    of = stems(" ".join(task[present.end() :].split()[:3])) if present else frozenset()
+    return f"{query} {now.year}" if now and of & stems(query) and str(now.year) not in query else query
 
 
 def _query(thing: str, facets: Sequence[Facet]) -> str:
@@ -230,58 +220,61 @@ def _query(thing: str, facets: Sequence[Facet]) -> str:
     return f"{thing} {' '.join(list(wanted)[:MOST_WORDS])}".strip()[:400]
 
 
-def _shared(facet: Facet, sentence: str) -> int:
-    return len(stems(" ".join(facet.words)) & stems(sentence))
+# gaps
 
 
-def _covered(facet: Facet, sources: Sequence[Source]) -> bool:
-    """Whether the sources together say most of a facet's words."""
-    wanted = stems(" ".join(facet.words))
+def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
+    """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
+    which nothing was found. `asked`: the queries made so far."""
+    looked_up = " \n ".join(asked).casefold()
+    unknown, nothing = ("尚未查找", "没有找到资料") if of.chinese else ("not looked up yet", "nothing found yet")
+    found = []
+    for name, facet in _things(of, sources, asked).items():
+        if name.casefold() not in looked_up:
+            why = f" ({facet.title})" if facet else ""
+            found.append(Gap(f"{name}: {unknown}{why}", _query(name, sorted(of.facets, key=lambda f: f is not facet))))
     told = frozenset[str]().union(*(stems(source.text) for source in sources))
-    return len(wanted & told) * 2 > len(wanted)
+    for facet in of.facets:
+        query = _query(of.subject, [facet])
+        if query not in asked and len(facet.stems & told) * 2 <= len(facet.stems):
+            found.append(Gap(f"{facet.title}: {nothing}", query))
+    return found
 
 
-def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[tuple[str, Facet | None]]:
+def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[str, Facet | None]:
     """Names in sentences about the subject or about a thing of an earlier step, with the facet they came with.
 
     Nearest to the subject first; within a step, things that come with a facet before others, then the most frequent.
     """
-    told = [(sentence, source.title) for source in sources for sentence in sentences(source.text)]
+    told = [(sentence, f"{source.title}\n{sentence}") for source in sources for sentence in sentences(source.text)]
+    proper = {name for name in _proper([sentence for sentence, _ in told]) if name not in of.text}
     core = stems(of.subject)
-    proper = _proper([sentence for sentence, _ in told])
-    reached: dict[str, tuple[int, bool, int, Facet | None]] = {}
+    reached: dict[str, Facet | None] = {}
     known = [name for query in asked for name in names(query)[:1]]
-    for step in range(3):
-        counted: dict[str, tuple[int, Facet | None]] = {}
-        for sentence, title in told:
-            near = step == 0 and len(core & (stems(sentence) | stems(title))) * 2 > len(core)
-            if near or any(name in sentence or name in title for name in known):
-                facet = max(of.facets, key=lambda f: _shared(f, sentence), default=None)
-                facet = facet if facet and _shared(facet, sentence) else None
-                for name in things(sentence):
-                    if name in proper and name not in of.text and name not in reached:
-                        count, before = counted.get(name, (0, None))
-                        counted[name] = (count + 1, before or facet)
-        reached |= {name: (step, facet is None, -count, facet) for name, (count, facet) in counted.items()}
-        known = list(counted)
-    ordered = sorted(reached.items(), key=lambda item: item[1][:3])
-    return [(name, place[3]) for name, place in ordered]
+    for step in range(STEPS):
+        came: dict[str, list[Facet | None]] = {}
+        for sentence, text in told:
+            near = not step and len(core & stems(text)) * 2 > len(core)
+            if near or any(name in text for name in known):
+                facet = max(of.facets, key=lambda f: len(f.stems & stems(sentence)), default=None)
+                for name in (name for name in things(sentence) if name in proper and name not in reached):
+                    came.setdefault(name, []).append(facet if facet and facet.stems & stems(sentence) else None)
+        facets = {name: next(filter(None, came[name]), None) for name in came}
+        known = sorted(facets, key=lambda name: (facets[name] is None, -len(came[name])))
+        reached |= {name: facets[name] for name in known}
+    return reached
 
 
 def _proper(told: Sequence[str]) -> frozenset[str]:
-    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too; no part of a
-    longer name."""
+    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too."""
     found = {name for sentence in told for name in things(sentence)}
-    inside = {name for sentence in told for name in found if sentence.find(name) > 0 and " " not in name}
-    longer = {part for name in found if " " in name for part in name.split()}
-    return frozenset(n for n in found if " " in n or "·" in n or (n in inside and n not in longer))
+    return frozenset(n for n in found if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in told))
 
 
 def things(sentence: str) -> tuple[str, ...]:
     """The names of a sentence; in Chinese, where names have no capitals, by their form and the lists they stand in."""
     found = list(names(sentence))
     if is_chinese(sentence):
-        found += _CHINESE_NAME.findall(sentence)
-        for listed in _CHINESE_LIST.findall(sentence):
-            found += [part for part in re.split(r"[、和及]", listed) if 2 <= len(part) <= 14]
+        listed = (part for parts in _CHINESE_LIST.findall(sentence) for part in re.split(r"[、和及]", parts))
+        found += [*_CHINESE_NAME.findall(sentence), *(part for part in listed if 2 <= len(part) <= 14)]
     return tuple(dict.fromkeys(found))

@@ -11,6 +11,7 @@ from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
 from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.text import names, sentences, stems, words
@@ -33,8 +34,9 @@ _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 class Things:
     """The things of one request."""
 
-    def __init__(self, weighing: Weighing) -> None:
+    def __init__(self, weighing: Weighing, orders: Orders) -> None:
         self.w = weighing
+        self.orders = orders
 
     def texts(self, thing: Thing) -> dict[str, str]:
         """What can be said of a thing and its source at once, by kind."""
@@ -60,7 +62,7 @@ class Things:
             return [Thing(kind, number=number) for number in w.depends(about.number)]
         pool = w.evidence if about.text else w.ranked
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
-            "query": self._queries,
+            "query": lambda: self._queries(least),
             "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
@@ -114,14 +116,16 @@ class Things:
                 return _members(block.text)
         return []
 
-    def _queries(self) -> list[str]:
+    def _queries(self, least: int) -> list[str]:
         w = self.w
         found = research.queries(w.topic)
         if w.is_question:
             found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
         elif w.sources:
-            found = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.situation.now)]
-        return [query for query in found if query not in w.asked]
+            gaps = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.situation.now)]
+            found = [*gaps, *(found if len(gaps) < least else ())]
+        left = [query for query in found if query not in w.asked]
+        return left if len(left) >= least else found
 
     def _sections(self, least: int, most: int) -> list[str]:
         """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
@@ -130,6 +134,7 @@ class Things:
         titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), max(most, 3)))
         more = [w.topic.title, *w.framed("sections").split(", ")]
         titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
+        titles = [t for t in titles if self.orders.conclusion or not research.CONCLUSION.search(t)]
         for add, what in _CHANGE.findall(w.said):
             titles = [title for title in titles if not stems(title) & stems(what)]
             titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []

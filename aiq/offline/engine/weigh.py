@@ -81,8 +81,9 @@ class Thing:
 class Weighing:
     """One request's material, and what can be measured of it."""
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self, situation: Situation, may_ask: bool = True) -> None:
         self.situation = situation
+        self.may_ask = may_ask
         blocks = situation.blocks
         only = "" if blocks or situation.sources else situation.request.last_user
         self.task = (situation.task or only)[:_BRIEF]
@@ -188,7 +189,7 @@ class Weighing:
         to look at."""
         known = names(self.task) or self.situation.history or self.said or self.facets
         most = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
-        return not known and len(words(self.topic.subject)) <= most
+        return self.may_ask and not known and len(words(self.topic.subject)) <= most
 
     # measures
 

@@ -4,19 +4,23 @@ Every statement is a sentence of the material with its citation, or says what wa
 """
 
 import re
-from collections.abc import Sequence
+from dataclasses import replace
 
 from aiq.core.seeds import derive
 from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, answer, rank
-from aiq.offline.engine.cite import Citations, standalone, told
+from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.read import Block, Situation, Source
+from aiq.offline.engine.read import Situation
 from aiq.offline.engine.report import report
 from aiq.offline.engine.text import is_chinese, sentences, stems
 
 FINDINGS = 12
 """Sentences that a query's findings hold at most."""
+ANSWER = 3
+"""Sentences of an answer, and points of a list, where the prompt does not say how many."""
+SUMMARY = 400
+"""Characters of a summary where the prompt does not say how many."""
 DOUBT = 0.1
 """The reader's confidence below which it is said that the evidence does not suffice."""
 _SMALL_TALK = re.compile(
@@ -28,9 +32,18 @@ _LEADS = {
     "en": ("The answer is {}", "It is {}", "According to the sources, it is {}", "The sources say: {}"),
     "zh": ("答案是{}", "是{}", "根据资料，是{}"),
 }
-_SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要", re.IGNORECASE)
+_PHRASES = {
+    "en": (
+        "The sources do not answer this",
+        "{}: nothing was found on {}.",
+        "The premise of the question does not hold.",
+    ),
+    "zh": ("现有资料没有回答这个问题", "{}：没有找到关于“{}”的资料。", "问题的前提不成立。"),
+}
+_SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.I)
 _IN_PLACE = re.compile(
-    r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer)", re.IGNORECASE
+    r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer|someone)",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
@@ -38,7 +51,7 @@ _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 def write(situation: Situation, orders: Orders) -> str:
     """The reply's text: what the material supports, in the asked form; never empty."""
     if _IN_PLACE.search(situation.instructions):
-        return _in_place(situation)
+        return _in_place(situation, orders)
     if is_small_talk(situation.task) and not situation.sources:
         return small_talk(situation.task)
     if _SUMMARY.search(situation.instructions) and situation.sources and not situation.steps:
@@ -62,46 +75,73 @@ def small_talk(text: str) -> str:
     return "Hello! I answer questions with cited sources and write research reports. What would you like to know?"
 
 
+# answers
+
+
 def _answered(situation: Situation, orders: Orders) -> str:
-    """The answer first, then the sentences that show it, then the references."""
-    history = "\n".join(text for _, text in situation.history)
-    found = answer(situation.task, situation.sources, situation.now, context=history)
+    """The answer first, then the sentences that show it, then what else is known where more is wanted."""
+    found = _found(situation, orders)
     if orders.bare and found.kind == "value":
-        return found.value
-    citations = Citations(orders)
-    lines = _statements(found, situation, orders, citations)
-    most = orders.sentences[1] or 3 + (found.kind == "premise")
-    text = ("" if orders.language == "zh" else " ").join(lines[:most])
-    return _within(_with_references(text, citations), orders)
+        return dated(found.value, orders.date_form)
+    said = _statements(found, situation, orders)
+    more = rank(situation.task, situation.sources, situation.now, most=20) if found.kind != "none" else ()
+    usual = ANSWER if orders.bullets else min(len(said), ANSWER + (found.kind == "premise"))
+    return _composed(said | {s: of for s, of in facts(more).items() if s not in said}, orders, usual)
 
 
-def _statements(found: Answer, situation: Situation, orders: Orders, citations: Citations) -> list[str]:
-    chinese = orders.language == "zh"
-    shown = [(standalone(e.sentence, e.source), e.source) for e in reversed(found.evidence)]
-    if found.kind == "none" or found.confidence < DOUBT:
-        nothing = orders.abstain or ("现有资料不足以回答这个问题" if chinese else "I don't have enough information")
-        about = found.missing[0] if found.missing else situation.task
-        missing = f"：没有找到关于“{about}”的资料。" if chinese else f": nothing was found on {about.rstrip('?.')}."
-        return [nothing.rstrip(".。") + missing, *told(shown[:1], citations)]
-    sources = [found.evidence[-1].source] if found.evidence else []
+def _found(situation: Situation, orders: Orders) -> Answer:
+    """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers."""
+    context = "\n".join(text for _, text in situation.history)
+    aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
+    found = Answer("none")
+    for sources in [*([source] for source in aged), situation.sources]:
+        found = answer(situation.task, sources, situation.now, context=context)
+        if found.kind == "value" and found.confidence >= DOUBT:
+            return found
+    unwanted = found.kind == "premise" and not orders.premise
+    refused = replace(found, kind="none", evidence=() if unwanted else found.evidence)
+    return refused if unwanted or found.confidence < DOUBT else found
+
+
+def _statements(found: Answer, situation: Situation, orders: Orders) -> Facts:
+    nothing, missing, wrong = _PHRASES[orders.language]
+    shown = facts(reversed(found.evidence))
+    sources = [evidence.source for evidence in found.evidence[-1:]]
+    if found.kind == "none":
+        about = (*found.missing, situation.task)[0].rstrip("?.？。")
+        first = missing.format((orders.abstain or nothing).rstrip(".。"), about)
+        return {first: [], **dict([*shown.items()][:1])}
     if found.kind == "premise":
-        wrong = "问题的前提不成立。" if chinese else "The premise of the question does not hold."
-        value = [citations.said(found.value, *sources)] if found.value else []
-        return [wrong, *([] if _says(shown, found.value) else value), *told(shown, citations)]
-    lead = _lead(found.value, situation, chinese)
-    return [citations.said(lead, *sources), *told(shown, citations)]
+        told = any(found.value.casefold() in sentence.casefold() for sentence in shown)
+        return {wrong: [], **({} if told else {found.value: sources}), **shown}
+    return {_lead(found.value, situation, orders): sources, **shown}
 
 
-def _lead(value: str, situation: Situation, chinese: bool) -> str:
+def _lead(value: str, situation: Situation, orders: Orders) -> str:
     """The value as a sentence of its own, in words that the request's seed chooses."""
-    if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value):
-        return value[:1].upper() + value[1:]
-    forms = _LEADS["zh" if chinese else "en"]
-    return forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
+    forms = ("{}",) if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value) else _LEADS[orders.language]
+    said = forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
+    return said[:1].upper() + said[1:]
 
 
-def _says(shown: Sequence[tuple[str, Source]], value: str) -> bool:
-    return any(value.casefold() in sentence.casefold() for sentence, _ in shown)
+def _composed(said: Facts, orders: Orders, usual: int) -> str:
+    """The first sentences with their references: as many as the orders want, else as is usual, as far as there are
+    any; the last ones go where the whole would be too long, in the end the last words."""
+    usual = min(max(usual, orders.sentences[0] or 0), orders.sentences[1] or len(said))
+    text = ""
+    for number in range(1, len(said) + 1):
+        citations = Citations(orders)
+        body = citations.text(dict([*said.items()][:number]))
+        sizes = ((orders.words, len(body.split())), (orders.characters, len(body)))
+        if any(longest and size > longest for (_, longest), size in sizes):
+            return text or citations.complete(" ".join(body.split()[: orders.words[1]])[: orders.characters[1]])
+        text = citations.complete(body)
+        if number >= usual and all(size >= (shortest or 0) for (shortest, _), size in sizes):
+            break
+    return text
+
+
+# findings and summaries
 
 
 def _handed(situation: Situation) -> tuple[str, ...]:
@@ -111,94 +151,66 @@ def _handed(situation: Situation) -> tuple[str, ...]:
 
 
 def _findings(situation: Situation, orders: Orders) -> str:
-    """Sentences under the queries they speak to, each once, newest evidence first where several say the same."""
+    """Sentences under the queries they speak to, each once, those with figures or further names first."""
     citations = Citations(orders)
     used: set[str] = set()
     parts = []
     for query in _handed(situation):
-        fresh = [e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if e.sentence not in used]
-        fresh = sorted(fresh, key=lambda e: not _is_definite(e.sentence, query))[:FINDINGS]
-        used.update(e.sentence for e in fresh)
+        found = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+        fresh = [evidence for evidence in found if evidence.sentence not in used]
+        fresh = sorted(fresh, key=lambda e: not (re.search(r"\d", e.sentence) or _further(e.sentence, query)))[
+            :FINDINGS
+        ]
+        used.update(evidence.sentence for evidence in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
-        lines = told([(e.sentence, e.source) for e in fresh], citations) or [nothing]
-        parts.append("\n".join([f"**{query}**", *lines]))
-    return _with_references("\n\n".join(parts), citations)
+        parts.append("\n".join([f"**{query}**", *(citations.lines(facts(fresh)) or [nothing])]))
+    return citations.complete("\n\n".join(parts))
 
 
-def _is_definite(sentence: str, query: str) -> bool:
-    """Whether a sentence gives a figure or a name that the query does not have."""
-    return re.search(r"\d", sentence) is not None or any(name not in query for name in research.things(sentence))
+def _further(sentence: str, query: str) -> bool:
+    return any(name not in query for name in research.things(sentence))
 
 
 def _summary(situation: Situation, orders: Orders) -> str:
-    """The title and the sentences that share most with the whole, in their order, within the asked length."""
+    """The sentences that share most with the whole, within the asked length."""
     source = max(situation.sources, key=lambda s: len(s.text))
-    told_ = [s for s in sentences(source.text) if len(s) > 20]
-    common = stems(source.text[:20_000])
-    title = stems(source.title)
-    weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in told_}
-    limit = orders.characters[1] or 400
-    chosen = [f"{source.title}."] if source.title and len(source.title) < limit // 2 else []
-    for sentence in sorted(told_, key=lambda s: -weight[s]):
-        if sum(map(len, chosen)) + len(sentence) + len(chosen) <= limit:
-            chosen.append(sentence)
-        if len(chosen) >= (orders.sentences[1] or 4):
-            break
-    gap = "" if orders.language == "zh" else " "
-    return (
-        gap.join(sorted(chosen, key=lambda s: told_.index(s) if s in told_ else -1))
-        or (told_ or [source.text])[0][:limit]
-    )
+    lines = [s for s in sentences(source.text) if len(s) > 20] or [source.text]
+    common, title = stems(source.text[:20_000]), stems(source.title)
+    weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in lines}
+    shortest, longest = orders.characters
+    within = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
+    return _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
 
 
-def _in_place(situation: Situation) -> str:
+# in somebody's place
+
+
+def _in_place(situation: Situation, orders: Orders) -> str:
     """A reply in the place of a person: from what the prompt says they want, or the words it gives for nothing to say.
 
     Asked something, the wish that shares most with the question answers it. Shown something, the first wish that it
     leaves out is what to change.
     """
-    wishes, addressed = _wishes(situation)
-    said = " ".join(b.text for b in situation.blocks if re.search(r"dialog|history|conversation", b.label))
-    shown = addressed is not None and re.search(r"plan|outline|draft", addressed.label)
-    text = addressed.text if addressed else situation.task
-    fallback = _fallback(situation.instructions, "plan" if shown else "question")
+
+    def labelled(pattern: str) -> list[str]:
+        return [b.text for b in situation.blocks if re.search(pattern, b.label)]
+
+    shown = labelled(r"plan|outline|draft")
+    addressed = stems((shown or labelled(r"ask|question|message") or [situation.task])[-1])
+    told = [s for text in labelled(r"prefer|wish|want|know|persona|profile") for s in sentences(text)]
+    wishes = [wish for wish in told if not re.match(r"none\b|无", wish, re.IGNORECASE)]
     if shown:
-        open_ = [w for w in wishes if w not in said and len(stems(w) & stems(text)) * 2 < len(stems(w))]
-        return (
-            (f"请补充：{open_[0]}" if is_chinese(open_[0]) else f"Please also cover this: {open_[0]}")
-            if open_
-            else fallback
-        )
-    request = " ".join(b.text for b in situation.blocks if b.label in ("request", "task"))
-    topic = stems(text) - stems(request)
+        said = " ".join(labelled(r"dialog|history|conversation"))
+        left = [w for w in wishes if w not in said and len(stems(w) & addressed) * 2 < len(stems(w))]
+        change = "请补充：{}" if is_chinese("".join(left[:1])) else "Please also cover this: {}"
+        return change.format(left[0]) if left else _fallback(situation, orders, "plan")
+    topic = addressed - stems(" ".join(labelled(r"^(?:request|task)$")))
     best = max(wishes, key=lambda wish: len(stems(wish) & topic), default="")
-    return best if stems(best) & topic else fallback
+    return best if stems(best) & topic else _fallback(situation, orders, "question")
 
 
-def _wishes(situation: Situation) -> tuple[list[str], Block | None]:
-    wanted = [b for b in situation.blocks if re.search(r"prefer|wish|want|know|persona|profile", b.label)]
-    addressed = [b for b in situation.blocks if re.search(r"ask|question|plan|outline|draft|message", b.label)]
-    wishes = [s for b in wanted for s in sentences(b.text) if not re.match(r"none\b|无", s, re.IGNORECASE)]
-    return wishes, addressed[-1] if addressed else None
-
-
-def _fallback(instructions: str, kind: str) -> str:
+def _fallback(situation: Situation, orders: Orders, kind: str) -> str:
     """The quoted words that the prompt gives for nothing to say, from the line that speaks of this kind of message."""
-    lines = [line for line in instructions.splitlines() if _QUOTED.search(line)]
-    about = [line for line in lines if re.search(rf"\b{kind}\b", line, re.IGNORECASE)] or lines
-    return _QUOTED.findall(about[0])[-1] if about else "I have nothing to add."
-
-
-def _with_references(text: str, citations: Citations) -> str:
-    listed = citations.listed()
-    return f"{text}\n\n{listed}" if listed else text
-
-
-def _within(text: str, orders: Orders) -> str:
-    """The text cut at the end of a word where the prompt limits words or characters; references stay whole."""
-    body, gap, references = text.partition("\n\n")
-    if (most := orders.words[1]) and len(body.split()) > most:
-        body = " ".join(body.split()[:most])
-    if (longest := orders.characters[1]) and len(body) > longest:
-        body = body[:longest].rsplit(" ", 1)[0]
-    return body + gap + references
+    lines = sorted(situation.instructions.splitlines(), key=lambda line: kind not in line.lower())
+    quoted = [[quote for quote in _QUOTED.findall(line) if quote not in orders.barred] for line in lines]
+    return next((quotes[-1] for quotes in quoted if quotes), "I have nothing to add.")

@@ -70,7 +70,8 @@ def test_arguments_are_typed_as_the_schema_says(ask: Ask) -> None:
 
 
 def test_what_was_found_ends_the_search(ask: Ask) -> None:
-    reply = respond(ask("Who built Vorn Mill?", *called(("lookup", {"q": "Vorn Mill"}, [HIT])), tools=(SEARCH,)))
+    told = called(("lookup", {"q": "Vorn Mill"}, [HIT]))
+    reply = respond(ask("Who built Vorn Mill?", *told, tools=(SEARCH,), system="Cite your sources."))
     assert not reply.tool_calls
     assert "Ada Kestrel" in reply.text
     assert HIT["link"] in reply.text

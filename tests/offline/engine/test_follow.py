@@ -12,8 +12,10 @@ from aiq.offline.engine.follow import Orders, follow
 from aiq.offline.engine.read import read
 
 QUESTION = "Who is the mayor of Pellow Quay?"
-NO_CITING = {"cite": "none", "reference_heading": None}
-NO_TOOLS = {"most_calls": 0, "search_first": False}
+NO_CITING: dict[str, Any] = {}
+CITING = {"cite": "numbered", "reference_heading": "**Sources**"}
+LINKS = {"cite": "link"}
+NO_TOOLS = {"most_calls": 0}
 NOTHING: dict[str, Any] = {}
 
 
@@ -24,31 +26,36 @@ def _orders(system: str, user: str = QUESTION, **more: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(orders).items() if value != getattr(Orders(), name)}
 
 
+BANS: list[tuple[str, str]] = [
+    ("Do not cite sources.", "Cite your sources."),
+    ("Answer without citations.", "Never answer without citations."),
+    ("Omit citations from your reply.", "Do not omit citations."),
+    ("It is not necessary to cite anything.", "Do not forget to cite your sources."),
+    ("You needn't list any sources.", "Do not make up sources."),
+    ("Your answer should contain no citations whatsoever.", "Do not cite pages that you did not read."),
+    ("References are unwelcome.", "References must not be omitted."),
+    ("不要引用来源。", "请引用来源。"),
+]
+"""Told after an order to cite: what takes it back, and what does not."""
 TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
-    ("Do not cite sources.", NO_CITING, "Cite your sources.", NOTHING),
-    ("Answer without citations.", NO_CITING, "Never answer without citations.", NOTHING),
-    ("Omit citations from your reply.", NO_CITING, "Do not omit citations.", NOTHING),
-    ("It is not necessary to cite anything.", NO_CITING, "Do not forget to cite your sources.", NOTHING),
-    ("You needn't list any sources.", NO_CITING, "Do not make up sources.", NOTHING),
-    ("Your answer should contain no citations whatsoever.", NO_CITING, "Do not cite pages that you did not read.",
-        NOTHING),
-    ("Use footnotes such as [^1].", {"cite": "footnote"}, "Do not use footnotes.", NOTHING),
-    ("Attach a footnote to every claim.", {"cite": "footnote"}, "Claims need evidence.", NOTHING),
-    ("Cite with Markdown links.", {"cite": "link"}, "Cite with numbers such as [1].", NOTHING),
-    ("Back up every claim with a source link.", {"cite": "link"}, "Back up every claim.", NOTHING),
-    ("Use inline links, not numbers, for citations.", {"cite": "link"}, "Use numbered citations, no links.", NOTHING),
-    ("Use APA style citations.", {"cite": "link"}, "Write in a plain style.", NOTHING),
-    ("Sources are to be given as plain URLs.", {"cite": "url"}, "Sources are to be given.", NOTHING),
-    ("State the answer, then give the link that it comes from in brackets.", {"cite": "url", "reference_heading": None},
+    ("Cite your sources.", CITING, "Read your sources.", NOTHING),
+    ("Back up every claim with a source.", CITING, "Back up every claim.", NOTHING),
+    ("Use footnotes such as [^1].", CITING | {"cite": "footnote"}, "Do not use footnotes.", NOTHING),
+    ("Attach a footnote to every claim.", CITING | {"cite": "footnote"}, "Claims need evidence.", NOTHING),
+    ("Cite with Markdown links.", LINKS, "Cite with numbers such as [1].", CITING),
+    ("Back up every claim with a source link.", LINKS, "Follow the links.", NOTHING),
+    ("Link the page you rely on.", LINKS, "Rely on pages.", NOTHING),
+    ("Use inline links, not numbers, for citations.", LINKS, "Use numbered citations, no links.", CITING),
+    ("Use APA style citations.", LINKS, "Write in a plain style.", NOTHING),
+    ("Sources are to be given as plain URLs.", {"cite": "url"}, "Sources are to be given.", CITING),
+    ("State the answer, then give the link that it comes from in brackets.", {"cite": "url"},
         "State what links them.", NOTHING),
-    ("Mention where you found it (the URL).", {"cite": "url", "reference_heading": None}, "Find it.", NOTHING),
-    ("End without a reference list.", {"cite": "link", "reference_heading": None}, "End with a reference list.",
-        NOTHING),
-    ('Put the references under the heading "Sources".', {"reference_heading": "## Sources"},
-        "Put references last.", NOTHING),
-    ("Close with `### Sources`.", {"reference_heading": "### Sources"}, "## Sources\nUse good sources.", NOTHING),
-    ("List sources as `1. Title: URL`.", {"reference_form": "{n}. {title}: {url}"}, "List sources.", NOTHING),
-    ("Lines like `[1]: Title, URL` end it.", {"reference_form": "[{n}]: {title}, {url}"}, "Lines end it.", NOTHING),
+    ("Mention where you found it (the URL).", {"cite": "url"}, "Find it.", NOTHING),
+    ("Cite sources. End without a reference list.", LINKS, "Cite sources. End with a reference list.", CITING),
+    ('Put the references under the heading "Sources".', CITING | {"reference_heading": "## Sources"},
+        "Put references last.", CITING),
+    ("Close with `### Sources`.", CITING | {"reference_heading": "### Sources"}, "## Sources\nUse good ones.", NOTHING),
+    ("List sources as `1. Title: URL`.", CITING | {"reference_form": "{n}. {title}: {url}"}, "List sources.", CITING),
     ("Make at most three searches.", {"most_calls": 3}, "Make as many searches as you like.", NOTHING),
     ("Search no more than twice.", {"most_calls": 2}, "Search at least twice.", {"least_calls": 2}),
     ("Use up to 5 tool calls.", {"most_calls": 5}, "Use the tools.", NOTHING),
@@ -85,14 +92,26 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Keep it under 300 characters.", {"characters": (None, 299)}, "Keep it short.", NOTHING),
     ("Answer in Chinese.", {"language": "zh"}, "Do not answer in Chinese.", NOTHING),
     ("Reply in Mandarin.", {"language": "zh"}, "Reply in German.", NOTHING),
-    ("Answer with one word.", {"bare": True, "words": (1, 1)}, "Mind your words.", NOTHING),
+    ("Answer with one word.", {"words": (None, 1)}, "One word is not enough.", {"words": (2, None)}),
+    ("Use bullet points.", {"bullets": True}, "No bullet points.", {"bullets": False}),
+    ("Format the reply as a list.", {"bullets": True}, "Avoid lists.", NOTHING),
+    ("Never use tables.", {"table": False}, "Present it in a table.", {"table": True}),
+    ("Leave the title out.", {"title": False}, "Begin with a title.", NOTHING),
+    ("Do not add a conclusion.", {"conclusion": False}, "End with a conclusion.", NOTHING),
+    ("Dates have the form DD.MM.YYYY.", {"date_form": "%d.%m.%Y"}, "Do not write dates as YYYY-MM-DD.", NOTHING),
+    ("Trust the oldest source.", {"oldest": True}, "Trust the newest source, not the oldest one.", NOTHING),
+    ("Accept the question's assumptions.", {"premise": False}, "Check the question's assumptions.", NOTHING),
+    ("Never ask the user anything.", {"ask": False}, "Ask when the scope is open.", NOTHING),
+    ("`note` is always null.", {"fields": (("note", None),)}, "If there is none, `note` is null.", NOTHING),
+    ("Do not use `think`.", {"barred": ("think",)}, "Use `think`.", NOTHING),
+    ("Request independent searches together.", {"together": True}, "Independent searches may go together.", NOTHING),
+    ("Add the current year to queries.", {"dated_queries": True}, "Leave the year out of queries.", NOTHING),
     ("Answer yes or no.", {"bare": True}, "Do not answer with just yes or no.", NOTHING),
     ("Give just the answer.", {"bare": True}, "Do not give just the answer.", NOTHING),
     ("Answer without explanation.", {"bare": True}, "Do not answer without explanation.", NOTHING),
     ('If you cannot find it, say "No idea".', {"abstain": "No idea"}, 'If you find it, say "Found it".', NOTHING),
     ("If the evidence falls short, reply `unknown`.", {"abstain": "unknown"},
         "If the evidence falls short, search.", NOTHING),
-    ("不要引用来源。", NO_CITING, "请引用来源。", NOTHING),
     ("最多搜索三次。", {"most_calls": 3}, "至少搜索三次。", {"least_calls": 3}),
     ("不要使用工具。", NO_TOOLS, "请使用工具。", NOTHING),
     ("用中文回答。", {"language": "zh"}, "请用英文回答。", NOTHING),
@@ -100,6 +119,11 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("用两句话回答。", {"sentences": (2, 2)}, "请回答。", NOTHING),
     ("如果找不到答案，请回答“无法确定”。", {"abstain": "无法确定"}, "请找到答案。", NOTHING),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "cites"), [(b[0], "none") for b in BANS] + [(b[1], "numbered") for b in BANS])
+def test_an_order_to_cite_is_taken_back_by_a_ban_and_by_nothing_else(said: str, cites: str) -> None:
+    assert _orders(f"Support each statement with a citation such as [1].\n{said}").get("cite", "none") == cites
 
 
 @pytest.mark.parametrize(("said", "wanted"), [(t[0], t[1]) for t in TWINS] + [(t[2], t[3]) for t in TWINS])
@@ -135,14 +159,21 @@ def test_worked_examples_instruct_nothing(example: str) -> None:
     [
         (
             "shallow_researcher.j2",
-            {"sentences": (1, 3), "abstain": "I don't have enough information"},
+            CITING
+            | {"reference_heading": "## References", "dated_queries": True}
+            | {"sentences": (None, 3), "abstain": "I don't have enough information"},
         ),
-        ("researcher.j2", {"most_calls": 8, "reference_heading": "**Sources**"}),
-        ("orchestrator.j2", {"most_rounds": 2, "most_at_once": 6}),
+        ("researcher.j2", CITING | {"most_calls": 8, "dated_queries": True}),
+        (
+            "orchestrator.j2",
+            CITING
+            | {"reference_heading": "## References", "most_rounds": 2, "most_at_once": 6}
+            | {"together": True, "ask": False},
+        ),
         ("planner.j2", {"most_calls": 8}),
         ("clarifier.j2", {"most_calls": 2}),
         ("clarifier_planner.j2", NOTHING),
-        ("intent_classifier.j2", NOTHING),
+        ("intent_classifier.j2", CITING),
     ],
 )
 def test_the_shipped_prompts(template: str, wanted: dict[str, Any]) -> None:

@@ -23,14 +23,14 @@ REPORT = "Write a report on Brone Glass: its founder, its year of founding, and 
 
 
 def test_the_answer_stands_first_with_its_citation_and_reference(ask: Ask) -> None:
-    text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,))).text
+    text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,), system="Cite your sources.")).text
     assert re.match(r"[^.]*Edda Marrow \[1\]\.", text)
     assert text.rstrip().endswith("[1] Brone Glass - https://a.offline.example/brone")
 
 
 def test_without_evidence_it_says_so_and_cites_nothing(ask: Ask) -> None:
     text = respond(ask("Who founded Tilt Mirrors?", *called(("lookup", {"q": "Tilt Mirrors"}, "[]")), tools=())).text
-    assert "enough information" in text
+    assert "nothing was found on" in text
     assert "http" not in text
 
 
@@ -62,7 +62,8 @@ def test_citations_as_the_prompt_wants_them(ask: Ask, system: str, has: list[str
 
 
 def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources(ask: Ask) -> None:
-    text = respond(ask(REPORT, *FOUND, tools=())).text
+    system = "Support each statement with a citation such as [1]. End with a section ## References."
+    text = respond(ask(REPORT, *FOUND, tools=(), system=system)).text
     assert text.startswith("# ")
     assert text.count("\n## ") >= 2
     said = [line for line in text.partition("## References")[0].splitlines() if line and not line.startswith("#")]
