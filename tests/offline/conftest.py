@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aiq.core.paths import shipped
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 
@@ -60,6 +61,17 @@ def offline_stack(pages_file: Path) -> StackMaker:
 def offline_port(pages_file: Path) -> Iterator[int]:
     """The port of one stack without faults that all tests share."""
     command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages_file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        yield int(json.loads(child.stdout.readline())["port"])
+        child.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def world_port() -> Iterator[int]:
+    """The port of a stack over the shipped pages."""
+    command = [sys.executable, "-m", "aiq.offline", "--pages", str(shipped("benchmarks/world") / "pages.jsonl")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdin is not None

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -18,17 +18,6 @@ FILE = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 QUESTIONS = [row for row in csv.DictReader(FILE.open(encoding="utf-8")) if row["false_premise"] == "FALSE"][:12]
 RATIO = 0.66  # 0.8 is the promise, measured on 60 questions by `benchmarks.strangers`; twelve are coarse
 URL = re.compile(r"https?://[^\s()\[\]<>\"']+")
-
-
-@pytest.fixture(scope="session")
-def world_port() -> Iterator[int]:
-    """The port of a stack over the shipped pages."""
-    command = [sys.executable, "-m", "aiq.offline", "--pages", str(shipped("benchmarks/world") / "pages.jsonl")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdin is not None
-        yield int(json.loads(child.stdout.readline())["port"])
-        child.stdin.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,60 @@
+"""A proxy that forwards none of our headers changes nothing: neither reports nor scores."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def proxy(world_port: int) -> Iterator[str]:
+    """The address of a proxy before the offline model that drops every header that begins with `x-aiq`."""
+
+    class Dropping(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            kept = {"content-type": "application/json"}
+            with urlopen(Request(f"http://127.0.0.1:{world_port}{self.path}", body, kept)) as answer:
+                said = answer.read()
+                self.send_response(answer.status)
+                self.send_header("content-type", answer.headers["content-type"])
+            self.send_header("content-length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Dropping) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("experiment", ["shallow_freshqa", "escalation_freshqa", "deep_drb", "documents_qa"])
+def test_a_run_without_our_headers(experiment: str, proxy: str, tmp_path: Path) -> None:
+    limit = 1 if experiment == "deep_drb" else 3
+    command = [sys.executable, "-m", "aiq.run", f"experiment={experiment}", f"limit={limit}"]
+    for name, more in (("direct", []), ("proxied", [f"llm.base_url={proxy}"])):
+        done = subprocess.run([*command, f"output_dir={tmp_path / name}", *more], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+    direct, proxied = (_results(tmp_path / name) for name in ("direct", "proxied"))
+    assert direct == proxied
+    assert len(direct) > limit
+
+
+def _results(folder: Path) -> dict[tuple[str, str], object]:
+    """The reports and the scores of the run in a folder."""
+    found: dict[tuple[str, str], object] = {}
+    for file in sorted(folder.glob("*/*/samples*.jsonl")):
+        found |= {(row["sample_id"], "report"): row["report"] for row in map(json.loads, file.open(encoding="utf-8"))}
+    for file in sorted(folder.glob("*/*/scores*.jsonl")):
+        for row in map(json.loads, file.open(encoding="utf-8")):
+            found[row["sample_id"], row["metric"]] = (row.get("value"), row.get("numerator"), row.get("denominator"))
+    return found
