@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.closed_world.conversations import write_conversations
-from benchmarks.closed_world.documents import build_archive, write_document_questions, write_documents
+from benchmarks.closed_world.documents import with_documents, write_document_questions, write_documents
 from benchmarks.closed_world.events import make_events, write_events
 from benchmarks.closed_world.facts import build_world
 from benchmarks.closed_world.hostile import write_hostile
@@ -52,14 +52,14 @@ def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int = 
         english=max(8, -(-questions // 20), -(-(tasks - chinese) // 4)),
         chinese=max(min(chinese, 4), -(-chinese // 4)),
     )
-    archive, pages = build_archive(world), render_pages(world)
+    archive, pages = with_documents(world), render_pages(world)
     write_jsonl(out / "world" / "pages.jsonl", pages)
     write_documents(out / "world" / "documents", archive)
     write_document_questions(out / "documents_mini", archive)
     write_hostile(out / "hostile_mini", world)
     write_conversations(out / "conversation_mini", world)
     write_freshqa(out / "freshqa_mini", world, choose_questions(world, questions))
-    write_deep_research(out / "drb_mini", world, choose_tasks(world, tasks), {page.url: page for page in pages})
+    write_deep_research(out / "drb_mini", choose_tasks(world, tasks), {page.url: page for page in pages})
     if events:
         write_events(out / "events", make_events(world, events))
     return len(pages)

@@ -4,15 +4,15 @@ Questions over them are answered by one page of a document, by two documents, or
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Region, Value, World, short
+from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Value, World, short
 from benchmarks.closed_world.names import Name, Names
 from benchmarks.closed_world.pdf import pdf
-from benchmarks.closed_world.tables import pace, table
+from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, pace, table
 from benchmarks.closed_world.truth import write_questions
 from benchmarks.closed_world.wording import ask, fill, state
 
@@ -21,57 +21,32 @@ _LAYOUTS: dict[str, dict[str, Any]] = {layout["kind"]: layout for layout in (_TA
 """By the kind of entity that a document is about."""
 
 
-@dataclass(slots=True)
-class Archive:
-    """The companies with a report and the cities with minutes, and the facts that stand only in these."""
+def with_documents(world: World) -> World:
+    """The world with the facts of documents besides.
 
-    world: World
-    companies: list[Entity] = field(default_factory=list)
-    cities: list[Entity] = field(default_factory=list)
-    facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
+    One company of each of the first English regions has a report, and one city of most of them has minutes.
+    """
+    archive, people = replace(world, facts=dict(world.facts)), _people(world)
 
-    def fact(self, subject: Entity, name: str) -> Fact:
-        return self.facts[subject.id, name]
+    def add(subject: Entity, name: str, *values: Value) -> None:
+        archive.add(Fact(subject, name, tuple(Dated(ALWAYS, value) for value in values)))
 
-    def has(self, fact: Fact) -> bool:
-        return (fact.subject.id, fact.name) in self.facts
-
-    def add(self, subject: Entity, name: str, *values: Value) -> None:
-        """Older values first; the last one holds."""
-        self.facts[subject.id, name] = Fact(subject, name, tuple(Dated(ALWAYS, value) for value in values))
-
-
-def build_archive(world: World) -> Archive:
-    """One company of each of the first English regions, and one city of most of them."""
-    archive, people = Archive(world), _people(world)
     for index, region in enumerate(world.of_language("en")[: _TABLE["reports"]]):
-        company = _report(archive, region, people)
+        draw = Draw(world.seed, "report", region.number)
+        company = draw.pick(region.of("company"))
+        seats = [held.value for held in world.fact(company, "headquarters").history]
+        plant = draw.pick([city for city in region.of("city") if city not in seats])
+        turnover, before = _millions(draw, 1800), _millions(draw, 1800)
+        add(company, "turnover", before, turnover)
+        add(company, "auditor", next(people))
+        add(company, "plant", plant)
+        add(company, "partner", draw.pick(region.of("institute")))
         if index < _TABLE["minutes"]:
-            of_seat = index < _TABLE["minutes_of_seat"]
-            city = world.fact(company, "headquarters") if of_seat else archive.fact(company, "plant")
-            _minutes(archive, city.target, people)
+            city = world.fact(company, "headquarters").target if index < _TABLE["minutes_of_seat"] else plant
+            draw = Draw(world.seed, "minutes", city.id)
+            add(city, "budget", _millions(draw, 9000), _millions(draw, 9000))
+            add(city, "treasurer", next(people), next(people))
     return archive
-
-
-def _report(archive: Archive, region: Region, people: Iterator[Entity]) -> Entity:
-    world, draw = archive.world, Draw(archive.world.seed, "report", region.number)
-    company = draw.pick(region.of("company"))
-    seats = [held.value for held in world.fact(company, "headquarters").history]
-    plant = draw.pick([city for city in region.of("city") if city not in seats])
-    archive.companies.append(company)
-    turnover, before = _millions(draw, 1800), _millions(draw, 1800)
-    archive.add(company, "turnover", before, turnover)
-    archive.add(company, "auditor", next(people))
-    archive.add(company, "plant", plant)
-    archive.add(company, "partner", draw.pick(region.of("institute")))
-    return company
-
-
-def _minutes(archive: Archive, city: Entity, people: Iterator[Entity]) -> None:
-    draw = Draw(archive.world.seed, "minutes", city.id)
-    archive.cities.append(city)
-    archive.add(city, "budget", _millions(draw, 9000), _millions(draw, 9000))
-    archive.add(city, "treasurer", next(people), next(people))
 
 
 def _millions(draw: Draw, most: int) -> Name:
@@ -83,31 +58,42 @@ def _people(world: World) -> Iterator[Entity]:
     """People of the documents: they have no page, and share no surname with anybody who has."""
     names = Names(Draw(world.seed, "archive"))
     values = [held.value for fact in world.facts.values() for held in fact.history]
-    taken = {short(value, "en") for value in values if isinstance(value, Entity)}
-    taken |= {entity.name.en for entity in world.entities()}
+    taken = {short(one, "en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
     while True:
         name = names.person()
-        if not {name.en.split()[-1], name.en} & taken:
-            yield Entity(name.en.lower().replace(" ", "-"), "person", name, 0, "en")
+        person = Entity(name.en.lower().replace(" ", "-"), "person", name, 0, "en")
+        if short(person, "en") not in taken:
+            yield person
 
 
-def write_documents(folder: Path, archive: Archive) -> None:
+def _in_document(fact: Fact) -> bool:
+    return (fact.subject.kind, fact.name) in DOCUMENT_RELATIONS
+
+
+def documented(archive: World) -> list[Fact]:
+    """The facts that stand only in documents."""
+    return [*filter(_in_document, archive.facts.values())]
+
+
+def _subjects(archive: World, kind: str) -> list[Entity]:
+    """Of that kind, those that a document is about."""
+    return list(dict.fromkeys(fact.subject for fact in documented(archive) if fact.subject.kind == kind))
+
+
+def write_documents(folder: Path, archive: World) -> None:
     """The PDFs; others that lay there are removed."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.pdf"):
         old.unlink()
-    for entity in (*archive.companies, *archive.cities):
-        title = _LAYOUTS[entity.kind]["title"].format(s=entity.name.en)
-        (folder / _file_name(entity)).write_bytes(pdf(title, _pages(archive, entity, title)))
+    for kind, layout in _LAYOUTS.items():
+        for entity in _subjects(archive, kind):
+            title = layout["title"].format(s=entity.name.en)
+            (folder / layout["file"].format(id=entity.id)).write_bytes(pdf(title, _pages(archive, entity, title)))
 
 
-def _file_name(entity: Entity) -> str:
-    return str(_LAYOUTS[entity.kind]["file"].format(id=entity.id))
-
-
-def _pages(archive: Archive, entity: Entity, title: str) -> list[list[str]]:
+def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
     """Paragraphs by page: a title page, a page for each fact, idle sentences; the foot names document and page."""
-    layout, words = _LAYOUTS[entity.kind], Draw(archive.world.seed, "document words", entity.id)
+    layout, words = _LAYOUTS[entity.kind], Draw(archive.seed, "document words", entity.id)
     pages = [[title, fill(words.pick(layout["intro"]), s=entity.name.en)]]
     for heading, relation in layout["pages"]:
         pages.append([heading, state(archive.fact(entity, relation), CLOCK, words)] if relation else [heading])
@@ -118,58 +104,48 @@ def _pages(archive: Archive, entity: Entity, title: str) -> list[list[str]]:
     ]
 
 
-def _place(fact: Fact) -> str:
-    """The citation key of the page that states the fact."""
-    stated = [relation for _, relation in _LAYOUTS[fact.subject.kind]["pages"]]
-    return f"{_file_name(fact.subject)}, p.{stated.index(fact.name) + 2}"
+def write_document_questions(folder: Path, archive: World) -> None:
+    """`questions.jsonl` and `truth.jsonl`."""
+    write_questions(folder, ((_row(archive.seed, facts), facts) for facts in _chosen(archive)))
 
 
-def _chosen(archive: Archive) -> list[tuple[Fact, ...]]:
+def _chosen(archive: World) -> list[Sequence[Fact]]:
     """The facts of all that is asked, one or two a question, in a drawn order."""
-    draw = Draw(archive.world.seed, "document questions")
-    single = [(fact,) for fact in archive.facts.values()]
-    double = [*_from_web(archive), *_through_documents(archive)]
-    onward = draw.shuffled(list(_to_web(archive)))[: _TABLE["several"] - len(double)]
+    draw, companies = Draw(archive.seed, "document questions"), _subjects(archive, "company")
+    single = [[fact] for fact in documented(archive)]
+    plants = [archive.fact(company, "plant") for company in companies]
+    minuted = [plant for plant in plants if plant.target in _subjects(archive, "city")]
+    double = [*_from_web(archive), *([plant, archive.fact(plant.target, "treasurer")] for plant in minuted)]
+    onward = [archive.path(company, *ways) for company in companies for ways in _TABLE["onward"]]
+    onward = draw.shuffled(onward)[: _TABLE["several"] - len(double)]
     return draw.shuffled([*draw.some(single, _TABLE["one_hop"]), *double, *onward])
 
 
-def _to_web(archive: Archive) -> Iterator[tuple[Fact, ...]]:
-    for company in archive.companies:
-        for way, relation in _TABLE["onward"]:
-            first = archive.fact(company, way)
-            yield first, archive.world.fact(first.target, relation)
-
-
-def _from_web(archive: Archive) -> Iterator[tuple[Fact, ...]]:
+def _from_web(archive: World) -> Iterator[list[Fact]]:
     """One for each city with minutes, by way of something that the web has always placed there, if anything."""
-    world = archive.world
-    for city in archive.cities:
-        region = world.regions[city.region]
-        leading = (world.fact(thing, name) for kind, name in _TABLE["leading"] for thing in region.of(kind))
+    for city in _subjects(archive, "city"):
+        region = archive.regions[city.region]
+        leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in region.of(kind))
         first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
-        for fact in Draw(world.seed, "to", city.id).shuffled(first)[:1]:
-            wanted = Draw(world.seed, "wanted", city.id).pick(("budget", "treasurer"))
-            yield fact, archive.fact(city, wanted)
+        for fact in Draw(archive.seed, "to", city.id).shuffled(first)[:1]:
+            wanted = Draw(archive.seed, "wanted", city.id).pick(("budget", "treasurer"))
+            yield [fact, archive.fact(city, wanted)]
 
 
-def _through_documents(archive: Archive) -> Iterator[tuple[Fact, ...]]:
-    for company in archive.companies:
-        first = archive.fact(company, "plant")
-        if first.target in archive.cities:
-            yield first, archive.fact(first.target, "treasurer")
-
-
-def write_document_questions(folder: Path, archive: Archive) -> None:
-    """`questions.jsonl` and `truth.jsonl`."""
-    write_questions(folder, ((_row(archive, facts), facts) for facts in _chosen(archive)))
-
-
-def _row(archive: Archive, facts: Sequence[Fact]) -> dict[str, Any]:
+def _row(seed: int, facts: Sequence[Fact]) -> dict[str, Any]:
     key = [(fact.subject.id, fact.name) for fact in facts]
+    stated = [fact for fact in facts if _in_document(fact)]
     return {
-        "question": ask(facts, Draw(archive.world.seed, "document question words", key)),
+        "question": ask(facts, Draw(seed, "document question words", key)),
         "num_hops": "one-hop" if len(facts) == 1 else "multi-hop",
         "fact_type": f"{pace(fact.relation for fact in facts)}-changing",
-        "evidence": "documents" if all(map(archive.has, facts)) else "mixed",
-        "pages": "; ".join(_place(fact) for fact in facts if archive.has(fact)),
+        "evidence": "documents" if stated == facts else "mixed",
+        "pages": "; ".join(map(_place, stated)),
     }
+
+
+def _place(fact: Fact) -> str:
+    """The citation key of the page that states the fact."""
+    layout = _LAYOUTS[fact.subject.kind]
+    number = 2 + [relation for _, relation in layout["pages"]].index(fact.name)
+    return f"{layout['file'].format(id=fact.subject.id)}, p.{number}"

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.names import Name
-from benchmarks.closed_world.tables import Language, Relation, relation
+from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, RELATIONS, Language, Relation
 
 CLOCK = date(2026, 11, 1)
 """The day on which the world is as its newest pages say."""
@@ -23,9 +23,9 @@ SITES = {
 class Entity:
     """Something with a name. `id` is also its page's last path segment.
 
-    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: what a person does, what
-    a festival awards a prize for, which topic a scene has. `visible`: whether its page names the scene it belongs to,
-    so that a search for the scene finds it.
+    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: what a person or the
+    winner of a festival does, which topic a scene has; a key of `names.toml`. `visible`: whether its page names the
+    scene it belongs to, so that a search for the scene finds it.
     """
 
     id: str
@@ -33,13 +33,16 @@ class Entity:
     name: Name
     region: int
     language: Language
-    role: Name | None = None
+    role: str = ""
     visible: bool = True
+
+    def text(self, language: Language) -> str:
+        return self.name.text(language)
 
     @property
     def called(self) -> str:
         """Its name in the language of its pages."""
-        return self.name.text(self.language)
+        return self.text(self.language)
 
     @property
     def url(self) -> str:
@@ -52,7 +55,7 @@ Value = Entity | int | Name
 
 def short(entity: Entity, language: Language) -> str:
     """The part of a name that suffices: a person's surname (no two are equal), else the whole name."""
-    text = entity.name.text(language)
+    text = entity.text(language)
     if entity.kind == "person":
         return text.split("·" if language == "zh" else " ")[-1]
     return text.removeprefix("《").removesuffix("》")
@@ -76,7 +79,8 @@ class Fact:
 
     @property
     def relation(self) -> Relation:
-        return relation(self.subject.kind, self.name)
+        key = self.subject.kind, self.name
+        return RELATIONS.get(key) or DOCUMENT_RELATIONS[key]
 
     @property
     def value(self) -> Value:
@@ -85,15 +89,13 @@ class Fact:
     @property
     def target(self) -> Entity:
         """The value of a fact whose relation leads to another entity."""
-        if not isinstance(self.value, Entity):
-            raise TypeError(f"{self.name} of {self.subject.id} is no entity")
+        assert isinstance(self.value, Entity), f"{self.name} of {self.subject.id} is no entity"
         return self.value
 
     @property
     def number(self) -> int:
         """The value of a fact whose relation gives a number or a year."""
-        if not isinstance(self.value, int):
-            raise TypeError(f"{self.name} of {self.subject.id} is no number")
+        assert isinstance(self.value, int), f"{self.name} of {self.subject.id} is no number"
         return self.value
 
     @property
@@ -102,20 +104,21 @@ class Fact:
 
     def at(self, day: date) -> Dated:
         """What held on that day; the oldest value before any."""
-        held = [dated for dated in self.history if dated.since <= day]
-        return held[-1] if held else self.history[0]
+        return [self.history[0], *(dated for dated in self.history if dated.since <= day)][-1]
 
 
 @dataclass(slots=True)
 class Region:
-    """A landscape with its places, people and works; most facts stay inside one."""
+    """A landscape with its places, people and works; most facts stay inside one. `place`: "on the Morquist Coast"."""
 
     number: int
     language: Language
     name: Name
+    place: Name
     country: Entity
-    preposition: str
+    rivers: tuple[Name, ...]
     industry: Name
+    suffixes: tuple[Name, ...]
     members: dict[str, list[Entity]] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Entity]:
@@ -133,6 +136,16 @@ class World:
 
     def fact(self, subject: Entity, name: str) -> Fact:
         return self.facts[subject.id, name]
+
+    def add(self, fact: Fact) -> None:
+        self.facts[fact.subject.id, fact.name] = fact
+
+    def path(self, start: Entity, *names: str) -> list[Fact]:
+        """The facts of the relations, each about the value of the one before."""
+        facts: list[Fact] = []
+        for name in names:
+            facts.append(self.fact(facts[-1].target if facts else start, name))
+        return facts
 
     def of_language(self, language: Language) -> list[Region]:
         return [region for region in self.regions if region.language == language]

@@ -27,15 +27,12 @@ class Page(Record):
 def render_pages(world: World) -> list[Page]:
     """All pages, by address, so that the order tells nothing of what belongs together."""
     pages = [page for entity in world.entities() for page in _About(world, entity).pages()]
-    pages += [*_blogs(world), *_namesakes(world)]
-    assert len({page.url for page in pages}) == len(pages)
-    return sorted(pages, key=lambda page: page.url)
+    return sorted([*pages, *_namesakes(world)], key=lambda page: page.url)
 
 
 def members(region: Region, scene: Entity) -> list[Entity]:
     """The entities that belong to a scene."""
-    assert scene.role is not None
-    return [entity for kind in table("tasks")["topics"][scene.role.en]["asked"] for entity in region.of(kind)]
+    return [entity for kind in table("tasks")["topics"][scene.role]["asked"] for entity in region.of(kind)]
 
 
 class _About:
@@ -56,6 +53,7 @@ class _About:
                     yield from self._news(fact, held)
             if fact.relation.value == "number":
                 yield from self._estimate(fact)
+        yield from self._blog()
 
     def _entry(self) -> Page:
         """The entity's own page, as of its date."""
@@ -66,25 +64,21 @@ class _About:
             if unchanged and len(fact.history) == 1 and words.chance(50):
                 body.append(about(words.pick(unchanged), entity))
         values = [fact.at(day).value for fact in self._facts]
-        items = [
-            f'<li><a href="{value.url}">{value.called}</a></li>'
-            for value in values
-            if isinstance(value, Entity) and value.kind != "country"
-        ]
-        page = self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], day)
-        return page.model_copy(update={"html_extra": f"<nav><ul>{''.join(items)}</ul></nav>" if items else None})
+        links = [one for one in values if isinstance(one, Entity) and one.kind != "country"]
+        items = "".join(f'<li><a href="{one.url}">{one.called}</a></li>' for one in links)
+        extra = f"<nav><ul>{items}</ul></nav>" if items else None
+        return self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], day, extra=extra)
 
     def _opening(self) -> list[str]:
         """What the subject is, and of a visible one to which scene it belongs; nothing else gives a hidden one away."""
         entity, region, prose = self._entity, self._region, self._prose
-        where = {"region": region.name.text(entity.language), "preposition": region.preposition}
+        role = table("names")["roles"].get(entity.kind, {}).get(entity.role, {})
         opening = about(
             self._words.pick(prose.opening[entity.kind]),
             entity,
-            place=prose.place.format(**where) if entity.visible else "",
+            place=prose.space + region.place.text(entity.language) if entity.visible else "",
             industry=region.industry.text(entity.language),
-            role=entity.role.text(entity.language) if entity.role else "",
-            **where,
+            role=role.get(entity.language),
         )
         scenes = [scene for scene in region.of("scene") if entity.visible and entity in members(region, scene)]
         return [opening, *(about(self._words.pick(prose.belongs), entity, scene=scene.called) for scene in scenes)]
@@ -98,7 +92,7 @@ class _About:
         body = [state(begun, day, words), state(turned, day, words)]
         for kind in dict.fromkeys(entity.kind for entity in members(self._region, scene)):
             listed = enumerated(words.shuffled(self._region.of(kind)), scene.language)
-            body.append(fill(words.pick(prose.list_[kind]), list=listed))
+            body.append(fill(words.pick(prose.listing[kind]), list=listed))
         body.append(about(words.pick(prose.first_count), scene, v=spelled(volume, first.value), since=since))
         return self._page(scene.url, fill(scene.called), [*body, state(volume, day, words), *self._idle(2)], day)
 
@@ -134,33 +128,33 @@ class _About:
             body = [guess, self._words.pick(self._prose.estimated), *self._idle(2)]
             yield self._page(f"{SITES['estimates']}/{self._entity.id}", title, body, day)
 
+    def _blog(self) -> Iterator[Page]:
+        """It shares a question's words and at best repeats what a visitor was told, which may have changed."""
+        entity, draw = self._entity, Draw(self._world.seed, "blog", self._entity.id)
+        if (blog := self._prose.blog.get(entity.kind)) and draw.chance(40):
+            day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
+            heard = [spelled(fact, fact.at(day).value) for fact in self._facts if fact.name == blog.get("heard")]
+            text, title = about(blog["text"], entity, v="".join(heard)), about(blog["title"], entity)
+            yield self._page(f"{SITES['wayfarer']}/{entity.id}", title, [text], day, self._prose.dateline[:1])
+
     def _idle(self, count: int) -> list[str]:
         """Sentences that tell nothing that is asked for."""
         fillers = self._words.some(self._prose.filler[self._entity.kind], count)
         return [about(filler, self._entity) for filler in fillers]
 
-    def _page(self, url: str, title: str, body: Sequence[str], day: date, footers: Texts | None = None) -> Page:
+    def _page(
+        self, url: str, title: str, body: Sequence[str], day: date, footers: Texts = (), extra: str | None = None
+    ) -> Page:
+        """Two paragraphs and the line with the date."""
+        half, space = (len(body) + 1) // 2, self._prose.space
         footer = self._words.pick(footers or self._prose.updated)
-        return _page(url, title, body, footer, day, self._prose.space)
+        return _page(url, title, [space.join(body[:half]), space.join(body[half:]), footer], day, extra)
 
 
-def _page(url: str, title: str, sentences: Sequence[str], footer: str, day: date, space: str = " ") -> Page:
-    """Two paragraphs and the line with the date."""
-    half = (len(sentences) + 1) // 2
-    paragraphs = [space.join(sentences[:half]), space.join(sentences[half:]), footer.format(iso=day.isoformat())]
-    return Page(url=url, title=title, text="\n\n".join(filter(None, paragraphs)), published=day.isoformat())
-
-
-def _blogs(world: World) -> Iterator[Page]:
-    """Pages that share a question's words and at best repeat what a visitor was told, which may have changed."""
-    for entity in world.entities():
-        prose, draw = PROSE[entity.language], Draw(world.seed, "blog", entity.id)
-        if (blog := prose.blog.get(entity.kind)) and draw.chance(40):
-            day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
-            fact = world.fact(entity, blog["heard"]) if "heard" in blog else None
-            text = about(blog["text"], entity, v=spelled(fact, fact.at(day).value) if fact else "")
-            title = about(blog["title"], entity)
-            yield _page(f"{SITES['wayfarer']}/{entity.id}", title, [text], prose.dateline[0], day)
+def _page(url: str, title: str, paragraphs: Sequence[str], day: date, extra: str | None = None) -> Page:
+    """The last paragraph names the day as `{iso}`."""
+    text = "\n\n".join(filter(None, paragraphs)).replace("{iso}", iso := day.isoformat())
+    return Page(url=url, title=title, text=text, published=iso, html_extra=extra)
 
 
 def _namesakes(world: World) -> Iterator[Page]:
@@ -174,4 +168,4 @@ def _namesakes(world: World) -> Iterator[Page]:
         if len(names) > 1:
             text = fill(words["text"], stem=stem, names=", ".join(names))
             url, title = f"{SITES['namesakes']}/{stem.lower()}", fill(words["title"], stem=stem)
-            yield _page(url, title, [text], PROSE["en"].updated[0], date(2024, 1, 15))
+            yield _page(url, title, [text, PROSE["en"].updated[0]], date(2024, 1, 15))

@@ -1,8 +1,10 @@
 """The questions of the mini FreshQA: so many of each sort, spread over the regions, each once, in official columns."""
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -42,10 +44,6 @@ class Asked:
         return pace(fact.relation for fact in self.facts)
 
 
-Maker = Callable[[World, Region, Draw], Asked | None]
-Chain = tuple[Relation, ...]
-
-
 class Comparison(Record):
     """A row of `comparisons`, explained in `questions.toml`."""
 
@@ -72,45 +70,38 @@ class Premise(Record):
     answers: Texts
 
 
+Maker = Callable[[World, Region, Draw], Asked | None]
+
+
 def choose_questions(world: World, count: int) -> list[Asked]:
     """`count` different questions about the English regions, in a drawn order."""
     regions, shares = world.of_language("en"), _TABLE["shares"]
-    total, before = sum(shares.values()), 0
-    seen: set[object] = set()
-    questions: list[Asked] = []
-    for sort, share in shares.items():
-        amount = (before + share) * count // total - before * count // total  # rounded so that they add up
-        before += share
-        source = _stream(world, regions, sort)
-        while amount:
-            asked = next(source)
-            if asked.key not in seen:
-                seen.add(asked.key)
-                questions.append(asked)
-                amount -= 1
-    return Draw(world.seed, "order").shuffled(questions)
-
-
-def _stream(world: World, regions: Sequence[Region], sort: str) -> Iterator[Asked]:
-    """Questions of a sort without end, the regions in turn; some come more than once."""
-    makers, barren = _makers(sort), 0
-    for number in range(10_000_000):
-        draw = Draw(world.seed, "question", sort, number)
-        asked = makers[number % len(makers)](world, regions[number // len(makers) % len(regions)], draw)
-        barren = 0 if asked else barren + 1
-        assert barren < 10_000, f"no more questions of the sort {sort}"
-        if asked:
-            yield asked
+    questions: dict[object, Asked] = {}
+    share = 0
+    for sort in shares:
+        makers, share = _makers(sort), share + shares[sort]
+        tries = itertools.count()
+        while len(questions) < share * count // sum(shares.values()):  # rounded so that they add up
+            turn, number = divmod(next(tries), len(makers))
+            draw = Draw(world.seed, "question", sort, turn * len(makers) + number)
+            if asked := makers[number](world, regions[turn % len(regions)], draw):
+                questions.setdefault(asked.key, asked)
+    return Draw(world.seed, "order").shuffled(list(questions.values()))
 
 
 def _makers(sort: str) -> list[Maker]:
+    """What makes the questions of a sort, in turn."""
     if sort == "compare":
-        return [_comparison(Comparison.model_validate(row)) for row in _TABLE["comparisons"]]
+        return [partial(_comparison, Comparison(**row)) for row in _TABLE["comparisons"]]
     if sort in ("false", "false_multi"):
-        forms = [Premise.model_validate(row) for row in _TABLE["premises"]]
-        return [_premise(form) for form in forms if (len(form.path) - form.named > 1) == (sort == "false_multi")]
-    hops = {"one": 1, "two": 2, "three": 3}[sort]
-    return [_chain(hops, change) for change in PACES]
+        forms = [Premise(**row) for row in _TABLE["premises"]]
+        return [
+            partial(_premise, form) for form in forms if (len(form.path) - form.named > 1) == (sort == "false_multi")
+        ]
+    chains = [[relation] for relation in RELATIONS.values() if relation.kind != "scene"]
+    for _ in range(("one", "two", "three").index(sort)):
+        chains = [[*chain, after] for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
+    return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 
 
 def _words(world: World, key: object) -> Draw:
@@ -118,72 +109,46 @@ def _words(world: World, key: object) -> Draw:
     return Draw(world.seed, "question words", key)
 
 
-def _chain(hops: int, change: Change) -> Maker:
-    """Questions along every chain of that many relations whose fastest step changes at that rate."""
-    chains: list[Chain] = [(relation,) for relation in RELATIONS.values() if relation.kind != "scene"]
-    for _ in range(hops - 1):
-        chains = [(*chain, after) for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
-    chains = [chain for chain in chains if pace(chain) == change]
-    starts = sorted({chain[0].kind for chain in chains})
-
-    def make(world: World, region: Region, draw: Draw) -> Asked | None:
-        kind = draw.pick(starts)
-        chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
-        facts = _followed(world, chain, draw.pick(region.of(kind)))
-        if facts is None:
-            return None
-        key = tuple((fact.subject.id, fact.name) for fact in facts)
-        return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), facts)
-
-    return make
+def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
+    """A question along one of the chains; None where it leads back to something already met: that is too easy."""
+    kind = draw.pick(sorted({chain[0].kind for chain in chains}))
+    chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
+    start = draw.pick(region.of(kind))
+    facts = world.path(start, *(relation.name for relation in chain))
+    met = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
+    key = tuple((fact.subject.id, fact.name) for fact in facts)
+    if len(set(met)) < len(met):
+        return None
+    return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), tuple(facts))
 
 
-def _followed(world: World, chain: Chain, start: Entity) -> tuple[Fact, ...] | None:
-    """The facts of a chain from `start`; None where it leads back to something already met, which would be too easy."""
-    facts: list[Fact] = []
-    met = [start]
-    for relation in chain:
-        fact = world.fact(met[-1], relation.name)
-        facts.append(fact)
-        if isinstance(fact.value, Entity):
-            if fact.value in met:
-                return None
-            met.append(fact.value)
-    return tuple(facts)
-
-
-def _comparison(form: Comparison) -> Maker:
-    """Questions over several entities, which a small search budget hardly reaches."""
-
-    def make(world: World, region: Region, draw: Draw) -> Asked | None:
-        words = {"industry": region.industry.en, "place": f"{region.preposition} the {region.name.en}"}
-        subjects = region.of(form.kind)
-        leading: list[Fact] = []
-        if form.seated:
-            city = draw.pick(region.of("city"))
-            words["city"] = city.name.en
-            leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
-            subjects = [seat.subject for seat in leading]
-        if form.sample:
-            subjects = draw.shuffled(subjects)[: form.sample]
-            ordinals = ("first", "second", "third")
-            words |= {ordinal: one.name.en for ordinal, one in zip(ordinals, subjects, strict=True)}
-        if form.via:
-            leading = [world.fact(one, form.via) for one in subjects]
-            subjects = [fact.target for fact in leading]
-        facts = [world.fact(one, form.measure) for one in subjects]
-        if form.before:
-            words["year"] = str(draw.between(*form.before))
-            accepted = _counted(facts, int(words["year"]))
-        else:
-            accepted = _extreme(facts, largest=form.best == "largest")
-        if len(facts) < 3 or accepted is None:
-            return None
-        key = fill(form.ask[0], **words)
-        text = fill(_words(world, key).pick(form.ask), **words)
-        return Asked(key, text, accepted, (*leading, *facts), needs_depth=True)
-
-    return make
+def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> Asked | None:
+    """A question over several entities, which a small search budget hardly reaches."""
+    words = {"industry": region.industry.en, "place": region.place.en}
+    subjects = region.of(form.kind)
+    leading: list[Fact] = []
+    if form.seated:
+        city = draw.pick(region.of("city"))
+        words["city"] = city.name.en
+        leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
+        subjects = [seat.subject for seat in leading]
+    if form.sample:
+        subjects = draw.shuffled(subjects)[: form.sample]
+        words |= {ordinal: one.name.en for ordinal, one in zip(("first", "second", "third"), subjects, strict=True)}
+    if form.via:
+        leading = [world.fact(one, form.via) for one in subjects]
+        subjects = [fact.target for fact in leading]
+    facts = [world.fact(one, form.measure) for one in subjects]
+    if form.before:
+        words["year"] = str(draw.between(*form.before))
+        accepted = _counted(facts, int(words["year"]))
+    else:
+        accepted = _extreme(facts, largest=form.best == "largest")
+    if len(facts) < 3 or accepted is None:
+        return None
+    key = fill(form.ask[0], **words)
+    text = fill(_words(world, key).pick(form.ask), **words)
+    return Asked(key, text, accepted, (*leading, *facts), needs_depth=True)
 
 
 def _counted(facts: Sequence[Fact], year: int) -> Texts | None:
@@ -200,37 +165,27 @@ def _extreme(facts: Sequence[Fact], *, largest: bool) -> Texts | None:
     return answers(ranked[0].subject)
 
 
-def _premise(form: Premise) -> Maker:
-    """Questions that assume what never was: the right answer says so."""
-
-    def make(world: World, region: Region, draw: Draw) -> Asked | None:
-        pair = draw.shuffled(region.of(form.kind))[:2] if form.drawn else [draw.pick(region.of(form.kind))]
-        start = pair[-1] if form.drawn == "other" else pair[0]
-        facts = [world.fact(start, form.path[0])]
-        facts += [world.fact(facts[-1].target, way) for way in form.path[1:]]
-        fact = facts[-1]
-        if form.lasting and len(fact.history) > 1:
-            return None
-        words: dict[str, Entity] = {"start": start, "subject": fact.subject, "right": fact.target}
-        if form.wrong == "value":
-            words["wrong"] = _another(draw, region, fact.target)
-        elif form.wrong == "subject":
-            other = (
-                next(one for one in pair if one is not start) if form.drawn else _another(draw, region, fact.subject)
-            )
-            words |= {"other": other, "wrong": world.fact(other, fact.name).target}
-        named = {word: entity.name.en for word, entity in words.items()}
-        wordings = draw.pick(form.ask)
-        key = fill(wordings[0], **named)
-        return Asked(
-            key,
-            fill(_words(world, key).pick(wordings), **named),
-            tuple(fill(answer, **named) for answer in form.answers),
-            tuple(facts[form.named :]),
-            false_premise=True,
-        )
-
-    return make
+def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked | None:
+    """A question that assumes what never was: the right answer says so."""
+    pair = draw.shuffled(region.of(form.kind))[:2] if form.drawn else [draw.pick(region.of(form.kind))]
+    if form.drawn == "other":
+        pair.reverse()
+    facts = world.path(pair[0], *form.path)
+    fact = facts[-1]
+    if form.lasting and len(fact.history) > 1:
+        return None
+    words = {"start": pair[0], "subject": fact.subject, "right": fact.target}
+    if form.wrong == "value":
+        words["wrong"] = _another(draw, region, fact.target)
+    elif form.wrong == "subject":
+        words["other"] = pair[1] if form.drawn else _another(draw, region, fact.subject)
+        words["wrong"] = world.fact(words["other"], fact.name).target
+    named = {word: entity.name.en for word, entity in words.items()}
+    wordings = draw.pick(form.ask)
+    key = fill(wordings[0], **named)
+    text = fill(_words(world, key).pick(wordings), **named)
+    accepted = tuple(fill(answer, **named) for answer in form.answers)
+    return Asked(key, text, accepted, tuple(facts[form.named :]), false_premise=True)
 
 
 def _another(draw: Draw, region: Region, entity: Entity) -> Entity:

@@ -45,10 +45,9 @@ class Relation(Record):
     zh: Wordings | None = None
 
     def words(self, language: Language) -> Wordings:
-        """Raises ValueError where the language has none."""
+        """What stands only in documents has none in Chinese."""
         found = self.en if language == "en" else self.zh
-        if found is None:
-            raise ValueError(f"{self.kind}.{self.name} has no wordings in {language}")
+        assert found is not None, f"{self.kind}.{self.name} has no wordings in {language}"
         return found
 
 
@@ -67,11 +66,6 @@ DOCUMENT_RELATIONS = _relations(table("documents")["relations"])
 """What stands only in documents."""
 
 
-def relation(kind: str, name: str) -> Relation:
-    """Of either table."""
-    return RELATIONS.get((kind, name)) or DOCUMENT_RELATIONS[kind, name]
-
-
 def pace(relations: Iterable[Relation]) -> Change:
     """The rate of the fastest-changing of them."""
     return max((found.change for found in relations), key=PACES.index)
@@ -87,11 +81,10 @@ class Prose(Record):
 
     space: str
     comma: str
-    and_: str
+    last_comma: str
     thousands: str
     month: str
     day: str
-    place: str
     updated: Texts
     dateline: Texts
     belongs: Texts
@@ -103,14 +96,9 @@ class Prose(Record):
     short: Mapping[str, str]
     referred: Mapping[str, Texts]
     opening: Mapping[str, Texts]
-    list_: Mapping[str, Texts]
+    listing: Mapping[str, Texts]
     filler: Mapping[str, Texts]
     blog: Mapping[str, Mapping[str, str]]
 
 
-def _prose(language: Language) -> Prose:
-    rows = dict(table("prose")[language])
-    return Prose(and_=rows.pop("and"), list_=rows.pop("list"), **rows)
-
-
-PROSE: dict[Language, Prose] = {"en": _prose("en"), "zh": _prose("zh")}
+PROSE: dict[Language, Prose] = {"en": Prose(**table("prose")["en"]), "zh": Prose(**table("prose")["zh"])}

@@ -20,12 +20,11 @@ from benchmarks.closed_world.tables import Language
 
 def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
     """The ways in which a short answer may give the value, the fullest first; in Chinese also by its English name."""
-    if isinstance(value, Entity):
-        found = [value.name.text(language), short(value, language), value.name.en]
-    elif isinstance(value, int):
-        found = [f"{value:,}", str(value)] if value > 2100 else [str(value)]
+    if isinstance(value, int):
+        found = [f"{value:,}" if value > 2100 else str(value), str(value)]
     else:
         found = [value.text(language)]
+        found += [short(value, language), value.name.en] if isinstance(value, Entity) else []
     return tuple(dict.fromkeys(found))
 
 
@@ -42,7 +41,7 @@ def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False)
 def needed(world: World, fact: Fact, depth: int) -> NeededFact:
     """A fact that a research report should state: subject and value in one sentence."""
     languages: tuple[Language, ...] = ("zh", "en") if fact.subject.language == "zh" else ("en",)
-    forms = [f"{_subject(world, fact.subject, lang)} & {_value(fact.value, lang)}" for lang in languages]
+    forms = [f"{_subject(world, fact.subject, lang)} & {_form(fact.value, lang)}" for lang in languages]
     return NeededFact(id=_id(fact, depth), forms=tuple(dict.fromkeys(forms)))
 
 
@@ -56,10 +55,10 @@ def _subject(world: World, subject: Entity, language: Language) -> str:
     return short(subject, language)
 
 
-def _value(value: Value, language: Language) -> str:
+def _form(value: Value, language: Language) -> str:
     if isinstance(value, Entity):
         return short(value, language)
-    return value.text(language) if not isinstance(value, int) else str(value)
+    return str(value) if isinstance(value, int) else value.text(language)
 
 
 Asked = tuple[Mapping[str, Any], Sequence[Fact]]

@@ -9,10 +9,8 @@ from datetime import date
 
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Dated, Entity, Fact, Value, short
-from benchmarks.closed_world.names import Name, names
-from benchmarks.closed_world.tables import PROSE, RELATIONS, Language, table
-
-_MONTHS = names(table("names")["months"])
+from benchmarks.closed_world.names import MONTHS
+from benchmarks.closed_world.tables import PROSE, RELATIONS, Language
 
 
 def fill(template: str, **words: object) -> str:
@@ -25,29 +23,26 @@ def fill(template: str, **words: object) -> str:
 
 def month(day: date, language: Language) -> str:
     """`March 2026`, `2026年3月`."""
-    return PROSE[language].month.format(year=day.year, month=_MONTHS[day.month - 1].text(language))
+    return PROSE[language].month.format(day=day, month=MONTHS[day.month - 1].text(language))
 
 
 def full_date(day: date, language: Language) -> str:
     """`3 March 2026`, `2026年3月3日`."""
-    return PROSE[language].day.format(year=day.year, month=_MONTHS[day.month - 1].text(language), number=day.day)
+    return PROSE[language].day.format(day=day, month=MONTHS[day.month - 1].text(language))
 
 
 def spelled(fact: Fact, value: Value) -> str:
     """A value as the subject's language has it: names, plain years, counts with that language's separators."""
     language = fact.subject.language
-    if isinstance(value, Entity):
-        return value.name.text(language)
-    if isinstance(value, Name):
+    if not isinstance(value, int):
         return value.text(language)
-    separator = PROSE[language].thousands
-    return f"{value:,}".replace(",", separator) if fact.relation.value == "number" else str(value)
+    return f"{value:,}".replace(",", PROSE[language].thousands) if fact.relation.value == "number" else str(value)
 
 
 def enumerated(entities: Sequence[Entity], language: Language) -> str:
     """`A, B and C`."""
-    prose, texts = PROSE[language], [entity.name.text(language) for entity in entities]
-    return f"{prose.comma.join(texts[:-1])}{prose.and_}{texts[-1]}" if len(texts) > 1 else texts[0]
+    prose, texts = PROSE[language], [entity.text(language) for entity in entities]
+    return prose.last_comma.join(filter(None, (prose.comma.join(texts[:-1]), texts[-1])))
 
 
 def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
@@ -79,21 +74,23 @@ def about(template: str, subject: Entity, **more: str) -> str:
 
 def ask(facts: Sequence[Fact], draw: Draw) -> str:
     """The question for the last fact by way of the others, nested from the inside out."""
-    phrase, language = facts[0].subject.called, facts[0].subject.language
-    for depth, fact in enumerate(facts):
-        last = depth == len(facts) - 1
-        wordings = fact.relation.words(language).ask if last else fact.relation.path
-        phrase = draw.pick(_fitting(wordings, phrase, nested=depth > 0)).format(s=phrase)
-    return fill(phrase)
+    phrase = facts[0].subject.called
+    for fact in facts[:-1]:
+        phrase = _nested(fact.relation.path, phrase, fact is not facts[0], draw)
+    wordings = facts[-1].relation.words(facts[0].subject.language).ask
+    return fill(_nested(wordings, phrase, len(facts) > 1, draw))
 
 
-def _fitting(wordings: Sequence[str], phrase: str, *, nested: bool) -> Sequence[str]:
-    """The wordings that stay readable: no `'s` after a phrase, and one with a clause in it at the end if possible."""
-    if not nested:
-        return wordings
-    plain = [text for text in wordings if "{s}'s" not in text]
-    clause = re.search(r" (where|which|who|that) ", phrase)
-    return [text for text in plain if clause and text.rstrip("?").endswith("{s}")] or plain
+def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -> str:
+    """A wording around a name, or around a phrase so that it stays readable.
+
+    No `'s` follows a phrase, and one with a clause in it stands at the end if possible.
+    """
+    if is_clause:
+        wordings = [text for text in wordings if "{s}'s" not in text]
+        if re.search(r" (where|which|who|that) ", phrase):
+            wordings = [text for text in wordings if text.rstrip("?").endswith("{s}")] or wordings
+    return draw.pick(wordings).format(s=phrase)
 
 
 def follow(fact: Fact, draw: Draw, *, rivals: Sequence[str]) -> str:
