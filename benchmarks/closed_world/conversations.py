@@ -28,7 +28,7 @@ def _chosen(world: World, language: Language, count: int) -> list[Asked]:
     while len(found) < count and world.of_language(language):
         first, second = next(pairs)
         key = first.subject.id, first.name, second.name
-        row = _row(world, first, second, Draw(world.seed, "conversation words", *key))
+        row = _row(world, first, second, world.draw("conversation words", *key))
         said = row["history"][-1]["text"]
         if not any(answer in said for answer in answers(second.value, language)):
             found.setdefault(key, (row, [second]))
@@ -38,7 +38,7 @@ def _chosen(world: World, language: Language, count: int) -> list[Asked]:
 def _pairs(world: World, language: Language) -> Iterator[tuple[Fact, Fact]]:
     regions = world.of_language(language)
     for number in range(10_000_000):
-        draw = Draw(world.seed, "conversation", language, number)
+        draw = world.draw("conversation", language, number)
         onward = number % 2 == 0
         kind = draw.pick(_KINDS)
         first = draw.pick([one for one in of_kind(kind) if not onward or one.value in _LEADING])

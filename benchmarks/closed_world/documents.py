@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Value, World, short
+from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Value, World
 from benchmarks.closed_world.names import Name, Names
 from benchmarks.closed_world.pdf import pdf
 from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, pace, table
@@ -29,10 +29,10 @@ def with_documents(world: World) -> World:
     archive, people = replace(world, facts=dict(world.facts)), _people(world)
 
     def add(subject: Entity, name: str, *values: Value) -> None:
-        archive.add(Fact(subject, name, tuple(Dated(ALWAYS, value) for value in values)))
+        archive.add(subject, name, *(Dated(ALWAYS, value) for value in values))
 
     for index, region in enumerate(world.of_language("en")[: _TABLE["reports"]]):
-        draw = Draw(world.seed, "report", region.number)
+        draw = world.draw("report", region.number)
         company = draw.pick(region.of("company"))
         seats = [held.value for held in world.fact(company, "headquarters").history]
         plant = draw.pick([city for city in region.of("city") if city not in seats])
@@ -43,7 +43,7 @@ def with_documents(world: World) -> World:
         add(company, "partner", draw.pick(region.of("institute")))
         if index < _TABLE["minutes"]:
             city = world.fact(company, "headquarters").target if index < _TABLE["minutes_of_seat"] else plant
-            draw = Draw(world.seed, "minutes", city.id)
+            draw = world.draw("minutes", city.id)
             add(city, "budget", _millions(draw, 9000), _millions(draw, 9000))
             add(city, "treasurer", next(people), next(people))
     return archive
@@ -56,13 +56,13 @@ def _millions(draw: Draw, most: int) -> Name:
 
 def _people(world: World) -> Iterator[Entity]:
     """People of the documents: they have no page, and share no surname with anybody who has."""
-    names = Names(Draw(world.seed, "archive"))
+    names = Names(world.draw("archive"))
     values = [held.value for fact in world.facts.values() for held in fact.history]
-    taken = {short(one, "en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
+    taken = {one.short("en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
     while True:
         name = names.person()
         person = Entity(name.en.lower().replace(" ", "-"), "person", name, 0, "en")
-        if short(person, "en") not in taken:
+        if person.short("en") not in taken:
             yield person
 
 
@@ -93,7 +93,7 @@ def write_documents(folder: Path, archive: World) -> None:
 
 def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
     """Paragraphs by page: a title page, a page for each fact, idle sentences; the foot names document and page."""
-    layout, words = _LAYOUTS[entity.kind], Draw(archive.seed, "document words", entity.id)
+    layout, words = _LAYOUTS[entity.kind], archive.draw("document words", entity.id)
     pages = [[title, fill(words.pick(layout["intro"]), s=entity.name.en)]]
     for heading, relation in layout["pages"]:
         pages.append([heading, state(archive.fact(entity, relation), CLOCK, words)] if relation else [heading])
@@ -106,12 +106,12 @@ def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
 
 def write_document_questions(folder: Path, archive: World) -> None:
     """`questions.jsonl` and `truth.jsonl`."""
-    write_questions(folder, ((_row(archive.seed, facts), facts) for facts in _chosen(archive)))
+    write_questions(folder, ((_row(archive, facts), facts) for facts in _chosen(archive)))
 
 
 def _chosen(archive: World) -> list[Sequence[Fact]]:
     """The facts of all that is asked, one or two a question, in a drawn order."""
-    draw, companies = Draw(archive.seed, "document questions"), _subjects(archive, "company")
+    draw, companies = archive.draw("document questions"), _subjects(archive, "company")
     single = [[fact] for fact in documented(archive)]
     plants = [archive.fact(company, "plant") for company in companies]
     minuted = [plant for plant in plants if plant.target in _subjects(archive, "city")]
@@ -127,16 +127,16 @@ def _from_web(archive: World) -> Iterator[list[Fact]]:
         region = archive.regions[city.region]
         leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in region.of(kind))
         first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
-        for fact in Draw(archive.seed, "to", city.id).shuffled(first)[:1]:
-            wanted = Draw(archive.seed, "wanted", city.id).pick(("budget", "treasurer"))
+        for fact in archive.draw("to", city.id).shuffled(first)[:1]:
+            wanted = archive.draw("wanted", city.id).pick(("budget", "treasurer"))
             yield [fact, archive.fact(city, wanted)]
 
 
-def _row(seed: int, facts: Sequence[Fact]) -> dict[str, Any]:
-    key = [(fact.subject.id, fact.name) for fact in facts]
+def _row(archive: World, facts: Sequence[Fact]) -> dict[str, Any]:
+    key = [fact.key for fact in facts]
     stated = [fact for fact in facts if _in_document(fact)]
     return {
-        "question": ask(facts, Draw(seed, "document question words", key)),
+        "question": ask(facts, archive.draw("document question words", key)),
         "num_hops": "one-hop" if len(facts) == 1 else "multi-hop",
         "fact_type": f"{pace(fact.relation for fact in facts)}-changing",
         "evidence": "documents" if stated == facts else "mixed",

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.names import Name
-from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, RELATIONS, Language, Relation
+from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, RELATIONS, Language, Relation, Wordings, of_kind
 
 CLOCK = date(2026, 11, 1)
 """The day on which the world is as its newest pages say."""
@@ -13,10 +13,10 @@ CLOCK = date(2026, 11, 1)
 ALWAYS = date(1900, 1, 1)
 """Since when a fact holds that never changed."""
 
-SITES = {
-    site: f"https://{site}.offline.example"
-    for site in ("atlas", "almanac", "yearbook", "news", "estimates", "wayfarer", "namesakes")
-}
+
+def address(site: str, path: str) -> str:
+    """Of a page."""
+    return f"https://{site}.offline.example/{path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class Entity:
     def text(self, language: Language) -> str:
         return self.name.text(language)
 
+    def short(self, language: Language) -> str:
+        """The part of its name that suffices: a person's surname (no two are equal), else the whole name."""
+        short = self.name.short(language)
+        return short.replace("·", " ").split()[-1] if self.kind == "person" else short
+
     @property
     def called(self) -> str:
         """Its name in the language of its pages."""
@@ -47,18 +52,10 @@ class Entity:
     @property
     def url(self) -> str:
         """Of its own page."""
-        return f"{SITES['almanac' if self.kind == 'scene' else 'atlas']}/{self.id}"
+        return address("almanac" if self.kind == "scene" else "atlas", self.id)
 
 
 Value = Entity | int | Name
-
-
-def short(entity: Entity, language: Language) -> str:
-    """The part of a name that suffices: a person's surname (no two are equal), else the whole name."""
-    text = entity.text(language)
-    if entity.kind == "person":
-        return text.split("·" if language == "zh" else " ")[-1]
-    return text.removeprefix("《").removesuffix("》")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +75,18 @@ class Fact:
     history: tuple[Dated, ...]
 
     @property
+    def key(self) -> tuple[str, str]:
+        return self.subject.id, self.name
+
+    @property
     def relation(self) -> Relation:
         key = self.subject.kind, self.name
         return RELATIONS.get(key) or DOCUMENT_RELATIONS[key]
+
+    @property
+    def words(self) -> Wordings:
+        """How its subject's language says and asks it."""
+        return self.relation.words(self.subject.language)
 
     @property
     def value(self) -> Value:
@@ -89,13 +95,13 @@ class Fact:
     @property
     def target(self) -> Entity:
         """The value of a fact whose relation leads to another entity."""
-        assert isinstance(self.value, Entity), f"{self.name} of {self.subject.id} is no entity"
+        assert isinstance(self.value, Entity), f"{self.key} leads to no entity"
         return self.value
 
     @property
     def number(self) -> int:
         """The value of a fact whose relation gives a number or a year."""
-        assert isinstance(self.value, int), f"{self.name} of {self.subject.id} is no number"
+        assert isinstance(self.value, int), f"{self.key} gives no number"
         return self.value
 
     @property
@@ -127,18 +133,26 @@ class Region:
 
 @dataclass(slots=True)
 class World:
-    """All regions, all facts by (subject id, relation), and each entity's page date."""
+    """All regions, and all facts by (subject id, relation)."""
 
     seed: int
     regions: list[Region] = field(default_factory=list)
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
-    page_dates: dict[str, date] = field(default_factory=dict)
+
+    def draw(self, *parts: object) -> Draw:
+        """A stream of choices of this world alone."""
+        return Draw(self.seed, *parts)
+
+    def add(self, subject: Entity, name: str, *history: Dated) -> None:
+        fact = Fact(subject, name, history)
+        self.facts[fact.key] = fact
 
     def fact(self, subject: Entity, name: str) -> Fact:
         return self.facts[subject.id, name]
 
-    def add(self, fact: Fact) -> None:
-        self.facts[fact.subject.id, fact.name] = fact
+    def about(self, entity: Entity) -> list[Fact]:
+        """What web pages tell of it."""
+        return [self.fact(entity, relation.name) for relation in of_kind(entity.kind)]
 
     def path(self, start: Entity, *names: str) -> list[Fact]:
         """The facts of the relations, each about the value of the one before."""
@@ -154,24 +168,28 @@ class World:
         """Every entity with a page of its own, by region and kind."""
         return [entity for region in self.regions for members in region.members.values() for entity in members]
 
-    def missed(self, held: Dated, subject: Entity) -> bool:
-        """Whether the change came after the subject's own page was written."""
-        return held.since > self.page_dates[subject.id]
+    def page_date(self, entity: Entity) -> date:
+        """Most pages are newer than every fact on them; a third may miss the last change, which the news tells."""
+        draw, newest = self.draw("page date", entity.id), max(fact.changed for fact in self.about(entity))
+        spring = date(2026, 1, 10)
+        if newest < spring or not draw.chance(35):
+            return draw.day(max(newest, spring), date(2026, 10, 24))
+        return draw.day(date(2025, 6, 1), newest)
 
     def news_day(self, fact: Fact, held: Dated) -> date:
         """The day of the article about a change: one to six days after it."""
-        delay = Draw(self.seed, "news", fact.subject.id, fact.name, held.since).between(1, 6)
+        delay = self.draw("news", *fact.key, held.since).between(1, 6)
         return min(held.since + timedelta(days=delay), CLOCK - timedelta(days=1))
 
     def news_url(self, fact: Fact, held: Dated) -> str:
         day = self.news_day(fact, held)
-        return f"{SITES['news']}/{day.year}/{day.month:02d}/{fact.subject.id}-{fact.name.replace('_', '-')}"
+        return address("news", f"{day:%Y/%m}/{fact.subject.id}-{fact.name.replace('_', '-')}")
 
     def source(self, fact: Fact) -> str:
         """The page that says how the fact stands today: the subject's own, or the news where that is too old."""
-        newest = fact.history[-1]
-        return self.news_url(fact, newest) if self.missed(newest, fact.subject) else fact.subject.url
+        missed = fact.changed > self.page_date(fact.subject)
+        return self.news_url(fact, fact.history[-1]) if missed else fact.subject.url
 
     def known(self, fact: Fact) -> date:
         """The day of the page that says how the fact stands today, or of the change that it reports."""
-        return max(self.page_dates[fact.subject.id], fact.changed)
+        return max(self.page_date(fact.subject), fact.changed)

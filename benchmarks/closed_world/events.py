@@ -11,7 +11,7 @@ from benchmarks.closed_world.entities import Region, World
 from benchmarks.closed_world.names import Names
 from benchmarks.closed_world.tables import Texts, table
 from benchmarks.closed_world.truth import write_jsonl
-from benchmarks.closed_world.wording import fill, full_date
+from benchmarks.closed_world.wording import fill, spelled_day
 
 _TABLE = table("events")
 
@@ -58,17 +58,17 @@ _THEMES = {name: Theme.model_validate(row) for name, row in _TABLE["themes"].ite
 
 def make_events(world: World, count: int) -> list[Event]:
     """`count` events by date. Every country has a few actors of each theme, who come back."""
-    names = Names(Draw(world.seed, "event names"))
+    names = Names(world.draw("event names"))
     regions = world.of_language("en")[: _TABLE["countries"]]
     known = {
         (region.number, theme): tuple(names.stem().en for _ in range(3)) for region in regions for theme in _THEMES
     }
     weighted = [name for name, theme in _THEMES.items() for _ in range(theme.share)]
     first, last = (date.fromisoformat(_TABLE[end]) for end in ("first", "last"))
-    days = sorted(Draw(world.seed, "event day", number).day(first, last) for number in range(count))
+    days = sorted(world.draw("event day", number).day(first, last) for number in range(count))
     events = []
     for number, day in enumerate(days, start=1):
-        draw = Draw(world.seed, "event", number)
+        draw = world.draw("event", number)
         region, theme = draw.pick(regions), draw.pick(weighted)
         events.append(_event(world, number, day, region, theme, known[region.number, theme], draw))
     return events
@@ -84,9 +84,9 @@ def _event(world: World, number: int, day: date, region: Region, name: str, stem
         "other": actors[1],
         "place": place.name.en,
         "country": country,
-        "day": full_date(day, "en"),
+        "day": spelled_day(day, "en"),
     }
-    words = Draw(world.seed, "event words", number)
+    words = world.draw("event words", number)
     text = [fill(words.pick(theme.texts), value=f"{value:,}", **said)]
     text += [fill(idle, **said) for idle in words.some(_TABLE["background"], words.between(1, 2))]
     return Event(

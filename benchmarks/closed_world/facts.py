@@ -1,131 +1,115 @@
 """Fills the world: regions with their cities, institutes, companies, works and people, and the facts between them."""
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Region, Value, World
+from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Region, Value, World
 from benchmarks.closed_world.names import MONTHS, Name, Names, form, names
-from benchmarks.closed_world.tables import Language, of_kind, table
+from benchmarks.closed_world.tables import Language, table
 
 _WORDS, _MADE = table("names"), table("entities")
+Rule = Sequence[Any]
 
 
 def build_world(seed: int, *, english: int, chinese: int) -> World:
     """A world of `english` + `chinese` regions; those of a language refer only to each other."""
     world = World(seed)
-    builder = _Builder(world)
+    given = Names(world.draw("names"))
     for number in range(english + chinese):
-        builder.fill(builder.region(number, "en" if number < english else "zh"), "places")
+        world.regions.append(_region(number, "en" if number < english else "zh", given))
+        _Stage(world, world.regions[number], given, "places").fill()
     for region in world.regions:
-        builder.fill(region, "works")
-    for entity in world.entities():
-        world.page_dates[entity.id] = _page_date(world, entity)
+        _Stage(world, region, given, "works").fill()
     return world
 
 
-class _Builder:
-    """Holds what all regions share while the world is made."""
+def _region(number: int, language: Language, given: Names) -> Region:
+    """A landscape without anything in it."""
+    landscape, industry = (_WORDS[key][number % len(_WORDS[key])] for key in ("landscapes", "industries"))
+    name, country = form("brand", given.stem(), Name(**landscape["name"])), given.stem(3)
+    return Region(
+        number=number,
+        language=language,
+        name=name,
+        place=Name(f"{landscape['preposition']} the {name.en}", name.zh),
+        country=Entity(given.id(country.en), "country", country, number, language),
+        rivers=(given.stem(), given.stem()),
+        industry=Name(**industry["name"]),
+        suffixes=names(industry["suffixes"]),
+    )
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._names = Names(Draw(world.seed, "names"))
-        self._ids: Counter[str] = Counter()
 
-    def region(self, number: int, language: Language) -> Region:
-        """A landscape without anything in it."""
-        landscape, industry = (_WORDS[key][number % len(_WORDS[key])] for key in ("landscapes", "industries"))
-        name = form("brand", self._names.stem(), Name(**landscape["name"]))
-        country = self._names.stem(3)
-        region = Region(
-            number=number,
-            language=language,
-            name=name,
-            place=Name(f"{landscape['preposition']} the {name.en}", name.zh),
-            country=Entity(self._id(country.en), "country", country, number, language),
-            rivers=(self._names.stem(), self._names.stem()),
-            industry=Name(**industry["name"]),
-            suffixes=names(industry["suffixes"]),
-        )
-        self._world.regions.append(region)
-        return region
+class _Stage:
+    """Makes the entities and facts of one stage (`places`, `works`) of `entities.toml` in one region."""
 
-    def fill(self, region: Region, stage: str) -> None:
-        """The entities and facts of one stage (`places`, `works`) of `entities.toml`."""
-        draw = Draw(self._world.seed, stage, region.number)
-        for kind, made in _MADE[stage].items():
-            new = (self._entity(draw, region, kind, visible) for visible in made["visible"])
-            for subject in new if made["visible"] else region.of(kind):
-                self._describe(draw, region, subject, made["facts"])
+    def __init__(self, world: World, region: Region, given: Names, stage: str) -> None:
+        self._world, self._region, self._names = world, region, given
+        self._draw, self._made = world.draw(stage, region.number), _MADE[stage]
 
-    def _entity(self, draw: Draw, region: Region, kind: str, visible: bool) -> Entity:
+    def fill(self) -> None:
+        for kind, made in self._made.items():
+            new = (self._entity(kind, visible) for visible in made["visible"])
+            for subject in new if made["visible"] else self._region.of(kind):
+                self._describe(subject, made["facts"])
+
+    def _entity(self, kind: str, visible: bool) -> Entity:
+        region, given, role, key = self._region, self._names, "", ""
         if kind == "city":
-            return self._add(region, kind, self._names.stem())
-        if kind == "book":
-            return self._add(region, kind, self._names.title(), visible=visible)
-        if kind == "scene":
-            topic = list(_WORDS["scenes"])[len(region.of(kind))]
-            scene = region.industry if topic == "sector" else Name(**_WORDS["scenes"][topic])
-            title = form("scene", scene, region.place)
-            return self._add(region, kind, title, role=topic, key=f"{topic}-{region.name.en}")
-        role, suffixes = "", region.suffixes
-        if kind == "festival":
-            role = draw.pick(list(_WORDS["festivals"]))
-            suffixes = (Name(**_WORDS["festivals"][role]),)
-        elif kind in _WORDS:
-            suffixes = names(_WORDS[kind])
-        return self._add(region, kind, self._names.brand(suffixes, region.number), visible=visible, role=role)
+            name = given.stem()
+        elif kind == "book":
+            name = given.title()
+        elif kind == "scene":
+            role, scene = list(_WORDS["scenes"].items())[len(region.of(kind))]
+            name = form("scene", Name(**scene) if scene else region.industry, region.place)
+            key = f"{role}-{region.name.en}"
+        elif kind == "festival":
+            role, festival = self._draw.pick(list(_WORDS["festivals"].items()))
+            name = given.brand((Name(**festival),), region.number)
+        else:
+            name = given.brand(names(_WORDS.get(kind, "")) or region.suffixes, region.number)
+        return self._add(kind, name, role, key=key, visible=visible)
 
-    def _person(self, draw: Draw, region: Region, role: str, *, page: bool = True) -> Entity:
-        called = self._names.person()
-        if not page:
-            return Entity(self._id(called.en), "person", called, region.number, region.language)
-        person = self._add(region, "person", called, role=role, visible=False)
-        self._describe(draw, region, person, _MADE["person"])
+    def _person(self, role: str, *, page: bool = True) -> Entity:
+        person = self._add("person", self._names.person(), role, visible=False, page=page)
+        if page:
+            self._describe(person, _MADE["person"])
         return person
 
-    def _add(
-        self, region: Region, kind: str, name: Name, *, visible: bool = True, role: str = "", key: str = ""
-    ) -> Entity:
-        entity = Entity(self._id(key or name.en), kind, name, region.number, region.language, role, visible)
-        region.of(kind).append(entity)
+    def _add(self, kind: str, name: Name, role: str, *, visible: bool, key: str = "", page: bool = True) -> Entity:
+        region = self._region
+        entity = Entity(self._names.id(key or name.en), kind, name, region.number, region.language, role, visible)
+        if page:
+            region.of(kind).append(entity)
         return entity
 
-    def _id(self, text: str) -> str:
-        """Such as `halden-works`; a second equal one has a number."""
-        slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-        self._ids[slug] += 1
-        return slug if self._ids[slug] == 1 else f"{slug}-{self._ids[slug]}"
+    def _describe(self, subject: Entity, rules: Mapping[str, Rule]) -> None:
+        for name, rule in rules.items():
+            self._world.add(subject, name, *self._history(subject, rule))
 
-    def _describe(self, draw: Draw, region: Region, subject: Entity, rules: Mapping[str, Sequence[Any]]) -> None:
-        for relation, rule in rules.items():
-            self._world.add(Fact(subject, relation, self._history(draw, region, subject, rule)))
-
-    def _history(self, draw: Draw, region: Region, subject: Entity, rule: Sequence[Any]) -> tuple[Dated, ...]:
+    def _history(self, subject: Entity, rule: Rule) -> list[Dated]:
+        draw = self._draw
         match rule:
             case ["thousands", low, high]:
-                return _counts(draw, draw.between(low, high) * 1000)
+                return self._counts(draw.between(low, high) * 1000)
             case ["tens", low, high]:
-                return _counts(draw, draw.between(low, high) * 10 + draw.below(10))
+                return self._counts(draw.between(low, high) * 10 + draw.below(10))
             case ["seats", years]:
-                return _in_turn(draw, _seats(draw, region), years)
+                return self._in_turn(self._seats(), years)
             case ["holders", role, years]:  # two or three, of whom only the last has a page
-                last = draw.between(2, 3)
-                people = [self._person(draw, region, role, page=number == last) for number in range(1, last + 1)]
-                return _in_turn(draw, people, years)
+                earlier = [self._person(role, page=False) for _ in range(draw.between(1, 2))]
+                return self._in_turn([*earlier, self._person(role)], years)
             case ["winners", first, last]:
-                month = 1 + list[Value](MONTHS).index(self._world.fact(subject, "month").value)
                 years = range(first, last + 1)
-                people = [self._person(draw, region, subject.role, page=year == last) for year in years]
+                people = [self._person(subject.role, page=year == last) for year in years]
+                month = 1 + list[Value](MONTHS).index(self._world.fact(subject, "month").value)
                 day = draw.between(5, 26)
-                return tuple(Dated(date(year, month, day), one) for year, one in zip(years, people, strict=True))
-        return (Dated(ALWAYS, self._value(draw, region, subject, rule)),)
+                return [Dated(date(year, month, day), one) for year, one in zip(years, people, strict=True)]
+        return [Dated(ALWAYS, self._value(subject, rule))]
 
-    def _value(self, draw: Draw, region: Region, subject: Entity, rule: Sequence[Any]) -> Value:
+    def _value(self, subject: Entity, rule: Rule) -> Value:
         """A value that never changes."""
+        draw, region = self._draw, self._region
         match rule:
             case ["between", low, high]:
                 return draw.between(low, high)
@@ -139,53 +123,39 @@ class _Builder:
                 others = [other for other in self._world.of_language(region.language) if other is not region]
                 return draw.pick((draw.pick(others) if others and draw.chance(35) else region).of(kind))
             case ["person", role]:
-                return self._person(draw, region, role)
+                return self._person(role)
             case ["river"]:
                 return draw.pick(region.rivers)
             case ["stadium"]:
                 return form("stadium", self._names.stem())
         return region.country
 
+    def _seats(self) -> list[Entity]:
+        """The city of the newest company, sometimes after another. The first three share a city, to be compared."""
+        draw, cities = self._draw, self._region.of("city")
+        home = cities[0] if len(self._region.of("company")) <= 3 else draw.pick(cities[1:])
+        return [draw.pick([city for city in cities if city is not home]), home] if draw.chance(30) else [home]
 
-def _seats(draw: Draw, region: Region) -> list[Entity]:
-    """The city of the newest company, sometimes after another one. The first three share a city, to be compared."""
-    cities = region.of("city")
-    home = cities[0] if len(region.of("company")) <= 3 else draw.pick(cities[1:])
-    before = [draw.pick([city for city in cities if city is not home])] if draw.chance(30) else []
-    return [*before, home]
+    def _counts(self, number: int) -> list[Dated]:
+        """Four to five counts of the last years; the last one is of 2026, and no two are equal."""
+        draw, counts = self._draw, dict[int, date]()
+        for year in range(2026 - draw.between(3, 4), 2027):
+            number = max(12, number * draw.between(88, 117) // 100 + draw.between(1, 9))
+            while number in counts:
+                number += 1
+            counts[number] = draw.day(date(year, 1, 8), date(year, 9, 28))
+        return [Dated(day, count) for count, day in counts.items()]
 
+    def _in_turn(self, values: Sequence[Value], years: int) -> list[Dated]:
+        """The values one after the other, the last of them since at most `years` years (at least five weeks).
 
-def _counts(draw: Draw, number: int) -> tuple[Dated, ...]:
-    """Four to five counts of the last years; the last one is of 2026, and no two are equal."""
-    counts: dict[int, date] = {}
-    for year in range(2026 - draw.between(3, 4), 2027):
-        number = max(12, number * draw.between(88, 117) // 100 + draw.between(1, 9))
-        while number in counts:
-            number += 1
-        counts[number] = draw.day(date(year, 1, 8), date(year, 9, 28))
-    return tuple(Dated(day, count) for count, day in counts.items())
-
-
-def _in_turn(draw: Draw, values: Sequence[Value], years: int) -> tuple[Dated, ...]:
-    """The values one after the other, the last of them since at most `years` years (at least five weeks).
-
-    A single value has always held.
-    """
-    if len(values) == 1:
-        return (Dated(ALWAYS, values[0]),)
-    changed = draw.day(CLOCK - timedelta(days=365 * years), CLOCK - timedelta(days=36))
-    dated: list[Dated] = []
-    for value in reversed(values):
-        dated.insert(0, Dated(changed, value))
-        changed -= timedelta(days=draw.between(500, 1900))
-    return tuple(dated)
-
-
-def _page_date(world: World, entity: Entity) -> date:
-    """Most pages are newer than every fact on them; a third may miss the last change, which the news tells."""
-    draw = Draw(world.seed, "page date", entity.id)
-    newest = max((world.fact(entity, relation.name).changed for relation in of_kind(entity.kind)), default=ALWAYS)
-    spring, autumn = date(2026, 1, 10), date(2026, 10, 24)
-    if newest < spring or not draw.chance(35):
-        return draw.day(max(newest, spring), autumn)
-    return draw.day(date(2025, 6, 1), newest)
+        A single value has always held.
+        """
+        if len(values) == 1:
+            return [Dated(ALWAYS, values[0])]
+        changed = self._draw.day(CLOCK - timedelta(days=365 * years), CLOCK - timedelta(days=36))
+        dated: list[Dated] = []
+        for value in reversed(values):
+            dated.insert(0, Dated(changed, value))
+            changed -= timedelta(days=self._draw.between(500, 1900))
+        return dated

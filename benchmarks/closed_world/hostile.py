@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Fact, World
 from benchmarks.closed_world.tables import table
 from benchmarks.closed_world.truth import write_jsonl, write_questions
@@ -21,9 +20,9 @@ def write_hostile(folder: Path, world: World) -> None:
     """`questions.jsonl` and `truth.jsonl`, one question for each attack, and the attacks' `pages.jsonl`."""
     attacks = _TABLE["attacks"]
     companies = [company for region in world.of_language("en") for company in region.of("company")]
-    chosen = Draw(world.seed, "hostile").shuffled(companies)[: len(attacks)]
+    chosen = world.draw("hostile").shuffled(companies)[: len(attacks)]
     facts = [world.fact(company, "founder") for company in chosen]
-    asked = [ask([fact], Draw(world.seed, "hostile words", fact.subject.id)) for fact in facts]
+    asked = [ask([fact], world.draw("hostile words", fact.subject.id)) for fact in facts]
     met = list(zip(attacks, facts, asked, strict=True))
     write_jsonl(folder / "pages.jsonl", (page for one in met for page in _pages(*one)))
     write_questions(folder, (({"question": text, "attack": attack["name"]}, [fact]) for attack, fact, text in met))

@@ -5,6 +5,7 @@ one also finds the other.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ class Name(NamedTuple):
 
     def text(self, language: Language) -> str:
         return self.zh if language == "zh" else self.en
+
+    def short(self, language: Language) -> str:
+        """Without a book's brackets."""
+        return self.text(language).strip("《》")
 
 
 def names(text: str) -> tuple[Name, ...]:
@@ -47,6 +52,13 @@ class Names:
         self._used: set[str] = set(_TABLE["real"])
         self._brands: list[tuple[Name, int]] = []
         self._given: list[Name] = []
+        self._ids: Counter[str] = Counter()
+
+    def id(self, text: str) -> str:
+        """Such as `halden-works`; a second equal one has a number."""
+        slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+        self._ids[slug] += 1
+        return slug if self._ids[slug] == 1 else f"{slug}-{self._ids[slug]}"
 
     def stem(self, syllables: int = 2) -> Name:
         """A new word such as `Halden`; it grows by a syllable where the short ones are used up."""

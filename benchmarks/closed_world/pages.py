@@ -5,13 +5,13 @@ editions begin with questions and so often rank before the current page.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from aiq.core.base import Record
-from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import SITES, Dated, Entity, Fact, Region, World
-from benchmarks.closed_world.tables import PROSE, Texts, of_kind, table
-from benchmarks.closed_world.wording import about, ask, enumerated, fill, month, spelled, state, tell
+from benchmarks.closed_world.entities import Dated, Entity, Fact, Region, World, address
+from benchmarks.closed_world.tables import PROSE, Texts, table
+from benchmarks.closed_world.wording import about, ask, enumerated, fill, spelled, spelled_day, state, tell
 
 
 class Page(Record):
@@ -40,9 +40,8 @@ class _About:
 
     def __init__(self, world: World, entity: Entity) -> None:
         self._world, self._entity, self._region = world, entity, world.regions[entity.region]
-        self._draw, self._words = Draw(world.seed, "page", entity.id), Draw(world.seed, "page words", entity.id)
-        self._prose = PROSE[entity.language]
-        self._facts = [world.fact(entity, relation.name) for relation in of_kind(entity.kind)]
+        self._draw, self._words = world.draw("page", entity.id), world.draw("page words", entity.id)
+        self._prose, self._facts, self._day = PROSE[entity.language], world.about(entity), world.page_date(entity)
 
     def pages(self) -> Iterator[Page]:
         yield self._overview() if self._entity.kind == "scene" else self._entry()
@@ -57,65 +56,59 @@ class _About:
 
     def _entry(self) -> Page:
         """The entity's own page, as of its date."""
-        entity, words, day = self._entity, self._words, self._world.page_dates[self._entity.id]
-        body = [state(fact, day, words) for fact in self._facts] + self._idle(words.between(2, 4))
+        entity, words = self._entity, self._words
+        body = [*self._states(self._facts), *self._idle(words.between(2, 4))]
         for fact in self._facts:
-            unchanged = fact.relation.words(entity.language).unchanged
-            if unchanged and len(fact.history) == 1 and words.chance(50):
-                body.append(about(words.pick(unchanged), entity))
-        values = [fact.at(day).value for fact in self._facts]
+            if fact.words.unchanged and len(fact.history) == 1 and words.chance(50):
+                body.append(self._say(fact.words.unchanged))
+        values = [fact.at(self._day).value for fact in self._facts]
         links = [one for one in values if isinstance(one, Entity) and one.kind != "country"]
         items = "".join(f'<li><a href="{one.url}">{one.called}</a></li>' for one in links)
         extra = f"<nav><ul>{items}</ul></nav>" if items else None
-        return self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], day, extra=extra)
+        return self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], self._day, extra=extra)
 
-    def _opening(self) -> list[str]:
+    def _opening(self) -> Iterator[str]:
         """What the subject is, and of a visible one to which scene it belongs; nothing else gives a hidden one away."""
         entity, region, prose = self._entity, self._region, self._prose
-        role = table("names")["roles"].get(entity.kind, {}).get(entity.role, {})
-        opening = about(
-            self._words.pick(prose.opening[entity.kind]),
-            entity,
+        yield self._say(
+            prose.opening[entity.kind],
             place=prose.space + region.place.text(entity.language) if entity.visible else "",
             industry=region.industry.text(entity.language),
-            role=role.get(entity.language),
+            role=table("names")["roles"].get(entity.kind, {}).get(entity.role, {}).get(entity.language),
         )
-        scenes = [scene for scene in region.of("scene") if entity.visible and entity in members(region, scene)]
-        return [opening, *(about(self._words.pick(prose.belongs), entity, scene=scene.called) for scene in scenes)]
+        for scene in region.of("scene"):
+            if entity.visible and entity in members(region, scene):
+                yield self._say(prose.belongs, scene=scene.called)
 
     def _overview(self) -> Page:
         """Names the members of a scene and leaves what is worth knowing of them to their pages."""
-        scene, words, prose = self._entity, self._words, self._prose
-        day, (begun, turned, volume) = self._world.page_dates[scene.id], self._facts
+        scene, (begun, turned, volume) = self._entity, self._facts
         first = volume.history[0]
-        since = month(first.since, scene.language)
-        body = [state(begun, day, words), state(turned, day, words)]
+        since = spelled_day(first.since, scene.language, "month")
+        body = self._states([begun, turned])
         for kind in dict.fromkeys(entity.kind for entity in members(self._region, scene)):
-            listed = enumerated(words.shuffled(self._region.of(kind)), scene.language)
-            body.append(fill(words.pick(prose.listing[kind]), list=listed))
-        body.append(about(words.pick(prose.first_count), scene, v=spelled(volume, first.value), since=since))
-        return self._page(scene.url, fill(scene.called), [*body, state(volume, day, words), *self._idle(2)], day)
+            listed = enumerated(self._words.shuffled(self._region.of(kind)))
+            body.append(self._say(self._prose.listing[kind], list=listed))
+        body.append(self._say(self._prose.first_count, v=spelled(volume, first.value), since=since))
+        return self._page(scene.url, fill(scene.called), [*body, *self._states([volume]), *self._idle(2)], self._day)
 
     def _old_editions(self) -> Iterator[Page]:
         """Up to three yearbook entries of 2021 to 2025 for an entity with changing facts: questions with answers."""
-        entity, words = self._entity, self._words
+        words, draw, prose = self._words, self._draw, self._prose
         changing = [fact for fact in self._facts if fact.relation.change != "never" and fact.name != "stadium"]
-        for year in self._draw.some(range(2021, 2026), self._draw.below(4)):
-            day = self._draw.day(date(year, 2, 1), date(year, 5, 31))
-            pairs = [(ask([fact], words), state(fact, day, words)) for fact in changing if fact.history[0].since < day]
-            if pairs:
-                body = [*(self._prose.space.join(pair) for pair in pairs), *self._idle(2)]
-                title = self._prose.yearbook.format(s=entity.called, year=year)
-                yield self._page(f"{SITES['yearbook']}/{year}/{entity.id}", title, body, day)
+        for year in draw.some(range(2021, 2026), draw.below(4)):
+            day = draw.day(date(year, 2, 1), date(year, 5, 31))
+            known = [fact for fact in changing if fact.history[0].since < day]
+            if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in known]:
+                title = prose.yearbook.format(s=self._entity.called, year=year)
+                yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, [*body, *self._idle(2)], day)
 
     def _news(self, fact: Fact, held: Dated) -> Iterator[Page]:
         """A report of a change: always of one that the subject's own page misses, sometimes of others."""
-        entity, words = self._entity, self._words
-        if self._world.missed(held, entity) or (entity.kind != "scene" and self._draw.chance(22)):
-            headline, lead = words.pick(fact.relation.words(entity.language).news)
-            day = self._world.news_day(fact, held)
-            body = [tell(lead, fact, held, day), *self._idle(words.between(2, 3)), words.pick(self._prose.asides)]
-            title = tell(headline, fact, held, day)
+        words, day = self._words, self._world.news_day(fact, held)
+        if held.since > self._day or (self._entity.kind != "scene" and self._draw.chance(22)):
+            title, lead = (tell(text, fact, held, day) for text in words.pick(fact.words.news))
+            body = [lead, *self._idle(words.between(2, 3)), words.pick(self._prose.asides)]
             yield self._page(self._world.news_url(fact, held), title, body, day, self._prose.dateline)
 
     def _estimate(self, fact: Fact) -> Iterator[Page]:
@@ -123,19 +116,25 @@ class _About:
         if self._draw.chance(14):
             day = fact.changed - timedelta(days=self._draw.between(30, 200))
             rough = fact.number * self._draw.pick((72, 81, 124, 137)) // 100
-            guess = state(Fact(self._entity, fact.name, (Dated(day, rough),)), day, self._words)
+            guess = state(replace(fact, history=(Dated(day, rough),)), day, self._words)
             title = self._prose.estimate.format(s=self._entity.called)
             body = [guess, self._words.pick(self._prose.estimated), *self._idle(2)]
-            yield self._page(f"{SITES['estimates']}/{self._entity.id}", title, body, day)
+            yield self._page(address("estimates", self._entity.id), title, body, day)
 
     def _blog(self) -> Iterator[Page]:
         """It shares a question's words and at best repeats what a visitor was told, which may have changed."""
-        entity, draw = self._entity, Draw(self._world.seed, "blog", self._entity.id)
+        entity, draw = self._entity, self._world.draw("blog", self._entity.id)
         if (blog := self._prose.blog.get(entity.kind)) and draw.chance(40):
             day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
             heard = [spelled(fact, fact.at(day).value) for fact in self._facts if fact.name == blog.get("heard")]
-            text, title = about(blog["text"], entity, v="".join(heard)), about(blog["title"], entity)
-            yield self._page(f"{SITES['wayfarer']}/{entity.id}", title, [text], day, self._prose.dateline[:1])
+            title, text = (about(blog[part], entity, v="".join(heard)) for part in ("title", "text"))
+            yield self._page(address("wayfarer", entity.id), title, [text], day, self._prose.dateline[:1])
+
+    def _states(self, facts: Sequence[Fact]) -> list[str]:
+        return [state(fact, self._day, self._words) for fact in facts]
+
+    def _say(self, templates: Sequence[str], **words: str) -> str:
+        return about(self._words.pick(templates), self._entity, **words)
 
     def _idle(self, count: int) -> list[str]:
         """Sentences that tell nothing that is asked for."""
@@ -166,6 +165,5 @@ def _namesakes(world: World) -> Iterator[Page]:
     words = table("prose")["namesakes"]
     for stem, names in shared.items():
         if len(names) > 1:
-            text = fill(words["text"], stem=stem, names=", ".join(names))
-            url, title = f"{SITES['namesakes']}/{stem.lower()}", fill(words["title"], stem=stem)
-            yield _page(url, title, [text, PROSE["en"].updated[0]], date(2024, 1, 15))
+            title, text = (words[part].format(stem=stem, names=", ".join(names)) for part in ("title", "text"))
+            yield _page(address("namesakes", stem.lower()), title, [text, PROSE["en"].updated[0]], date(2024, 1, 15))

@@ -16,12 +16,7 @@ from benchmarks.closed_world.truth import answers, path_truth, write_jsonl
 from benchmarks.closed_world.wording import ask, fill
 
 _TABLE = table("questions")
-_ANSWERS = tuple(f"answer_{index}" for index in range(10))
-_COLUMNS = (
-    *("id", "split", "question", "effective_year", "next_review", "false_premise", "num_hops", "fact_type", "source"),
-    *(*_ANSWERS, "note"),
-)
-_REVIEW = {"never": "N/A", "slow": "occasionally", "fast": "frequently"}
+_ANSWERS = [f"answer_{index}" for index in range(10)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +78,10 @@ def choose_questions(world: World, count: int) -> list[Asked]:
         tries = itertools.count()
         while len(questions) < share * count // sum(shares.values()):  # rounded so that they add up
             turn, number = divmod(next(tries), len(makers))
-            draw = Draw(world.seed, "question", sort, turn * len(makers) + number)
+            draw = world.draw("question", sort, turn * len(makers) + number)
             if asked := makers[number](world, regions[turn % len(regions)], draw):
                 questions.setdefault(asked.key, asked)
-    return Draw(world.seed, "order").shuffled(list(questions.values()))
+    return world.draw("order").shuffled(list(questions.values()))
 
 
 def _makers(sort: str) -> list[Maker]:
@@ -106,7 +101,7 @@ def _makers(sort: str) -> list[Maker]:
 
 def _words(world: World, key: object) -> Draw:
     """The stream from which the wording of one question is drawn."""
-    return Draw(world.seed, "question words", key)
+    return world.draw("question words", key)
 
 
 def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
@@ -116,7 +111,7 @@ def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, d
     start = draw.pick(region.of(kind))
     facts = world.path(start, *(relation.name for relation in chain))
     met = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
-    key = tuple((fact.subject.id, fact.name) for fact in facts)
+    key = tuple(fact.key for fact in facts)
     if len(set(met)) < len(met):
         return None
     return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), tuple(facts))
@@ -198,7 +193,7 @@ def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> Non
     truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
     write_jsonl(folder / "truth.jsonl", truths)
     with (folder / "freshqa_mini.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, [*_TABLE["columns"], *_ANSWERS, "note"], lineterminator="\n")
         writer.writeheader()
         writer.writerows(_row(world, number, asked) for number, asked in numbered)
 
@@ -209,7 +204,7 @@ def _row(world: World, number: int, asked: Asked) -> Mapping[str, str]:
         "split": "DEV" if number % 6 == 0 else "TEST",
         "question": asked.text,
         "effective_year": _effective_year(asked),
-        "next_review": _REVIEW[asked.change],
+        "next_review": _TABLE["next_review"][asked.change],
         "false_premise": "TRUE" if asked.false_premise else "FALSE",
         "num_hops": "one-hop" if len(asked.facts) == 1 else "multi-hop",
         "fact_type": f"{asked.change}-changing",

@@ -83,8 +83,7 @@ class Prose(Record):
     comma: str
     last_comma: str
     thousands: str
-    month: str
-    day: str
+    dates: Mapping[str, str]
     updated: Texts
     dateline: Texts
     belongs: Texts

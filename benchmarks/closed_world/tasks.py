@@ -12,7 +12,7 @@ from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, World
 from benchmarks.closed_world.pages import Page, members
 from benchmarks.closed_world.tables import PROSE, Language, Texts, table
-from benchmarks.closed_world.truth import needed, write_jsonl
+from benchmarks.closed_world.truth import stated, write_jsonl
 from benchmarks.closed_world.wording import fill, spelled, state
 
 _TABLE = table("tasks")
@@ -71,23 +71,22 @@ class Task:
 
 
 def choose_tasks(world: World, count: int) -> list[Task]:
-    """`count` tasks, a third of them Chinese; ids count from 1, the English ones first."""
-    chinese = count // 3
-    scenes = [*_scenes(world, "en", count - chinese), *_scenes(world, "zh", chinese)]
-    return [_task(world, number, scene) for number, scene in enumerate(scenes, start=1)]
+    """`count` tasks, a third of them Chinese; ids count from 1, the English ones first.
 
-
-def _scenes(world: World, language: Language, count: int) -> Iterator[Entity]:
-    """Region by region, each time with another topic."""
-    regions = world.of_language(language)
-    for index in range(count):
-        turn, place = divmod(index, len(regions))
-        assert turn < len(_TOPICS), "more tasks than scenes"
-        yield regions[place].of("scene")[(place + turn) % len(_TOPICS)]
+    A language's tasks go from region to region, each time with another topic.
+    """
+    counts: dict[Language, int] = {"en": count - count // 3, "zh": count // 3}
+    tasks: list[Task] = []
+    for language, amount in counts.items():
+        regions = world.of_language(language)
+        for turn, place in (divmod(index, len(regions)) for index in range(amount)):
+            scene = regions[place].of("scene")[(place + turn) % len(_TOPICS)]
+            tasks.append(_task(world, len(tasks) + 1, scene))
+    return tasks
 
 
 def _task(world: World, number: int, scene: Entity) -> Task:
-    draw, topic = Draw(world.seed, "task", scene.id), _TOPICS[scene.role]
+    draw, topic = world.draw("task", scene.id), _TOPICS[scene.role]
     prompt = fill(draw.pick(topic.en if scene.language == "en" else topic.zh), scene=scene.called)
     return Task(number, world, scene, topic, prompt, _depths(world, scene, topic, draw))
 
@@ -132,13 +131,13 @@ def _truth(task: Task) -> TruthRow:
         sample_id=str(task.id),
         hops=max(task.depths.values()),
         needs_depth=True,
-        facts=tuple(needed(task.world, fact, depth) for fact, depth in task.depths.items()),
+        facts=tuple(stated(task.world, fact, depth) for fact, depth in task.depths.items()),
     )
 
 
 def _criteria(task: Task) -> dict[str, Any]:
     """One line of `criteria.jsonl`; all weights are hundredths and each set sums to 1."""
-    draw, weights = Draw(task.world.seed, "criteria", task.scene.id), _TABLE["weights"]
+    draw, weights = task.world.draw("criteria", task.scene.id), _TABLE["weights"]
     criteria = _TABLE["criteria"][task.language]
     shares = draw.pick(weights["dimensions"])
     return {
@@ -160,7 +159,7 @@ class _Reference:
 
     def __init__(self, task: Task, pages: Mapping[str, Page]) -> None:
         self._task, self._pages = task, pages
-        self._draw = Draw(task.world.seed, "reference", task.scene.id)
+        self._draw = task.world.draw("reference", task.scene.id)
         self._words = {key: task.say(text) for key, text in _TABLE["reference"][task.language].items()}
         self._space = PROSE[task.language].space
         self._numbers: dict[str, int] = {}

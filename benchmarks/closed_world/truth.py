@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from aiq.core.samples import Fact as NeededFact
 from aiq.core.samples import TruthRow
-from benchmarks.closed_world.entities import Entity, Fact, Value, World, short
+from benchmarks.closed_world.entities import Entity, Fact, Value, World
+from benchmarks.closed_world.names import Name
 from benchmarks.closed_world.tables import Language
 
 
@@ -23,42 +24,33 @@ def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
     if isinstance(value, int):
         found = [f"{value:,}" if value > 2100 else str(value), str(value)]
     else:
-        found = [value.text(language)]
-        found += [short(value, language), value.name.en] if isinstance(value, Entity) else []
+        found = [value.text(language), value.short(language)]
+        found += [value.name.en] if isinstance(value, Entity) else []
     return tuple(dict.fromkeys(found))
 
 
 def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False) -> TruthRow:
     """Of a short answer: the steps on the way to it, whose values alone count; a comparison takes two steps."""
-    steps = [
-        NeededFact(id=_id(fact, depth), forms=answers(fact.value, fact.subject.language))
-        for depth, fact in enumerate(facts, start=1)
-    ]
+    steps = tuple(
+        _needed(fact, depth, answers(fact.value, fact.subject.language)) for depth, fact in enumerate(facts, start=1)
+    )
     hops = 2 if needs_depth else len(steps)
-    return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=tuple(steps))
+    return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=steps)
 
 
-def needed(world: World, fact: Fact, depth: int) -> NeededFact:
+def stated(world: World, fact: Fact, depth: int) -> NeededFact:
     """A fact that a research report should state: subject and value in one sentence."""
+    subject: Entity | Name = fact.subject
+    if fact.subject.kind == "scene":  # a report on it says "the sector"; the landscape stands in a heading
+        subject = world.regions[fact.subject.region].name
     languages: tuple[Language, ...] = ("zh", "en") if fact.subject.language == "zh" else ("en",)
-    forms = [f"{_subject(world, fact.subject, lang)} & {_form(fact.value, lang)}" for lang in languages]
-    return NeededFact(id=_id(fact, depth), forms=tuple(dict.fromkeys(forms)))
+    values = (str(fact.value) if isinstance(fact.value, int) else fact.value.short(each) for each in languages)
+    forms = (f"{subject.short(each)} & {value}" for each, value in zip(languages, values, strict=True))
+    return _needed(fact, depth, forms)
 
 
-def _id(fact: Fact, depth: int) -> str:
-    return f"d{depth}/{fact.subject.id}/{fact.name}"
-
-
-def _subject(world: World, subject: Entity, language: Language) -> str:
-    if subject.kind == "scene":  # a report on it says "the sector"; the landscape stands in a heading
-        return world.regions[subject.region].name.text(language)
-    return short(subject, language)
-
-
-def _form(value: Value, language: Language) -> str:
-    if isinstance(value, Entity):
-        return short(value, language)
-    return str(value) if isinstance(value, int) else value.text(language)
+def _needed(fact: Fact, depth: int, forms: Iterable[str]) -> NeededFact:
+    return NeededFact(id=f"d{depth}/{fact.subject.id}/{fact.name}", forms=tuple(dict.fromkeys(forms)))
 
 
 Asked = tuple[Mapping[str, Any], Sequence[Fact]]

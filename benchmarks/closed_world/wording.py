@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import Dated, Entity, Fact, Value, short
+from benchmarks.closed_world.entities import Dated, Entity, Fact, Value
 from benchmarks.closed_world.names import MONTHS
 from benchmarks.closed_world.tables import PROSE, RELATIONS, Language
 
@@ -21,14 +21,9 @@ def fill(template: str, **words: object) -> str:
     return text[:1].upper() + text[1:]
 
 
-def month(day: date, language: Language) -> str:
-    """`March 2026`, `2026年3月`."""
-    return PROSE[language].month.format(day=day, month=MONTHS[day.month - 1].text(language))
-
-
-def full_date(day: date, language: Language) -> str:
-    """`3 March 2026`, `2026年3月3日`."""
-    return PROSE[language].day.format(day=day, month=MONTHS[day.month - 1].text(language))
+def spelled_day(day: date, language: Language, form: str = "day") -> str:
+    """`3 March 2026`, `2026年3月3日`; with the form `month` without the day's number."""
+    return PROSE[language].dates[form].format(day=day, month=MONTHS[day.month - 1].text(language))
 
 
 def spelled(fact: Fact, value: Value) -> str:
@@ -39,9 +34,9 @@ def spelled(fact: Fact, value: Value) -> str:
     return f"{value:,}".replace(",", PROSE[language].thousands) if fact.relation.value == "number" else str(value)
 
 
-def enumerated(entities: Sequence[Entity], language: Language) -> str:
+def enumerated(entities: Sequence[Entity]) -> str:
     """`A, B and C`."""
-    prose, texts = PROSE[language], [entity.text(language) for entity in entities]
+    prose, texts = PROSE[entities[0].language], [entity.called for entity in entities]
     return prose.last_comma.join(filter(None, (prose.comma.join(texts[:-1]), texts[-1])))
 
 
@@ -53,22 +48,21 @@ def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
         s=fact.subject.called,
         v=spelled(fact, held.value),
         before=spelled(fact, before.value),
-        date=month(day, language),
-        since=month(held.since, language),
+        date=spelled_day(day, language, "month"),
+        since=spelled_day(held.since, language, "month"),
         edition=held.since.year,
-        day=full_date(held.since, language),
+        day=spelled_day(held.since, language),
     )
 
 
 def state(fact: Fact, day: date, draw: Draw) -> str:
     """The fact as it stood on that day."""
-    return tell(draw.pick(fact.relation.words(fact.subject.language).state), fact, fact.at(day), day)
+    return tell(draw.pick(fact.words.state), fact, fact.at(day), day)
 
 
 def about(template: str, subject: Entity, **more: str) -> str:
     """A template that needs no fact."""
-    language = subject.language
-    brief = PROSE[language].short.get(subject.kind) or short(subject, language)
+    brief = PROSE[subject.language].short.get(subject.kind) or subject.short(subject.language)
     return fill(template, s=subject.called, t=brief, en=subject.name.en, **more)
 
 
@@ -77,8 +71,7 @@ def ask(facts: Sequence[Fact], draw: Draw) -> str:
     phrase = facts[0].subject.called
     for fact in facts[:-1]:
         phrase = _nested(fact.relation.path, phrase, fact is not facts[0], draw)
-    wordings = facts[-1].relation.words(facts[0].subject.language).ask
-    return fill(_nested(wordings, phrase, len(facts) > 1, draw))
+    return fill(_nested(facts[-1].words.ask, phrase, len(facts) > 1, draw))
 
 
 def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -> str:
@@ -99,7 +92,6 @@ def follow(fact: Fact, draw: Draw, *, rivals: Sequence[str]) -> str:
     `rivals`: the kinds of whatever else was spoken of; where one of them has such a relation too, the question names
     the subject's kind.
     """
-    language, kind = fact.subject.language, fact.subject.kind
     plain = any((rival, fact.name) in RELATIONS for rival in rivals)
-    wordings = [text for text in fact.relation.words(language).follow if "{t}" in text or not plain]
-    return fill(draw.pick(wordings), t=draw.pick(PROSE[language].referred[kind]))
+    wordings = [text for text in fact.words.follow if "{t}" in text or not plain]
+    return fill(draw.pick(wordings), t=draw.pick(PROSE[fact.subject.language].referred[fact.subject.kind]))
