@@ -12,7 +12,7 @@ from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Value, World
 from benchmarks.closed_world.names import Name, Names
 from benchmarks.closed_world.pdf import pdf
-from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, pace, table
+from benchmarks.closed_world.tables import pace, table
 from benchmarks.closed_world.truth import write_questions
 from benchmarks.closed_world.wording import ask, fill, state
 
@@ -61,18 +61,14 @@ def _people(world: World) -> Iterator[Entity]:
     taken = {one.short("en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
     while True:
         name = names.person()
-        person = Entity(name.en.lower().replace(" ", "-"), "person", name, 0, "en")
+        person = Entity(name.en.lower().replace(" ", "-"), "person", name, world.regions[0])
         if person.short("en") not in taken:
             yield person
 
 
-def _in_document(fact: Fact) -> bool:
-    return (fact.subject.kind, fact.name) in DOCUMENT_RELATIONS
-
-
 def documented(archive: World) -> list[Fact]:
     """The facts that stand only in documents."""
-    return [*filter(_in_document, archive.facts.values())]
+    return [fact for fact in archive.facts.values() if fact.relation.in_document]
 
 
 def _subjects(archive: World, kind: str) -> list[Entity]:
@@ -124,8 +120,7 @@ def _chosen(archive: World) -> list[Sequence[Fact]]:
 def _from_web(archive: World) -> Iterator[list[Fact]]:
     """One for each city with minutes, by way of something that the web has always placed there, if anything."""
     for city in _subjects(archive, "city"):
-        region = archive.regions[city.region]
-        leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in region.of(kind))
+        leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in city.region.of(kind))
         first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
         for fact in archive.draw("to", city.id).shuffled(first)[:1]:
             wanted = archive.draw("wanted", city.id).pick(("budget", "treasurer"))
@@ -134,7 +129,7 @@ def _from_web(archive: World) -> Iterator[list[Fact]]:
 
 def _row(archive: World, facts: Sequence[Fact]) -> dict[str, Any]:
     key = [fact.key for fact in facts]
-    stated = [fact for fact in facts if _in_document(fact)]
+    stated = [fact for fact in facts if fact.relation.in_document]
     return {
         "question": ask(facts, archive.draw("document question words", key)),
         "num_hops": "one-hop" if len(facts) == 1 else "multi-hop",

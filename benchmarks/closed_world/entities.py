@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.names import Name
-from benchmarks.closed_world.tables import DOCUMENT_RELATIONS, RELATIONS, Language, Relation, Wordings, of_kind
+from benchmarks.closed_world.tables import RELATIONS, Language, Relation, Wordings, of_kind
 
 CLOCK = date(2026, 11, 1)
 """The day on which the world is as its newest pages say."""
@@ -31,8 +31,7 @@ class Entity:
     id: str
     kind: str
     name: Name
-    region: int
-    language: Language
+    region: "Region" = field(compare=False, repr=False)
     role: str = ""
     visible: bool = True
 
@@ -43,6 +42,11 @@ class Entity:
         """The part of its name that suffices: a person's surname (no two are equal), else the whole name."""
         short = self.name.short(language)
         return short.replace("·", " ").split()[-1] if self.kind == "person" else short
+
+    @property
+    def language(self) -> Language:
+        """Of its pages."""
+        return self.region.language
 
     @property
     def called(self) -> str:
@@ -80,8 +84,7 @@ class Fact:
 
     @property
     def relation(self) -> Relation:
-        key = self.subject.kind, self.name
-        return RELATIONS.get(key) or DOCUMENT_RELATIONS[key]
+        return RELATIONS[self.subject.kind, self.name]
 
     @property
     def words(self) -> Wordings:
@@ -121,7 +124,7 @@ class Region:
     language: Language
     name: Name
     place: Name
-    country: Entity
+    country: Name
     rivers: tuple[Name, ...]
     industry: Name
     suffixes: tuple[Name, ...]

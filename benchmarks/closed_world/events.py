@@ -75,7 +75,7 @@ def make_events(world: World, count: int) -> list[Event]:
 
 
 def _event(world: World, number: int, day: date, region: Region, name: str, stems: Texts, draw: Draw) -> Event:
-    theme, country, place = _THEMES[name], region.country.name.en, draw.pick(region.of("city"))
+    theme, country, place = _THEMES[name], region.country.en, draw.pick(region.of("city"))
     sorts = draw.shuffled(theme.actors)[:2]
     actors = tuple(sort.format(name=draw.pick(stems), place=place.name.en, country=country) for sort in sorts)
     value = draw.between(*theme.range)

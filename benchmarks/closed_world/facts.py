@@ -33,7 +33,7 @@ def _region(number: int, language: Language, given: Names) -> Region:
         language=language,
         name=name,
         place=Name(f"{landscape['preposition']} the {name.en}", name.zh),
-        country=Entity(given.id(country.en), "country", country, number, language),
+        country=country,
         rivers=(given.stem(), given.stem()),
         industry=Name(**industry["name"]),
         suffixes=names(industry["suffixes"]),
@@ -77,10 +77,9 @@ class _Stage:
         return person
 
     def _add(self, kind: str, name: Name, role: str, *, visible: bool, key: str = "", page: bool = True) -> Entity:
-        region = self._region
-        entity = Entity(self._names.id(key or name.en), kind, name, region.number, region.language, role, visible)
+        entity = Entity(self._names.id(key or name.en), kind, name, self._region, role, visible)
         if page:
-            region.of(kind).append(entity)
+            self._region.of(kind).append(entity)
         return entity
 
     def _describe(self, subject: Entity, rules: Mapping[str, Rule]) -> None:
@@ -128,7 +127,7 @@ class _Stage:
                 return draw.pick(region.rivers)
             case ["stadium"]:
                 return form("stadium", self._names.stem())
-        return region.country
+        return Entity(region.country.en.lower(), "country", region.country, region)
 
     def _seats(self) -> list[Entity]:
         """The city of the newest company, sometimes after another. The first three share a city, to be compared."""

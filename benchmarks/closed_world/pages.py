@@ -9,9 +9,11 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from aiq.core.base import Record
-from benchmarks.closed_world.entities import Dated, Entity, Fact, Region, World, address
+from benchmarks.closed_world.entities import Dated, Entity, Fact, World, address
 from benchmarks.closed_world.tables import PROSE, Texts, table
-from benchmarks.closed_world.wording import about, ask, enumerated, fill, spelled, spelled_day, state, tell
+from benchmarks.closed_world.wording import about, ask, enumerated, fill, state, tell
+
+_NAMESAKES = table("prose")["namesakes"]
 
 
 class Page(Record):
@@ -30,18 +32,18 @@ def render_pages(world: World) -> list[Page]:
     return sorted([*pages, *_namesakes(world)], key=lambda page: page.url)
 
 
-def members(region: Region, scene: Entity) -> list[Entity]:
+def members(scene: Entity) -> list[Entity]:
     """The entities that belong to a scene."""
-    return [entity for kind in table("tasks")["topics"][scene.role]["asked"] for entity in region.of(kind)]
+    return [entity for kind in table("tasks")["topics"][scene.role]["asked"] for entity in scene.region.of(kind)]
 
 
 class _About:
     """Writes the pages about one entity. What there is and how it is said are drawn from two streams."""
 
     def __init__(self, world: World, entity: Entity) -> None:
-        self._world, self._entity, self._region = world, entity, world.regions[entity.region]
+        self._world, self._entity, self._prose = world, entity, PROSE[entity.language]
         self._draw, self._words = world.draw("page", entity.id), world.draw("page words", entity.id)
-        self._prose, self._facts, self._day = PROSE[entity.language], world.about(entity), world.page_date(entity)
+        self._facts, self._day = world.about(entity), world.page_date(entity)
 
     def pages(self) -> Iterator[Page]:
         yield self._overview() if self._entity.kind == "scene" else self._entry()
@@ -56,41 +58,41 @@ class _About:
 
     def _entry(self) -> Page:
         """The entity's own page, as of its date."""
-        entity, words = self._entity, self._words
-        body = [*self._states(self._facts), *self._idle(words.between(2, 4))]
+        entity, words, day = self._entity, self._words, self._day
+        body = [state(fact, day, words) for fact in self._facts] + self._idle(words.between(2, 4))
         for fact in self._facts:
             if fact.words.unchanged and len(fact.history) == 1 and words.chance(50):
-                body.append(self._say(fact.words.unchanged))
-        values = [fact.at(self._day).value for fact in self._facts]
+                body.append(about(words.pick(fact.words.unchanged), entity))
+        page = self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], day)
+        values = (fact.at(day).value for fact in self._facts)
         links = [one for one in values if isinstance(one, Entity) and one.kind != "country"]
         items = "".join(f'<li><a href="{one.url}">{one.called}</a></li>' for one in links)
-        extra = f"<nav><ul>{items}</ul></nav>" if items else None
-        return self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], self._day, extra=extra)
+        return page.model_copy(update={"html_extra": f"<nav><ul>{items}</ul></nav>" if items else None})
 
     def _opening(self) -> Iterator[str]:
         """What the subject is, and of a visible one to which scene it belongs; nothing else gives a hidden one away."""
-        entity, region, prose = self._entity, self._region, self._prose
-        yield self._say(
-            prose.opening[entity.kind],
-            place=prose.space + region.place.text(entity.language) if entity.visible else "",
-            industry=region.industry.text(entity.language),
-            role=table("names")["roles"].get(entity.kind, {}).get(entity.role, {}).get(entity.language),
+        entity, region, prose = self._entity, self._entity.region, self._prose
+        yield about(
+            self._words.pick(prose.opening[entity.kind]),
+            entity,
+            place=prose.space + region.place.text(region.language) if entity.visible else "",
+            industry=region.industry.text(region.language),
+            role=table("names")["roles"].get(entity.kind, {}).get(entity.role, {}).get(region.language),
         )
         for scene in region.of("scene"):
-            if entity.visible and entity in members(region, scene):
-                yield self._say(prose.belongs, scene=scene.called)
+            if entity.visible and entity in members(scene):
+                yield about(self._words.pick(prose.belongs), entity, scene=scene.called)
 
     def _overview(self) -> Page:
         """Names the members of a scene and leaves what is worth knowing of them to their pages."""
-        scene, (begun, turned, volume) = self._entity, self._facts
-        first = volume.history[0]
-        since = spelled_day(first.since, scene.language, "month")
-        body = self._states([begun, turned])
-        for kind in dict.fromkeys(entity.kind for entity in members(self._region, scene)):
-            listed = enumerated(self._words.shuffled(self._region.of(kind)))
-            body.append(self._say(self._prose.listing[kind], list=listed))
-        body.append(self._say(self._prose.first_count, v=spelled(volume, first.value), since=since))
-        return self._page(scene.url, fill(scene.called), [*body, *self._states([volume]), *self._idle(2)], self._day)
+        scene, words, prose, day = self._entity, self._words, self._prose, self._day
+        begun, turned, volume = self._facts
+        body = [state(begun, day, words), state(turned, day, words)]
+        for kind in dict.fromkeys(entity.kind for entity in members(scene)):
+            listed = enumerated(words.shuffled(scene.region.of(kind)))
+            body.append(fill(words.pick(prose.listing[kind]), list=listed))
+        body += [tell(words.pick(prose.first_count), volume, volume.history[0], day), state(volume, day, words)]
+        return self._page(scene.url, fill(scene.called), [*body, *self._idle(2)], day)
 
     def _old_editions(self) -> Iterator[Page]:
         """Up to three yearbook entries of 2021 to 2025 for an entity with changing facts: questions with answers."""
@@ -101,7 +103,7 @@ class _About:
             known = [fact for fact in changing if fact.history[0].since < day]
             if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in known]:
                 title = prose.yearbook.format(s=self._entity.called, year=year)
-                yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, [*body, *self._idle(2)], day)
+                yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, body + self._idle(2), day)
 
     def _news(self, fact: Fact, held: Dated) -> Iterator[Page]:
         """A report of a change: always of one that the subject's own page misses, sometimes of others."""
@@ -113,47 +115,34 @@ class _About:
 
     def _estimate(self, fact: Fact) -> Iterator[Page]:
         """For one count in seven, a rough figure that contradicts the others; dated before the newest count."""
-        if self._draw.chance(14):
-            day = fact.changed - timedelta(days=self._draw.between(30, 200))
-            rough = fact.number * self._draw.pick((72, 81, 124, 137)) // 100
-            guess = state(replace(fact, history=(Dated(day, rough),)), day, self._words)
-            title = self._prose.estimate.format(s=self._entity.called)
-            body = [guess, self._words.pick(self._prose.estimated), *self._idle(2)]
-            yield self._page(address("estimates", self._entity.id), title, body, day)
+        draw, words, prose = self._draw, self._words, self._prose
+        if draw.chance(14):
+            day = fact.changed - timedelta(days=draw.between(30, 200))
+            rough = fact.number * draw.pick((72, 81, 124, 137)) // 100
+            guess = state(replace(fact, history=(Dated(day, rough),)), day, words)
+            body, title = [guess, words.pick(prose.estimated), *self._idle(2)], prose.estimate
+            yield self._page(address("estimates", self._entity.id), title.format(s=self._entity.called), body, day)
 
     def _blog(self) -> Iterator[Page]:
         """It shares a question's words and at best repeats what a visitor was told, which may have changed."""
         entity, draw = self._entity, self._world.draw("blog", self._entity.id)
         if (blog := self._prose.blog.get(entity.kind)) and draw.chance(40):
             day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
-            heard = [spelled(fact, fact.at(day).value) for fact in self._facts if fact.name == blog.get("heard")]
-            title, text = (about(blog[part], entity, v="".join(heard)) for part in ("title", "text"))
+            heard = self._world.fact(entity, blog["heard"])
+            title, text = (tell(blog[part], heard, heard.at(day), day) for part in ("title", "text"))
             yield self._page(address("wayfarer", entity.id), title, [text], day, self._prose.dateline[:1])
-
-    def _states(self, facts: Sequence[Fact]) -> list[str]:
-        return [state(fact, self._day, self._words) for fact in facts]
-
-    def _say(self, templates: Sequence[str], **words: str) -> str:
-        return about(self._words.pick(templates), self._entity, **words)
 
     def _idle(self, count: int) -> list[str]:
         """Sentences that tell nothing that is asked for."""
         fillers = self._words.some(self._prose.filler[self._entity.kind], count)
         return [about(filler, self._entity) for filler in fillers]
 
-    def _page(
-        self, url: str, title: str, body: Sequence[str], day: date, footers: Texts = (), extra: str | None = None
-    ) -> Page:
+    def _page(self, url: str, title: str, body: Sequence[str], day: date, footers: Texts = ()) -> Page:
         """Two paragraphs and the line with the date."""
         half, space = (len(body) + 1) // 2, self._prose.space
-        footer = self._words.pick(footers or self._prose.updated)
-        return _page(url, title, [space.join(body[:half]), space.join(body[half:]), footer], day, extra)
-
-
-def _page(url: str, title: str, paragraphs: Sequence[str], day: date, extra: str | None = None) -> Page:
-    """The last paragraph names the day as `{iso}`."""
-    text = "\n\n".join(filter(None, paragraphs)).replace("{iso}", iso := day.isoformat())
-    return Page(url=url, title=title, text=text, published=iso, html_extra=extra)
+        footer = self._words.pick(footers or self._prose.updated).format(iso=day)
+        text = "\n\n".join(filter(None, (space.join(body[:half]), space.join(body[half:]), footer)))
+        return Page(url=url, title=title, text=text, published=day.isoformat())
 
 
 def _namesakes(world: World) -> Iterator[Page]:
@@ -162,8 +151,7 @@ def _namesakes(world: World) -> Iterator[Page]:
     for entity in world.entities():
         if entity.kind in ("company", "institute", "festival", "club"):
             shared.setdefault(entity.name.en.split()[0], []).append(entity.name.en)
-    words = table("prose")["namesakes"]
     for stem, names in shared.items():
         if len(names) > 1:
-            title, text = (words[part].format(stem=stem, names=", ".join(names)) for part in ("title", "text"))
-            yield _page(address("namesakes", stem.lower()), title, [text, PROSE["en"].updated[0]], date(2024, 1, 15))
+            page = {part: text.format(stem=stem, names=", ".join(names)) for part, text in _NAMESAKES.items()}
+            yield Page(url=address("namesakes", stem.lower()), **page)

@@ -93,7 +93,7 @@ def _makers(sort: str) -> list[Maker]:
         return [
             partial(_premise, form) for form in forms if (len(form.path) - form.named > 1) == (sort == "false_multi")
         ]
-    chains = [[relation] for relation in RELATIONS.values() if relation.kind != "scene"]
+    chains = [[relation] for relation in RELATIONS.values() if not (relation.in_document or relation.kind == "scene")]
     for _ in range(("one", "two", "three").index(sort)):
         chains = [[*chain, after] for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
     return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]

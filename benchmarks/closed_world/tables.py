@@ -34,12 +34,16 @@ class Wordings(Record):
 
 
 class Relation(Record):
-    """One relation of one kind of subject. `path` names its value by way of the subject, if it leads any further."""
+    """One relation of one kind of subject. `path` names its value by way of the subject, if it leads any further.
+
+    `in_document`: it stands only in documents, not on web pages.
+    """
 
     kind: str
     name: str
     value: ValueKind
     change: Change
+    in_document: bool
     path: Texts = ()
     en: Wordings
     zh: Wordings | None = None
@@ -51,19 +55,13 @@ class Relation(Record):
         return found
 
 
-def _relations(rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Relation]:
-    return {
-        (kind, name): Relation(kind=kind, name=name, **row)
-        for kind, named in rows.items()
-        for name, row in named.items()
-    }
-
-
-RELATIONS = _relations(table("relations"))
-"""What stands on web pages, by kind of subject and name, in the order of the table."""
-
-DOCUMENT_RELATIONS = _relations(table("documents")["relations"])
-"""What stands only in documents."""
+RELATIONS: dict[tuple[str, str], Relation] = {
+    (kind, name): Relation(kind=kind, name=name, in_document=rows is not table("relations"), **row)
+    for rows in (table("relations"), table("documents")["relations"])
+    for kind, named in rows.items()
+    for name, row in named.items()
+}
+"""By kind of subject and name, in the order of the tables; names are not used twice for different things."""
 
 
 def pace(relations: Iterable[Relation]) -> Change:
@@ -73,7 +71,7 @@ def pace(relations: Iterable[Relation]) -> Change:
 
 def of_kind(kind: str) -> tuple[Relation, ...]:
     """The relations of one kind of subject on web pages, in the table's order."""
-    return tuple(found for found in RELATIONS.values() if found.kind == kind)
+    return tuple(found for found in RELATIONS.values() if found.kind == kind and not found.in_document)
 
 
 class Prose(Record):

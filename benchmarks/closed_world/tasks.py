@@ -49,17 +49,13 @@ class Task:
     def language(self) -> Language:
         return self.scene.language
 
-    @property
-    def members(self) -> list[Entity]:
-        return members(self.world.regions[self.scene.region], self.scene)
-
     def say(self, template: str, **words: str) -> str:
         """A template of the criteria or the reference."""
         far = [fact.subject for fact, depth in self.depths.items() if depth == 3]
         return fill(
             template,
             scene=self.scene.called,
-            names=self._named(self.members),
+            names=self._named(members(self.scene)),
             far=self._named(far[:3]),
             turned=self.world.fact(self.scene, "turned").value,
             **words,
@@ -94,7 +90,7 @@ def _task(world: World, number: int, scene: Entity) -> Task:
 def _depths(world: World, scene: Entity, topic: Topic, draw: Draw) -> dict[Fact, int]:
     """The needed facts, each once and at its least depth; of each depth only so many."""
     found = [(1, world.fact(scene, name)) for name in _TABLE["scene"]]
-    for member in members(world.regions[scene.region], scene):
+    for member in members(scene):
         depth = 1 if member.visible else 2
         found += [(depth, world.fact(member, name)) for name in topic.asked[member.kind]]
         person = world.fact(member, topic.link[member.kind]).target
@@ -131,7 +127,7 @@ def _truth(task: Task) -> TruthRow:
         sample_id=str(task.id),
         hops=max(task.depths.values()),
         needs_depth=True,
-        facts=tuple(stated(task.world, fact, depth) for fact, depth in task.depths.items()),
+        facts=tuple(stated(fact, depth) for fact, depth in task.depths.items()),
     )
 
 

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 
 from aiq.core.samples import Fact as NeededFact
 from aiq.core.samples import TruthRow
-from benchmarks.closed_world.entities import Entity, Fact, Value, World
-from benchmarks.closed_world.names import Name
+from benchmarks.closed_world.entities import Entity, Fact, Value
 from benchmarks.closed_world.tables import Language
 
 
@@ -38,15 +37,14 @@ def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False)
     return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=steps)
 
 
-def stated(world: World, fact: Fact, depth: int) -> NeededFact:
+def stated(fact: Fact, depth: int) -> NeededFact:
     """A fact that a research report should state: subject and value in one sentence."""
-    subject: Entity | Name = fact.subject
-    if fact.subject.kind == "scene":  # a report on it says "the sector"; the landscape stands in a heading
-        subject = world.regions[fact.subject.region].name
-    languages: tuple[Language, ...] = ("zh", "en") if fact.subject.language == "zh" else ("en",)
-    values = (str(fact.value) if isinstance(fact.value, int) else fact.value.short(each) for each in languages)
-    forms = (f"{subject.short(each)} & {value}" for each, value in zip(languages, values, strict=True))
-    return _needed(fact, depth, forms)
+    subject, value = fact.subject, fact.value
+    # a report on a scene says "the sector"; the landscape stands in a heading
+    named = subject.region.name if subject.kind == "scene" else subject
+    languages: tuple[Language, ...] = ("zh", "en") if subject.language == "zh" else ("en",)
+    values = [str(value) if isinstance(value, int) else value.short(each) for each in languages]
+    return _needed(fact, depth, (f"{named.short(each)} & {text}" for each, text in zip(languages, values, strict=True)))
 
 
 def _needed(fact: Fact, depth: int, forms: Iterable[str]) -> NeededFact:
