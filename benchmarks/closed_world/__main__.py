@@ -23,14 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for world/ and a folder for each dataset")
     parser.add_argument("--seed", type=int, default=0, help="another seed, another world (default: %(default)s)")
-    parser.add_argument("--questions", type=_size, default=120, help="of freshqa_mini (default: %(default)s)")
-    parser.add_argument("--tasks", type=_size, default=12, help="research tasks of drb_mini (default: %(default)s)")
-    parser.add_argument("--events", type=_size, default=0, help="dated events, in events/ (default: none)")
+    for size, default, made in (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 0, "events")):
+        parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {made} (default: %(default)s)")
     args = parser.parse_args(arguments)
     if args.questions + args.tasks + args.events == 0:
         parser.error("--questions, --tasks and --events are all 0; one of them must be more")
     try:
-        pages = generate(args.out, seed=args.seed, questions=args.questions, tasks=args.tasks, events=args.events)
+        pages = generate(**vars(args))
     except OSError as error:
         parser.error(f"--out {args.out}: {error.strerror} ({error.filename}); name a folder to write to")
     made = f"{pages} pages, {args.questions} questions, {args.tasks} research tasks, {args.events} events"

@@ -17,8 +17,7 @@ from benchmarks.closed_world.truth import write_questions
 from benchmarks.closed_world.wording import ask, fill, state
 
 _TABLE = table("documents")
-_LAYOUTS: dict[str, dict[str, Any]] = {layout["kind"]: layout for layout in (_TABLE["report"], _TABLE["minute"])}
-"""By the kind of entity that a document is about."""
+_LAYOUTS = _TABLE["layouts"]
 
 
 def with_documents(world: World) -> World:

@@ -1,6 +1,6 @@
 """Fills the world: regions with their cities, institutes, companies, works and people, and the facts between them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -55,19 +55,17 @@ class _Stage:
 
     def _entity(self, kind: str, visible: bool) -> Entity:
         region, given, role, key = self._region, self._names, "", ""
-        if kind == "city":
-            name = given.stem()
-        elif kind == "book":
-            name = given.title()
-        elif kind == "scene":
+        candidates: Iterable[Name] = given.titles()
+        if kind == "scene":
             role, scene = list(_WORDS["scenes"].items())[len(region.of(kind))]
-            name = form("scene", Name(**scene) if scene else region.industry, region.place)
+            candidates = [form("scene", Name(**scene) if scene else region.industry, region.place)]
             key = f"{role}-{region.name.en}"
         elif kind == "festival":
             role, festival = self._draw.pick(list(_WORDS["festivals"].items()))
-            name = given.brand((Name(**festival),), region.number)
-        else:
-            name = given.brand(names(_WORDS.get(kind, "")) or region.suffixes, region.number)
+            candidates = given.brands((Name(**festival),), region.number)
+        elif kind != "book":
+            candidates = given.brands(names(_WORDS.get(kind, "")) or region.suffixes, region.number)
+        name = given.stem() if kind == "city" else given.unused(candidates)
         return self._add(kind, name, role, key=key, visible=visible)
 
     def _person(self, role: str, *, page: bool = True) -> Entity:

@@ -63,7 +63,7 @@ class Names:
     def stem(self, syllables: int = 2) -> Name:
         """A new word such as `Halden`; it grows by a syllable where the short ones are used up."""
         lengths = (syllables + (attempt > 60) + self._draw.chance(25) for attempt in range(10_000))
-        return self._unused(map(self._word, lengths))
+        return self.unused(map(self._word, lengths))
 
     def person(self) -> Name:
         """Given name and surname; given names repeat among people, surnames do not."""
@@ -71,11 +71,8 @@ class Names:
             self._given.append(self.stem())
         return form("person", self._draw.pick(self._given), self.stem())
 
-    def brand(self, suffixes: Sequence[Name], place: int) -> Name:
-        """A stem with one of the suffixes; half of the time the stem is in use in another place already."""
-        return self._unused(self._branded(suffixes, place))
-
-    def _branded(self, suffixes: Sequence[Name], place: int) -> Iterator[Name]:
+    def brands(self, suffixes: Sequence[Name], place: int) -> Iterator[Name]:
+        """Stems with one of the suffixes; half of the time the stem is in use in another place already."""
         draw, brands = self._draw, self._brands
         for _ in range(20):
             stem, home = draw.pick(brands) if brands and draw.chance(50) else (self.stem(), None)
@@ -85,24 +82,21 @@ class Names:
                 yield form("brand", stem, draw.pick(suffixes))
         yield form("brand", self.stem(3), draw.pick(suffixes))
 
-    def title(self) -> Name:
-        """A book's title such as `The Glass Meridian`."""
-        return self._unused(self._titles())
-
-    def _titles(self) -> Iterator[Name]:
+    def titles(self) -> Iterator[Name]:
+        """A book's, such as `The Glass Meridian`."""
         draw = self._draw
         for _ in range(30):
             yield form("title", draw.pick(_QUALITIES), draw.pick(_THINGS))
         yield form("title_of_place", self.stem(), draw.pick(_THINGS))
+
+    def unused(self, names: Iterable[Name]) -> Name:
+        """The first of the names that is not given out yet."""
+        name = next(name for name in names if self._used.isdisjoint(name))
+        self._used.update(name)
+        return name
 
     def _word(self, syllables: int) -> Name:
         draw = self._draw
         sounds = [draw.pick(_FIRST), *(draw.pick(_MIDDLE) for _ in range(syllables - 2)), draw.pick(_LAST)]
         english, chinese = map("".join, zip(*sounds, strict=True))
         return Name(re.sub(r"(.)\1\1+", r"\1\1", english).capitalize(), chinese)
-
-    def _unused(self, names: Iterable[Name]) -> Name:
-        """The first of the names that is not given out yet."""
-        name = next(name for name in names if self._used.isdisjoint(name))
-        self._used.update(name)
-        return name

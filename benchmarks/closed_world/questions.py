@@ -2,7 +2,7 @@
 
 import csv
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,11 @@ from typing import Literal
 from aiq.core.base import Record
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, Region, World
-from benchmarks.closed_world.tables import PACES, RELATIONS, Change, Relation, Texts, of_kind, pace, table
+from benchmarks.closed_world.tables import PACES, RELATIONS, Relation, Texts, of_kind, pace, table
 from benchmarks.closed_world.truth import answers, path_truth, write_jsonl
 from benchmarks.closed_world.wording import ask, fill
 
 _TABLE = table("questions")
-_ANSWERS = [f"answer_{index}" for index in range(10)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,6 @@ class Asked:
     false_premise: bool = False
     needs_depth: bool = False
 
-    @property
-    def change(self) -> Change:
-        return pace(fact.relation for fact in self.facts)
-
 
 class Comparison(Record):
     """A row of `comparisons`, explained in `questions.toml`."""
@@ -47,8 +42,8 @@ class Comparison(Record):
     sample: int | None = None
     via: str | None = None
     measure: str
-    best: Literal["largest", "smallest"] = "largest"
-    before: tuple[int, int] | None = None
+    best: Literal["largest", "smallest"] | None = None
+    before: tuple[int, int] = (0, 0)
     ask: Texts
 
 
@@ -99,11 +94,6 @@ def _makers(sort: str) -> list[Maker]:
     return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 
 
-def _words(world: World, key: object) -> Draw:
-    """The stream from which the wording of one question is drawn."""
-    return world.draw("question words", key)
-
-
 def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
     """A question along one of the chains; None where it leads back to something already met: that is too easy."""
     kind = draw.pick(sorted({chain[0].kind for chain in chains}))
@@ -114,50 +104,38 @@ def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, d
     key = tuple(fact.key for fact in facts)
     if len(set(met)) < len(met):
         return None
-    return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), tuple(facts))
+    return Asked(key, ask(facts, world.draw("question words", key)), answers(facts[-1].value), tuple(facts))
 
 
 def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> Asked | None:
     """A question over several entities, which a small search budget hardly reaches."""
-    words = {"industry": region.industry.en, "place": region.place.en}
-    subjects = region.of(form.kind)
-    leading: list[Fact] = []
+    words: dict[str, object] = {"industry": region.industry.en, "place": region.place.en}
+    subjects, leading = region.of(form.kind), list[Fact]()
     if form.seated:
         city = draw.pick(region.of("city"))
-        words["city"] = city.name.en
         leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
-        subjects = [seat.subject for seat in leading]
+        subjects, words["city"] = [seat.subject for seat in leading], city.name.en
     if form.sample:
         subjects = draw.shuffled(subjects)[: form.sample]
-        words |= {ordinal: one.name.en for ordinal, one in zip(("first", "second", "third"), subjects, strict=True)}
+        words["names"] = [one.name.en for one in subjects]
     if form.via:
         leading = [world.fact(one, form.via) for one in subjects]
         subjects = [fact.target for fact in leading]
     facts = [world.fact(one, form.measure) for one in subjects]
-    if form.before:
-        words["year"] = str(draw.between(*form.before))
-        accepted = _counted(facts, int(words["year"]))
-    else:
-        accepted = _extreme(facts, largest=form.best == "largest")
-    if len(facts) < 3 or accepted is None:
-        return None
+    words["year"] = year = draw.between(*form.before)
+    accepted = _accepted(form, facts, year) if len(facts) > 2 else ()
     key = fill(form.ask[0], **words)
-    text = fill(_words(world, key).pick(form.ask), **words)
-    return Asked(key, text, accepted, (*leading, *facts), needs_depth=True)
+    text = fill(world.draw("question words", key).pick(form.ask), **words)
+    return Asked(key, text, accepted, (*leading, *facts), needs_depth=True) if accepted else None
 
 
-def _counted(facts: Sequence[Fact], year: int) -> Texts | None:
-    """How many are older than the year; None where none is."""
-    count = sum(fact.number < year for fact in facts)
-    return (str(count), _TABLE["numbers"][count]) if count else None
-
-
-def _extreme(facts: Sequence[Fact], *, largest: bool) -> Texts | None:
-    """Whose number is the largest or smallest; None where two share it."""
-    ranked = sorted(facts, key=lambda fact: fact.number, reverse=largest)
-    if len(ranked) < 2 or ranked[0].number == ranked[1].number:
-        return None
-    return answers(ranked[0].subject)
+def _accepted(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
+    """How many are less than the year, or whose is the largest or smallest; empty for none, or where two share it."""
+    if form.best is None:
+        count = sum(fact.number < year for fact in facts)
+        return (str(count), _TABLE["numbers"][count]) if count else ()
+    first, second = sorted(facts, key=lambda fact: fact.number, reverse=form.best == "largest")[:2]
+    return answers(first.subject) if first.number != second.number else ()
 
 
 def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked | None:
@@ -178,7 +156,7 @@ def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked |
     named = {word: entity.name.en for word, entity in words.items()}
     wordings = draw.pick(form.ask)
     key = fill(wordings[0], **named)
-    text = fill(_words(world, key).pick(wordings), **named)
+    text = fill(world.draw("question words", key).pick(wordings), **named)
     accepted = tuple(fill(answer, **named) for answer in form.answers)
     return Asked(key, text, accepted, tuple(facts[form.named :]), false_premise=True)
 
@@ -193,28 +171,23 @@ def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> Non
     truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
     write_jsonl(folder / "truth.jsonl", truths)
     with (folder / "freshqa_mini.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [*_TABLE["columns"], *_ANSWERS, "note"], lineterminator="\n")
+        writer = csv.DictWriter(file, _TABLE["columns"], lineterminator="\n")
         writer.writeheader()
         writer.writerows(_row(world, number, asked) for number, asked in numbered)
 
 
-def _row(world: World, number: int, asked: Asked) -> Mapping[str, str]:
+def _row(world: World, number: int, asked: Asked) -> dict[str, str]:
+    change = pace(fact.relation for fact in asked.facts)
+    since = max((fact.changed.year for fact in asked.facts if fact.relation.change != "never"), default=0)
     return {
         "id": str(number),
         "split": "DEV" if number % 6 == 0 else "TEST",
         "question": asked.text,
-        "effective_year": _effective_year(asked),
-        "next_review": _TABLE["next_review"][asked.change],
-        "false_premise": "TRUE" if asked.false_premise else "FALSE",
+        "effective_year": str(since) if since >= 2022 else "before 2022",
+        "next_review": _TABLE["next_review"][change],
+        "false_premise": str(asked.false_premise).upper(),
         "num_hops": "one-hop" if len(asked.facts) == 1 else "multi-hop",
-        "fact_type": f"{asked.change}-changing",
-        "source": "\n".join(dict.fromkeys(world.source(fact) for fact in asked.facts)),
-        **dict(zip(_ANSWERS, asked.answers, strict=False)),
+        "fact_type": f"{change}-changing",
+        "source": "\n".join(dict.fromkeys(map(world.source, asked.facts))),
+        **{f"answer_{index}": answer for index, answer in enumerate(asked.answers)},
     }
-
-
-def _effective_year(asked: Asked) -> str:
-    """The year since which the answer is as it is."""
-    changing = [fact for fact in asked.facts if fact.relation.change != "never"]
-    year = max((fact.changed.year for fact in changing), default=0)
-    return str(year) if year >= 2022 else "before 2022"

@@ -1,17 +1,15 @@
 """The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and references with four in five."""
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from aiq.core.base import Record
 from aiq.core.samples import TruthRow
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, World
 from benchmarks.closed_world.pages import Page, members
-from benchmarks.closed_world.tables import PROSE, Language, Texts, table
+from benchmarks.closed_world.tables import PROSE, Language, table
 from benchmarks.closed_world.truth import stated, write_jsonl
 from benchmarks.closed_world.wording import fill, spelled, state
 
@@ -20,50 +18,23 @@ _MOST = {1: 12, 2: 7, 3: 6}
 """Needed facts of each depth at most: one round of research can find about half, two about three quarters."""
 
 
-class Topic(Record):
-    """One sort of research task, explained in `tasks.toml`; `en` and `zh` word it."""
-
-    category: str
-    asked: Mapping[str, Texts]
-    link: Mapping[str, str]
-    far: Mapping[str, Texts]
-    en: Texts
-    zh: Texts
-
-
-_TOPICS = {name: Topic.model_validate(row) for name, row in _TABLE["topics"].items()}
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """A research task about a scene. `depths`: the needed facts, and how many pages lead, one to the next, to each."""
 
-    id: int
-    world: World
-    scene: Entity
-    topic: Topic
-    prompt: str
-    depths: Mapping[Fact, int]
+    def __init__(self, world: World, number: int, scene: Entity) -> None:
+        draw = world.draw("task", scene.id)
+        self.id, self.world, self.scene, self.language = number, world, scene, scene.language
+        self.topic = _TABLE["topics"][scene.role]
+        self.prompt = fill(draw.pick(self.topic[self.language]), scene=scene.called)
+        self.depths = _depths(world, scene, self.topic, draw)
 
-    @property
-    def language(self) -> Language:
-        return self.scene.language
-
-    def say(self, template: str, **words: str) -> str:
+    def say(self, template: str) -> str:
         """A template of the criteria or the reference."""
+        named, comma = dict[str, str](), PROSE[self.language].comma
         far = [fact.subject for fact, depth in self.depths.items() if depth == 3]
-        return fill(
-            template,
-            scene=self.scene.called,
-            names=self._named(members(self.scene)),
-            far=self._named(far[:3]),
-            turned=self.world.fact(self.scene, "turned").value,
-            **words,
-        )
-
-    def _named(self, entities: Sequence[Entity]) -> str:
-        """Their names, each once, with commas between."""
-        return PROSE[self.language].comma.join(dict.fromkeys(one.called for one in entities))
+        for word, entities in (("names", members(self.scene)), ("far", far[:3])):
+            named[word] = comma.join(dict.fromkeys(one.called for one in entities))
+        return fill(template, scene=self.scene.called, turned=self.world.fact(self.scene, "turned").value, **named)
 
 
 def choose_tasks(world: World, count: int) -> list[Task]:
@@ -76,26 +47,20 @@ def choose_tasks(world: World, count: int) -> list[Task]:
     for language, amount in counts.items():
         regions = world.of_language(language)
         for turn, place in (divmod(index, len(regions)) for index in range(amount)):
-            scene = regions[place].of("scene")[(place + turn) % len(_TOPICS)]
-            tasks.append(_task(world, len(tasks) + 1, scene))
+            scenes = regions[place].of("scene")
+            tasks.append(Task(world, len(tasks) + 1, scenes[(place + turn) % len(scenes)]))
     return tasks
 
 
-def _task(world: World, number: int, scene: Entity) -> Task:
-    draw, topic = world.draw("task", scene.id), _TOPICS[scene.role]
-    prompt = fill(draw.pick(topic.en if scene.language == "en" else topic.zh), scene=scene.called)
-    return Task(number, world, scene, topic, prompt, _depths(world, scene, topic, draw))
-
-
-def _depths(world: World, scene: Entity, topic: Topic, draw: Draw) -> dict[Fact, int]:
+def _depths(world: World, scene: Entity, topic: Mapping[str, Any], draw: Draw) -> dict[Fact, int]:
     """The needed facts, each once and at its least depth; of each depth only so many."""
     found = [(1, world.fact(scene, name)) for name in _TABLE["scene"]]
     for member in members(scene):
         depth = 1 if member.visible else 2
-        found += [(depth, world.fact(member, name)) for name in topic.asked[member.kind]]
-        person = world.fact(member, topic.link[member.kind]).target
+        found += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
+        person = world.fact(member, topic["link"][member.kind]).target
         found += [(depth + 1, world.fact(person, name)) for name in _TABLE["personal"]]
-        found += [(3, world.path(person, way, name)[-1]) for way, names in topic.far.items() for name in names]
+        found += [(3, world.path(person, way, name)[-1]) for way, names in topic["far"].items() for name in names]
     least = {fact: depth for depth, fact in sorted(found, key=itemgetter(0), reverse=True)}
     chosen: dict[Fact, int] = {}
     for depth, most in _MOST.items():
@@ -107,19 +72,15 @@ def _depths(world: World, scene: Entity, topic: Topic, draw: Draw) -> dict[Fact,
 
 def write_deep_research(folder: Path, tasks: Sequence[Task], pages: Mapping[str, Page]) -> None:
     """The three official files and `truth.jsonl`, one line a task each; `pages` by address."""
-    rows: dict[str, Callable[[Task], TruthRow | dict[str, Any]]] = {
-        "query": lambda task: {
-            "id": task.id,
-            "topic": task.topic.category,
-            "language": task.language,
-            "prompt": task.prompt,
-        },
-        "criteria": _criteria,
-        "reference": lambda task: {"id": task.id, "prompt": task.prompt, "article": _Reference(task, pages).article()},
-        "truth": _truth,
-    }
-    for name, row in rows.items():
-        write_jsonl(folder / f"{name}.jsonl", map(row, tasks))
+    queries = (
+        {"id": task.id, "topic": task.topic["category"], "language": task.language, "prompt": task.prompt}
+        for task in tasks
+    )
+    write_jsonl(folder / "query.jsonl", queries)
+    write_jsonl(folder / "criteria.jsonl", map(_criteria, tasks))
+    articles = ({"id": task.id, "prompt": task.prompt, "article": _Reference(task, pages).article()} for task in tasks)
+    write_jsonl(folder / "reference.jsonl", articles)
+    write_jsonl(folder / "truth.jsonl", map(_truth, tasks))
 
 
 def _truth(task: Task) -> TruthRow:
@@ -165,8 +126,8 @@ class _Reference:
         """Markdown with sections, inline `[n]` and a numbered list of the cited pages."""
         task, words = self._task, self._words
         blocks = [f"# {fill(task.scene.called)}", words["intro"]]
-        places = {"institute", "city"}.difference(task.topic.asked)
-        sections = {"scene": ["scene"], "member": task.topic.asked, "person": ["person"], "place": places}
+        places = {"institute", "city"}.difference(task.topic["asked"])
+        sections = {"scene": ["scene"], "member": task.topic["asked"], "person": ["person"], "place": places}
         for section, among in sections.items():
             paragraphs = self._paragraphs(among)
             if section == "scene":
