@@ -3,10 +3,8 @@
 import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import Entity, Fact, World
+from benchmarks.closed_world.entities import World
 from benchmarks.closed_world.tables import Language, of_kind, table
 from benchmarks.closed_world.truth import Asked, answers, write_questions
 from benchmarks.closed_world.wording import ask, follow, state
@@ -33,21 +31,15 @@ def _chosen(world: World, language: Language, count: int) -> Iterable[Asked]:
         subject = first.target if onward else first.subject
         second = world.fact(subject, draw.pick([one.name for one in of_kind(subject.kind) if one is not relation]))
         key = (*first.key, second.name)
-        row = _row(world, first, second, world.draw("conversation words", *key))
-        said = row["history"][-1]["text"]
-        if not any(answer in said for answer in answers(second.value, language)):
+        words = world.draw("conversation words", *key)
+        turns = {"user": ask([first], words), "assistant": state(first, world.known(first), words)}
+        row = {
+            "language": language,
+            "history": [{"speaker": speaker, "text": text} for speaker, text in turns.items()],
+            "question": follow(second, words, beside=first.subject if onward else first.value),
+            "refers_to": "answer" if onward else "subject",
+            "fact_type": f"{second.relation.change}-changing",
+        }
+        if not any(answer in turns["assistant"] for answer in answers(second.value, language)):
             found.setdefault(key, (row, [second]))
     return found.values()
-
-
-def _row(world: World, first: Fact, second: Fact, words: Draw) -> dict[str, Any]:
-    language, subject = first.subject.language, second.subject
-    spoken_of = [first.subject, *([first.value] if isinstance(first.value, Entity) else [])]
-    turns = {"user": ask([first], words), "assistant": state(first, world.known(first), words)}
-    return {
-        "language": language,
-        "history": [{"speaker": speaker, "text": text} for speaker, text in turns.items()],
-        "question": follow(second, words, rivals=[entity.kind for entity in spoken_of if entity != subject]),
-        "refers_to": "subject" if subject == first.subject else "answer",
-        "fact_type": f"{second.relation.change}-changing",
-    }

@@ -60,7 +60,7 @@ def _people(world: World) -> Iterator[Entity]:
     taken = {one.short("en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
     while True:
         name = names.person()
-        person = Entity(name.en.lower().replace(" ", "-"), "person", name, world.regions[0])
+        person = Entity(names.id(name.en), "person", name, world.regions[0])
         if person.short("en") not in taken:
             yield person
 
@@ -70,20 +70,18 @@ def documented(archive: World) -> list[Fact]:
     return [fact for fact in archive.facts.values() if fact.relation.in_document]
 
 
-def _subjects(archive: World, kind: str) -> list[Entity]:
-    """Of that kind, those that a document is about."""
-    return list(dict.fromkeys(fact.subject for fact in documented(archive) if fact.subject.kind == kind))
-
-
 def write_documents(folder: Path, archive: World) -> None:
     """The PDFs; others that lay there are removed."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.pdf"):
         old.unlink()
-    for kind, layout in _LAYOUTS.items():
-        for entity in _subjects(archive, kind):
-            title = layout["title"].format(s=entity.name.en)
-            (folder / layout["file"].format(id=entity.id)).write_bytes(pdf(title, _pages(archive, entity, title)))
+    for entity in dict.fromkeys(fact.subject for fact in documented(archive)):
+        title = _LAYOUTS[entity.kind]["title"].format(s=entity.name.en)
+        (folder / _file_name(entity)).write_bytes(pdf(title, _pages(archive, entity, title)))
+
+
+def _file_name(entity: Entity) -> str:
+    return str(_LAYOUTS[entity.kind]["file"].format(id=entity.id))
 
 
 def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
@@ -100,30 +98,23 @@ def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
 
 
 def write_document_questions(folder: Path, archive: World) -> None:
-    """`questions.jsonl` and `truth.jsonl`."""
-    write_questions(folder, ((_row(archive, facts), facts) for facts in _chosen(archive)))
+    """`questions.jsonl` and `truth.jsonl`: one or two facts a question, in a drawn order."""
+    draw, stated = archive.draw("document questions"), documented(archive)
+    plants, treasurers = ([fact for fact in stated if fact.name == name] for name in ("plant", "treasurer"))
+    double = [way for fact in treasurers for way in _from_web(archive, fact.subject)]
+    double += [[plant, fact] for plant in plants for fact in treasurers if plant.target == fact.subject]
+    onward = draw.shuffled([archive.path(plant.subject, *way) for plant in plants for way in _TABLE["onward"]])
+    single = [[fact] for fact in draw.some(stated, _TABLE["one_hop"])]
+    chosen = draw.shuffled([*single, *double, *onward[: _TABLE["several"] - len(double)]])
+    write_questions(folder, ((_row(archive, facts), facts) for facts in chosen))
 
 
-def _chosen(archive: World) -> list[Sequence[Fact]]:
-    """The facts of all that is asked, one or two a question, in a drawn order."""
-    draw, companies = archive.draw("document questions"), _subjects(archive, "company")
-    single = [[fact] for fact in documented(archive)]
-    plants = [archive.fact(company, "plant") for company in companies]
-    minuted = [plant for plant in plants if plant.target in _subjects(archive, "city")]
-    double = [*_from_web(archive), *([plant, archive.fact(plant.target, "treasurer")] for plant in minuted)]
-    onward = [archive.path(company, *ways) for company in companies for ways in _TABLE["onward"]]
-    onward = draw.shuffled(onward)[: _TABLE["several"] - len(double)]
-    return draw.shuffled([*draw.some(single, _TABLE["one_hop"]), *double, *onward])
-
-
-def _from_web(archive: World) -> Iterator[list[Fact]]:
-    """One for each city with minutes, by way of something that the web has always placed there, if anything."""
-    for city in _subjects(archive, "city"):
-        leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in city.region.of(kind))
-        first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
-        for fact in archive.draw("to", city.id).shuffled(first)[:1]:
-            wanted = archive.draw("wanted", city.id).pick(("budget", "treasurer"))
-            yield [fact, archive.fact(city, wanted)]
+def _from_web(archive: World, city: Entity) -> Iterator[list[Fact]]:
+    """A question by way of something that the web has always placed in the city, if there is anything."""
+    leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in city.region.of(kind))
+    first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
+    for fact in archive.draw("to", city.id).shuffled(first)[:1]:
+        yield [fact, archive.fact(city, archive.draw("wanted", city.id).pick(("budget", "treasurer")))]
 
 
 def _row(archive: World, facts: Sequence[Fact]) -> dict[str, Any]:
@@ -140,6 +131,5 @@ def _row(archive: World, facts: Sequence[Fact]) -> dict[str, Any]:
 
 def _place(fact: Fact) -> str:
     """The citation key of the page that states the fact."""
-    layout = _LAYOUTS[fact.subject.kind]
-    number = 2 + [relation for _, relation in layout["pages"]].index(fact.name)
-    return f"{layout['file'].format(id=fact.subject.id)}, p.{number}"
+    stated = [relation for _, relation in _LAYOUTS[fact.subject.kind]["pages"]]
+    return f"{_file_name(fact.subject)}, p.{stated.index(fact.name) + 2}"

@@ -1,9 +1,10 @@
-"""The tables that the world is made from (`tables/*.toml`), read once and checked: a misspelt key is an error."""
+"""The tables that the world is made from (`tables/*.toml`), read once; a misspelt key of a relation is an error."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from aiq.core.base import Record
@@ -74,28 +75,5 @@ def of_kind(kind: str) -> tuple[Relation, ...]:
     return tuple(found for found in RELATIONS.values() if found.kind == kind and not found.in_document)
 
 
-class Prose(Record):
-    """What the pages of one language say besides facts, by kind of subject; see `prose.toml`."""
-
-    space: str
-    comma: str
-    last_comma: str
-    thousands: str
-    dates: Mapping[str, str]
-    updated: Texts
-    dateline: Texts
-    belongs: Texts
-    asides: Texts
-    yearbook: str
-    estimate: str
-    estimated: Texts
-    first_count: Texts
-    short: Mapping[str, str]
-    referred: Mapping[str, Texts]
-    opening: Mapping[str, Texts]
-    listing: Mapping[str, Texts]
-    filler: Mapping[str, Texts]
-    blog: Mapping[str, Mapping[str, str]]
-
-
-PROSE: dict[Language, Prose] = {"en": Prose(**table("prose")["en"]), "zh": Prose(**table("prose")["zh"])}
+PROSE = {language: SimpleNamespace(**table("prose")[language]) for language in ("en", "zh")}
+"""What the pages of each language say besides facts; the names stand in `prose.toml`."""

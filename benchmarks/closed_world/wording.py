@@ -23,7 +23,7 @@ def fill(template: str, **words: object) -> str:
 
 def spelled_day(day: date, language: Language, form: str = "day") -> str:
     """`3 March 2026`, `2026年3月3日`; with the form `month` without the day's number."""
-    return PROSE[language].dates[form].format(day=day, month=MONTHS[day.month - 1].text(language))
+    return str(PROSE[language].dates[form]).format(day=day, month=MONTHS[day.month - 1].text(language))
 
 
 def spelled(fact: Fact, value: Value) -> str:
@@ -86,12 +86,11 @@ def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -
     return draw.pick(wordings).format(s=phrase)
 
 
-def follow(fact: Fact, draw: Draw, *, rivals: Sequence[str]) -> str:
+def follow(fact: Fact, draw: Draw, *, beside: Value) -> str:
     """The question for a fact whose subject was just spoken of.
 
-    `rivals`: the kinds of whatever else was spoken of; where one of them has such a relation too, the question names
-    the subject's kind.
+    `beside`: what else was spoken of; where it could have such a relation too, the question names the subject's kind.
     """
-    plain = any((rival, fact.name) in RELATIONS for rival in rivals)
+    plain = isinstance(beside, Entity) and (beside.kind, fact.name) in RELATIONS
     wordings = [text for text in fact.words.follow if "{t}" in text or not plain]
     return fill(draw.pick(wordings), t=draw.pick(PROSE[fact.subject.language].referred[fact.subject.kind]))
