@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Fact, Value, World
+from benchmarks.closed_world.entities import CLOCK, Entity, Fact, World
 from benchmarks.closed_world.names import Name, Names
 from benchmarks.closed_world.pdf import pdf
 from benchmarks.closed_world.tables import pace, table
@@ -26,25 +26,21 @@ def with_documents(world: World) -> World:
     One company of each of the first English regions has a report, and one city of most of them has minutes.
     """
     archive, people = replace(world, facts=dict(world.facts)), _people(world)
-
-    def add(subject: Entity, name: str, *values: Value) -> None:
-        archive.add(subject, name, *(Dated(ALWAYS, value) for value in values))
-
     for index, region in enumerate(world.of_language("en")[: _TABLE["reports"]]):
         draw = world.draw("report", region.number)
         company = draw.pick(region.of("company"))
         seats = [held.value for held in world.fact(company, "headquarters").history]
         plant = draw.pick([city for city in region.of("city") if city not in seats])
         turnover, before = _millions(draw, 1800), _millions(draw, 1800)
-        add(company, "turnover", before, turnover)
-        add(company, "auditor", next(people))
-        add(company, "plant", plant)
-        add(company, "partner", draw.pick(region.of("institute")))
+        archive.add(company, "turnover", before, turnover)
+        archive.add(company, "auditor", next(people))
+        archive.add(company, "plant", plant)
+        archive.add(company, "partner", draw.pick(region.of("institute")))
         if index < _TABLE["minutes"]:
             city = world.fact(company, "headquarters").target if index < _TABLE["minutes_of_seat"] else plant
             draw = world.draw("minutes", city.id)
-            add(city, "budget", _millions(draw, 9000), _millions(draw, 9000))
-            add(city, "treasurer", next(people), next(people))
+            archive.add(city, "budget", _millions(draw, 9000), _millions(draw, 9000))
+            archive.add(city, "treasurer", next(people), next(people))
     return archive
 
 

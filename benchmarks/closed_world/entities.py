@@ -146,9 +146,10 @@ class World:
         """A stream of choices of this world alone."""
         return Draw(self.seed, *parts)
 
-    def add(self, subject: Entity, name: str, *history: Dated) -> None:
-        fact = Fact(subject, name, history)
-        self.facts[fact.key] = fact
+    def add(self, subject: Entity, name: str, *values: Dated | Value) -> None:
+        """A fact; older values first. One without a day has always held."""
+        history = tuple(value if isinstance(value, Dated) else Dated(ALWAYS, value) for value in values)
+        self.facts[subject.id, name] = Fact(subject, name, history)
 
     def fact(self, subject: Entity, name: str) -> Fact:
         return self.facts[subject.id, name]
@@ -181,8 +182,7 @@ class World:
 
     def news_day(self, fact: Fact, held: Dated) -> date:
         """The day of the article about a change: one to six days after it."""
-        delay = self.draw("news", *fact.key, held.since).between(1, 6)
-        return min(held.since + timedelta(days=delay), CLOCK - timedelta(days=1))
+        return held.since + timedelta(days=self.draw("news", *fact.key, held.since).between(1, 6))
 
     def news_url(self, fact: Fact, held: Dated) -> str:
         day = self.news_day(fact, held)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from benchmarks.closed_world.entities import ALWAYS, CLOCK, Dated, Entity, Region, Value, World
+from benchmarks.closed_world.entities import CLOCK, Dated, Entity, Region, Value, World
 from benchmarks.closed_world.names import MONTHS, Name, Names, form, names
 from benchmarks.closed_world.tables import Language, table
 
@@ -84,7 +84,7 @@ class _Stage:
         for name, rule in rules.items():
             self._world.add(subject, name, *self._history(subject, rule))
 
-    def _history(self, subject: Entity, rule: Rule) -> list[Dated]:
+    def _history(self, subject: Entity, rule: Rule) -> Sequence[Dated | Value]:
         draw = self._draw
         match rule:
             case ["thousands", low, high]:
@@ -102,7 +102,7 @@ class _Stage:
                 month = 1 + list[Value](MONTHS).index(self._world.fact(subject, "month").value)
                 day = draw.between(5, 26)
                 return [Dated(date(year, month, day), one) for year, one in zip(years, people, strict=True)]
-        return [Dated(ALWAYS, self._value(subject, rule))]
+        return [self._value(subject, rule)]
 
     def _value(self, subject: Entity, rule: Rule) -> Value:
         """A value that never changes."""
@@ -137,19 +137,19 @@ class _Stage:
         """Four to five counts of the last years; the last one is of 2026, and no two are equal."""
         draw, counts = self._draw, dict[int, date]()
         for year in range(2026 - draw.between(3, 4), 2027):
-            number = max(12, number * draw.between(88, 117) // 100 + draw.between(1, 9))
+            number = number * draw.between(88, 117) // 100 + draw.between(1, 9)
             while number in counts:
                 number += 1
             counts[number] = draw.day(date(year, 1, 8), date(year, 9, 28))
         return [Dated(day, count) for count, day in counts.items()]
 
-    def _in_turn(self, values: Sequence[Value], years: int) -> list[Dated]:
+    def _in_turn(self, values: Sequence[Value], years: int) -> Sequence[Dated | Value]:
         """The values one after the other, the last of them since at most `years` years (at least five weeks).
 
         A single value has always held.
         """
         if len(values) == 1:
-            return [Dated(ALWAYS, values[0])]
+            return values
         changed = self._draw.day(CLOCK - timedelta(days=365 * years), CLOCK - timedelta(days=36))
         dated: list[Dated] = []
         for value in reversed(values):

@@ -1,13 +1,13 @@
 """The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and references with four in five."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from aiq.core.samples import TruthRow
 from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import Entity, Fact, World
+from benchmarks.closed_world.entities import Entity, Fact, Region, World
 from benchmarks.closed_world.pages import Page, members
 from benchmarks.closed_world.tables import PROSE, Language, table
 from benchmarks.closed_world.truth import stated, write_jsonl
@@ -27,29 +27,28 @@ class Task:
         self.topic = _TABLE["topics"][scene.role]
         self.prompt = fill(draw.pick(self.topic[self.language]), scene=scene.called)
         self.depths = _depths(world, scene, self.topic, draw)
-
-    def say(self, template: str) -> str:
-        """A template of the criteria or the reference."""
-        named, comma = dict[str, str](), PROSE[self.language].comma
-        far = [fact.subject for fact, depth in self.depths.items() if depth == 3]
-        for word, entities in (("names", members(self.scene)), ("far", far[:3])):
-            named[word] = comma.join(dict.fromkeys(one.called for one in entities))
-        return fill(template, scene=self.scene.called, turned=self.world.fact(self.scene, "turned").value, **named)
+        far = [fact.subject.called for fact, depth in self.depths.items() if depth == 3][:3]
+        comma = PROSE[self.language].comma
+        self.words = {
+            "scene": scene.called,
+            "names": comma.join(one.called for one in members(scene)),
+            "far": comma.join(dict.fromkeys(far)),
+            "turned": world.fact(scene, "turned").value,
+        }
 
 
 def choose_tasks(world: World, count: int) -> list[Task]:
-    """`count` tasks, a third of them Chinese; ids count from 1, the English ones first.
-
-    A language's tasks go from region to region, each time with another topic.
-    """
+    """`count` tasks, a third of them Chinese; ids count from 1, the English ones first."""
     counts: dict[Language, int] = {"en": count - count // 3, "zh": count // 3}
-    tasks: list[Task] = []
-    for language, amount in counts.items():
-        regions = world.of_language(language)
-        for turn, place in (divmod(index, len(regions)) for index in range(amount)):
-            scenes = regions[place].of("scene")
-            tasks.append(Task(world, len(tasks) + 1, scenes[(place + turn) % len(scenes)]))
-    return tasks
+    scenes = [_scene(world.of_language(language), index) for language in counts for index in range(counts[language])]
+    return [Task(world, number, scene) for number, scene in enumerate(scenes, start=1)]
+
+
+def _scene(regions: Sequence[Region], index: int) -> Entity:
+    """From region to region, each time with another topic."""
+    turn, place = divmod(index, len(regions))
+    scenes = regions[place].of("scene")
+    return scenes[(place + turn) % len(scenes)]
 
 
 def _depths(world: World, scene: Entity, topic: Mapping[str, Any], draw: Draw) -> dict[Fact, int]:
@@ -78,7 +77,7 @@ def write_deep_research(folder: Path, tasks: Sequence[Task], pages: Mapping[str,
     )
     write_jsonl(folder / "query.jsonl", queries)
     write_jsonl(folder / "criteria.jsonl", map(_criteria, tasks))
-    articles = ({"id": task.id, "prompt": task.prompt, "article": _Reference(task, pages).article()} for task in tasks)
+    articles = ({"id": task.id, "prompt": task.prompt, "article": _article(task, pages)} for task in tasks)
     write_jsonl(folder / "reference.jsonl", articles)
     write_jsonl(folder / "truth.jsonl", map(_truth, tasks))
 
@@ -103,7 +102,7 @@ def _criteria(task: Task) -> dict[str, Any]:
         "dimension_weight": {name: share / 100 for name, share in zip(criteria, shares, strict=True)},
         "criterions": {
             dimension: [
-                {"criterion": criterion, "explanation": task.say(explanation), "weight": weight / 100}
+                {"criterion": criterion, "explanation": fill(explanation, **task.words), "weight": weight / 100}
                 for (criterion, explanation), weight in zip(rows, draw.pick(weights[str(len(rows))]), strict=True)
             ]
             for dimension, rows in criteria.items()
@@ -111,60 +110,49 @@ def _criteria(task: Task) -> dict[str, Any]:
     }
 
 
-class _Reference:
-    """Writes the reference report of a task: cited prose from the world's pages, four needed facts in five."""
+def _article(task: Task, pages: Mapping[str, Page]) -> str:
+    """The reference report: cited prose from the world's pages, four needed facts in five.
 
-    def __init__(self, task: Task, pages: Mapping[str, Page]) -> None:
-        self._task, self._pages = task, pages
-        self._draw = task.world.draw("reference", task.scene.id)
-        self._words = {key: task.say(text) for key, text in _TABLE["reference"][task.language].items()}
-        self._space = PROSE[task.language].space
-        self._numbers: dict[str, int] = {}
-        self._kept = [fact for index, fact in enumerate(task.depths) if index % 5 != 4]
+    Markdown with sections, inline `[n]` and a numbered list of the cited pages, in the order of their first citation.
+    """
+    world, space, draw = task.world, PROSE[task.language].space, task.world.draw("reference", task.scene.id)
+    words = {key: fill(text, **task.words) for key, text in _TABLE["reference"][task.language].items()}
+    kept = [fact for index, fact in enumerate(task.depths) if index % 5 != 4]
+    numbers: dict[str, int] = {}
 
-    def article(self) -> str:
-        """Markdown with sections, inline `[n]` and a numbered list of the cited pages."""
-        task, words = self._task, self._words
-        blocks = [f"# {fill(task.scene.called)}", words["intro"]]
-        places = {"institute", "city"}.difference(task.topic["asked"])
-        sections = {"scene": ["scene"], "member": task.topic["asked"], "person": ["person"], "place": places}
-        for section, among in sections.items():
-            paragraphs = self._paragraphs(among)
-            if section == "scene":
-                paragraphs.append(words["list"] + self._mark(task.scene.url))
-            if paragraphs:
-                blocks += [f"## {words[section]}", *paragraphs]
-        closing = [*self._compared(), words["shared"], words["caution"], words["outlook"]]
-        blocks += [f"## {words['assessment']}", self._space.join(closing)]
-        listed = "\n".join(f"[{number}] {self._pages[url].title} - {url}" for url, number in self._numbers.items())
-        return "\n\n".join([*blocks, f"## {words['references']}", listed])
+    def cited(text: str, url: str, end: str = "") -> str:
+        return f"{text}{space}[{numbers.setdefault(url, len(numbers) + 1)}]{end}"
 
-    def _paragraphs(self, kinds: Container[str]) -> list[str]:
-        """One paragraph per subject, its facts in order, each sentence with its source."""
-        world = self._task.world
-        by_subject: dict[str, list[str]] = {}
-        for fact in self._kept:
+    asked = task.topic["asked"]
+    blocks = [f"# {fill(task.scene.called)}", words["intro"]]
+    sections = {
+        "scene": ["scene"],
+        "member": asked,
+        "person": ["person"],
+        "place": {"institute", "city"}.difference(asked),
+    }
+    for section, kinds in sections.items():
+        paragraphs: dict[str, str] = {}
+        for fact in kept:
             if fact.subject.kind in kinds:
-                text = state(fact, world.known(fact), self._draw)
-                marked = f"{text[:-1]}{self._mark(world.source(fact))}{text[-1]}"
-                by_subject.setdefault(fact.subject.id, []).append(marked)
-        return [self._space.join(sentences) for sentences in by_subject.values()]
+                text = state(fact, world.known(fact), draw)
+                before = paragraphs.get(fact.subject.id)
+                text = cited(text[:-1], world.source(fact), text[-1])
+                paragraphs[fact.subject.id] = f"{before}{space}{text}" if before else text
+        if section == "scene":
+            paragraphs["list"] = cited(words["list"], task.scene.url)
+        if paragraphs:
+            blocks += [f"## {words[section]}", *paragraphs.values()]
+    closing = [*_compared(kept, task.language), words["shared"], words["caution"], words["outlook"]]
+    blocks += [f"## {words['assessment']}", space.join(closing), f"## {words['references']}"]
+    return "\n\n".join([*blocks, "\n".join(f"[{numbers[url]}] {pages[url].title} - {url}" for url in numbers)])
 
-    def _mark(self, url: str) -> str:
-        """Pages are numbered in the order in which they are first cited."""
-        return f"{self._space}[{self._numbers.setdefault(url, len(self._numbers) + 1)}]"
 
-    def _compared(self) -> Iterator[str]:
-        """Sentences that set the counts and the years of the kept facts side by side."""
-        for form in _TABLE["compared"]:
-            found = [fact for fact in self._kept if fact.name in form["relations"]]
-            if len(found) > 1:
-                found.sort(key=lambda fact: fact.number, reverse=form["largest"])
-                first, last = found[0], found[-1]
-                yield fill(
-                    form[self._task.language],
-                    first=first.subject.called,
-                    last=last.subject.called,
-                    most=spelled(first, first.value),
-                    least=spelled(last, last.value),
-                )
+def _compared(facts: Sequence[Fact], language: Language) -> Iterator[str]:
+    """Sentences that set counts and years side by side."""
+    for form in _TABLE["compared"]:
+        found = [fact for fact in facts if fact.name in form["relations"]]
+        if len(found) > 1:
+            first, *_, last = sorted(found, key=lambda fact: fact.number, reverse=form["largest"])
+            most, least = (spelled(fact, fact.value) for fact in (first, last))
+            yield fill(form[language], first=first.subject.called, last=last.subject.called, most=most, least=least)

@@ -23,7 +23,7 @@ def fill(template: str, **words: object) -> str:
 
 def spelled_day(day: date, language: Language, form: str = "day") -> str:
     """`3 March 2026`, `2026年3月3日`; with the form `month` without the day's number."""
-    return str(PROSE[language].dates[form]).format(day=day, month=MONTHS[day.month - 1].text(language))
+    return str(PROSE[language].dates[form].format(day=day, month=MONTHS[day.month - 1].text(language)))
 
 
 def spelled(fact: Fact, value: Value) -> str:
@@ -35,9 +35,9 @@ def spelled(fact: Fact, value: Value) -> str:
 
 
 def enumerated(entities: Sequence[Entity]) -> str:
-    """`A, B and C`."""
+    """`A, B and C`; of two or more."""
     prose, texts = PROSE[entities[0].language], [entity.called for entity in entities]
-    return prose.last_comma.join(filter(None, (prose.comma.join(texts[:-1]), texts[-1])))
+    return f"{prose.comma.join(texts[:-1])}{prose.last_comma}{texts[-1]}"
 
 
 def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
