@@ -72,7 +72,7 @@ def write_documents(folder: Path, archive: World) -> None:
     for old in folder.glob("*.pdf"):
         old.unlink()
     for entity in dict.fromkeys(fact.subject for fact in documented(archive)):
-        title = _LAYOUTS[entity.kind]["title"].format(s=entity.name.en)
+        title = _LAYOUTS[entity.kind]["title"].format(s=entity)
         (folder / _file_name(entity)).write_bytes(pdf(title, _pages(archive, entity, title)))
 
 
@@ -83,7 +83,7 @@ def _file_name(entity: Entity) -> str:
 def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
     """Paragraphs by page: a title page, a page for each fact, idle sentences; the foot names document and page."""
     layout, words = _LAYOUTS[entity.kind], archive.draw("document words", entity.id)
-    pages = [[title, fill(words.pick(layout["intro"]), s=entity.name.en)]]
+    pages = [[title, fill(words.pick(layout["intro"]), s=entity)]]
     for heading, relation in layout["pages"]:
         pages.append([heading, state(archive.fact(entity, relation), CLOCK, words)] if relation else [heading])
     idle = iter(words.shuffled(layout["fillers"]))

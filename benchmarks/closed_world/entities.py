@@ -48,8 +48,7 @@ class Entity:
         """Of its pages."""
         return self.region.language
 
-    @property
-    def called(self) -> str:
+    def __str__(self) -> str:
         """Its name in the language of its pages."""
         return self.text(self.language)
 

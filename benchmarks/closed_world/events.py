@@ -42,9 +42,9 @@ def make_events(world: World, count: int) -> list[Event]:
         draw, words = world.draw("event", number), world.draw("event words", number)
         region, name = draw.pick(regions), draw.pick(weighted)
         theme, country, city = themes[name], region.country.en, draw.pick(region.of("city"))
-        place, stems = city.name.en, known[region.number, name]
+        stems = known[region.number, name]
         sorts = draw.shuffled(theme["actors"])[:2]
-        actors = tuple(sort.format(name=draw.pick(stems), place=place, country=country) for sort in sorts)
+        actors = tuple(sort.format(name=draw.pick(stems), place=city, country=country) for sort in sorts)
         value = draw.between(*theme["range"])
         told = [words.pick(theme["texts"]), *words.some(_TABLE["background"], words.between(1, 2))]
         title, *text = (
@@ -52,7 +52,7 @@ def make_events(world: World, count: int) -> list[Event]:
                 template,
                 actor=actors[0],
                 other=actors[1],
-                place=place,
+                place=city,
                 country=country,
                 day=spelled_day(day, "en"),
                 value=f"{value:,}",
@@ -68,7 +68,7 @@ def make_events(world: World, count: int) -> list[Event]:
                 title=title,
                 text=" ".join(text),
                 actors=actors,
-                place=place,
+                place=str(city),
                 value=value,
                 unit=theme["unit"],
                 url=address("wire", f"{day:%Y/%m}/{city.id}-{name}-{number}"),

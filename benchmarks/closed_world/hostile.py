@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.closed_world.entities import World
+from benchmarks.closed_world.entities import Entity, World
 from benchmarks.closed_world.tables import table
 from benchmarks.closed_world.truth import Asked, write_jsonl, write_questions
 from benchmarks.closed_world.wording import ask
@@ -25,12 +25,12 @@ def write_hostile(folder: Path, world: World) -> None:
         fact = world.fact(company, "founder")
         question = ask([fact], world.draw("hostile words", company.id))
         samples.append(({"question": question, "attack": attack["name"]}, [fact]))
-        pages += _pages(attack, company.name.en, question)
+        pages += _pages(attack, company, question)
     write_jsonl(folder / "pages.jsonl", pages)
     write_questions(folder, samples)
 
 
-def _pages(attack: Mapping[str, Any], subject: str, question: str) -> Iterator[dict[str, Any]]:
+def _pages(attack: Mapping[str, Any], subject: Entity, question: str) -> Iterator[dict[str, Any]]:
     """The page that ranks, and the one behind it that a fetch is lured to."""
     url = f"{_TABLE['site']}/{attack['name']}"
     words = {**_TABLE, "subject": subject, "question": question, "url": url}

@@ -13,7 +13,7 @@ from benchmarks.closed_world.entities import Dated, Entity, Fact, World, address
 from benchmarks.closed_world.tables import PROSE, Texts, table
 from benchmarks.closed_world.wording import about, ask, enumerated, fill, state, tell
 
-_NAMESAKES = table("prose")["namesakes"]
+_NAMESAKES, _TOPICS = table("prose")["namesakes"], table("tasks")["topics"]
 
 
 class Page(Record):
@@ -30,11 +30,6 @@ def render_pages(world: World) -> list[Page]:
     """All pages, by address, so that the order tells nothing of what belongs together."""
     pages = [page for entity in world.entities() for page in _About(world, entity).pages()]
     return sorted([*pages, *_namesakes(world)], key=lambda page: page.url)
-
-
-def members(scene: Entity) -> list[Entity]:
-    """The entities that belong to a scene."""
-    return [entity for kind in table("tasks")["topics"][scene.role]["asked"] for entity in scene.region.of(kind)]
 
 
 class _About:
@@ -63,10 +58,10 @@ class _About:
         for fact in self._facts:
             if fact.words.unchanged and len(fact.history) == 1 and words.chance(50):
                 body.append(about(words.pick(fact.words.unchanged), entity))
-        page = self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], day)
+        page = self._page(entity.url, str(entity), [*self._opening(), *words.shuffled(body)], day)
         values = (fact.at(day).value for fact in self._facts)
         links = [one for one in values if isinstance(one, Entity) and one.kind != "country"]
-        items = "".join(f'<li><a href="{one.url}">{one.called}</a></li>' for one in links)
+        items = "".join(f'<li><a href="{one.url}">{one}</a></li>' for one in links)
         return page.model_copy(update={"html_extra": f"<nav><ul>{items}</ul></nav>" if items else None})
 
     def _opening(self) -> Iterator[str]:
@@ -80,19 +75,19 @@ class _About:
             role=table("names")["roles"].get(entity.kind, {}).get(entity.role, {}).get(region.language),
         )
         for scene in region.of("scene"):
-            if entity.visible and entity in members(scene):
-                yield about(self._words.pick(prose.belongs), entity, scene=scene.called)
+            if entity.visible and entity.kind in _TOPICS[scene.role]["asked"]:
+                yield about(self._words.pick(prose.belongs), entity, scene=scene)
 
     def _overview(self) -> Page:
         """Names the members of a scene and leaves what is worth knowing of them to their pages."""
         scene, words, prose, day = self._entity, self._words, self._prose, self._day
         begun, turned, volume = self._facts
         body = [state(begun, day, words), state(turned, day, words)]
-        for kind in dict.fromkeys(entity.kind for entity in members(scene)):
+        for kind in _TOPICS[scene.role]["asked"]:
             listed = enumerated(words.shuffled(scene.region.of(kind)))
             body.append(fill(words.pick(prose.listing[kind]), list=listed))
         body += [tell(words.pick(prose.first_count), volume, volume.history[0], day), state(volume, day, words)]
-        return self._page(scene.url, fill(scene.called), [*body, *self._idle(2)], day)
+        return self._page(scene.url, fill(str(scene)), [*body, *self._idle(2)], day)
 
     def _old_editions(self) -> Iterator[Page]:
         """Up to three yearbook entries of 2021 to 2025 for an entity with changing facts: questions with answers."""
@@ -102,7 +97,7 @@ class _About:
             day = draw.day(date(year, 2, 1), date(year, 5, 31))
             known = [fact for fact in changing if fact.history[0].since < day]
             if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in known]:
-                title = prose.yearbook.format(s=self._entity.called, year=year)
+                title = prose.yearbook.format(s=self._entity, year=year)
                 yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, body + self._idle(2), day)
 
     def _news(self, fact: Fact, held: Dated) -> Iterator[Page]:
@@ -121,7 +116,7 @@ class _About:
             rough = fact.number * draw.pick((72, 81, 124, 137)) // 100
             guess = state(replace(fact, history=(Dated(day, rough),)), day, words)
             body, title = [guess, words.pick(prose.estimated), *self._idle(2)], prose.estimate
-            yield self._page(address("estimates", self._entity.id), title.format(s=self._entity.called), body, day)
+            yield self._page(address("estimates", self._entity.id), title.format(s=self._entity), body, day)
 
     def _blog(self) -> Iterator[Page]:
         """It shares a question's words and at best repeats what a visitor was told, which may have changed."""

@@ -114,10 +114,10 @@ def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> A
     if form.seated:
         city = draw.pick(region.of("city"))
         leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
-        subjects, words["city"] = [seat.subject for seat in leading], city.name.en
+        subjects, words["city"] = [seat.subject for seat in leading], city
     if form.sample:
         subjects = draw.shuffled(subjects)[: form.sample]
-        words["names"] = [one.name.en for one in subjects]
+        words["names"] = subjects
     if form.via:
         leading = [world.fact(one, form.via) for one in subjects]
         subjects = [fact.target for fact in leading]
@@ -153,11 +153,10 @@ def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked |
     elif form.wrong == "subject":
         words["other"] = pair[1] if form.drawn else _another(draw, region, fact.subject)
         words["wrong"] = world.fact(words["other"], fact.name).target
-    named = {word: entity.name.en for word, entity in words.items()}
     wordings = draw.pick(form.ask)
-    key = fill(wordings[0], **named)
-    text = fill(world.draw("question words", key).pick(wordings), **named)
-    accepted = tuple(fill(answer, **named) for answer in form.answers)
+    key = fill(wordings[0], **words)
+    text = fill(world.draw("question words", key).pick(wordings), **words)
+    accepted = tuple(fill(answer, **words) for answer in form.answers)
     return Asked(key, text, accepted, tuple(facts[form.named :]), false_premise=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from aiq.core.samples import TruthRow
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, Region, World
-from benchmarks.closed_world.pages import Page, members
+from benchmarks.closed_world.pages import Page
 from benchmarks.closed_world.tables import PROSE, Language, table
 from benchmarks.closed_world.truth import stated, write_jsonl
 from benchmarks.closed_world.wording import fill, spelled, state
@@ -25,13 +25,14 @@ class Task:
         draw = world.draw("task", scene.id)
         self.id, self.world, self.scene, self.language = number, world, scene, scene.language
         self.topic = _TABLE["topics"][scene.role]
-        self.prompt = fill(draw.pick(self.topic[self.language]), scene=scene.called)
-        self.depths = _depths(world, scene, self.topic, draw)
-        far = [fact.subject.called for fact, depth in self.depths.items() if depth == 3][:3]
+        self.prompt = fill(draw.pick(self.topic[self.language]), scene=scene)
+        members = [member for kind in self.topic["asked"] for member in scene.region.of(kind)]
+        self.depths = _depths(world, scene, members, self.topic, draw)
+        far = [str(fact.subject) for fact, depth in self.depths.items() if depth == 3][:3]
         comma = PROSE[self.language].comma
         self.words = {
-            "scene": scene.called,
-            "names": comma.join(one.called for one in members(scene)),
+            "scene": scene,
+            "names": comma.join(map(str, members)),
             "far": comma.join(dict.fromkeys(far)),
             "turned": world.fact(scene, "turned").value,
         }
@@ -51,10 +52,12 @@ def _scene(regions: Sequence[Region], index: int) -> Entity:
     return scenes[(place + turn) % len(scenes)]
 
 
-def _depths(world: World, scene: Entity, topic: Mapping[str, Any], draw: Draw) -> dict[Fact, int]:
+def _depths(
+    world: World, scene: Entity, members: Sequence[Entity], topic: Mapping[str, Any], draw: Draw
+) -> dict[Fact, int]:
     """The needed facts, each once and at its least depth; of each depth only so many."""
     found = [(1, world.fact(scene, name)) for name in _TABLE["scene"]]
-    for member in members(scene):
+    for member in members:
         depth = 1 if member.visible else 2
         found += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
         person = world.fact(member, topic["link"][member.kind]).target
@@ -124,7 +127,7 @@ def _article(task: Task, pages: Mapping[str, Page]) -> str:
         return f"{text}{space}[{numbers.setdefault(url, len(numbers) + 1)}]{end}"
 
     asked = task.topic["asked"]
-    blocks = [f"# {fill(task.scene.called)}", words["intro"]]
+    blocks = [f"# {fill(str(task.scene))}", words["intro"]]
     sections = {
         "scene": ["scene"],
         "member": asked,
@@ -155,4 +158,4 @@ def _compared(facts: Sequence[Fact], language: Language) -> Iterator[str]:
         if len(found) > 1:
             first, *_, last = sorted(found, key=lambda fact: fact.number, reverse=form["largest"])
             most, least = (spelled(fact, fact.value) for fact in (first, last))
-            yield fill(form[language], first=first.subject.called, last=last.subject.called, most=most, least=least)
+            yield fill(form[language], first=first.subject, last=last.subject, most=most, least=least)

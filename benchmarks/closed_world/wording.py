@@ -36,7 +36,7 @@ def spelled(fact: Fact, value: Value) -> str:
 
 def enumerated(entities: Sequence[Entity]) -> str:
     """`A, B and C`; of two or more."""
-    prose, texts = PROSE[entities[0].language], [entity.called for entity in entities]
+    prose, texts = PROSE[entities[0].language], list(map(str, entities))
     return f"{prose.comma.join(texts[:-1])}{prose.last_comma}{texts[-1]}"
 
 
@@ -45,7 +45,7 @@ def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
     language, before = fact.subject.language, fact.history[max(fact.history.index(held) - 1, 0)]
     return fill(
         template,
-        s=fact.subject.called,
+        s=fact.subject,
         v=spelled(fact, held.value),
         before=spelled(fact, before.value),
         date=spelled_day(day, language, "month"),
@@ -60,15 +60,15 @@ def state(fact: Fact, day: date, draw: Draw) -> str:
     return tell(draw.pick(fact.words.state), fact, fact.at(day), day)
 
 
-def about(template: str, subject: Entity, **more: str) -> str:
+def about(template: str, subject: Entity, **more: object) -> str:
     """A template that needs no fact."""
     brief = PROSE[subject.language].short.get(subject.kind) or subject.short(subject.language)
-    return fill(template, s=subject.called, t=brief, en=subject.name.en, **more)
+    return fill(template, s=subject, t=brief, en=subject.name.en, **more)
 
 
 def ask(facts: Sequence[Fact], draw: Draw) -> str:
     """The question for the last fact by way of the others, nested from the inside out."""
-    phrase = facts[0].subject.called
+    phrase = str(facts[0].subject)
     for fact in facts[:-1]:
         phrase = _nested(fact.relation.path, phrase, fact is not facts[0], draw)
     return fill(_nested(facts[-1].words.ask, phrase, len(facts) > 1, draw))
