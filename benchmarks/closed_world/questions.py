@@ -35,7 +35,7 @@ class Asked:
 
 
 class Comparison(Record):
-    """A row of `comparisons`, explained in `questions.toml`."""
+    """A row of `compare`, explained in `questions.toml`."""
 
     kind: str
     seated: str | None = None
@@ -48,7 +48,7 @@ class Comparison(Record):
 
 
 class Premise(Record):
-    """A row of `premises`, explained in `questions.toml`."""
+    """A row of `false` or `false_multi`, explained in `questions.toml`."""
 
     kind: str
     path: Texts
@@ -72,9 +72,9 @@ def choose_questions(world: World, count: int) -> list[Asked]:
         makers, share = _makers(sort), share + shares[sort]
         tries = itertools.count()
         while len(questions) < share * count // sum(shares.values()):  # rounded so that they add up
-            turn, number = divmod(next(tries), len(makers))
-            draw = world.draw("question", sort, turn * len(makers) + number)
-            if asked := makers[number](world, regions[turn % len(regions)], draw):
+            number = next(tries)
+            make, region = makers[number % len(makers)], regions[number // len(makers) % len(regions)]
+            if asked := make(world, region, world.draw("question", sort, number)):
                 questions.setdefault(asked.key, asked)
     return world.draw("order").shuffled(list(questions.values()))
 
@@ -82,14 +82,11 @@ def choose_questions(world: World, count: int) -> list[Asked]:
 def _makers(sort: str) -> list[Maker]:
     """What makes the questions of a sort, in turn."""
     if sort == "compare":
-        return [partial(_comparison, Comparison(**row)) for row in _TABLE["comparisons"]]
-    if sort in ("false", "false_multi"):
-        forms = [Premise(**row) for row in _TABLE["premises"]]
-        return [
-            partial(_premise, form) for form in forms if (len(form.path) - form.named > 1) == (sort == "false_multi")
-        ]
+        return [partial(_comparison, Comparison(**row)) for row in _TABLE[sort]]
+    if sort in _TABLE:
+        return [partial(_premise, Premise(**row)) for row in _TABLE[sort]]
     chains = [[relation] for relation in RELATIONS.values() if not (relation.in_document or relation.kind == "scene")]
-    for _ in range(("one", "two", "three").index(sort)):
+    for _ in range(_TABLE["numbers"].index(sort) - 1):
         chains = [[*chain, after] for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
     return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 

@@ -49,12 +49,6 @@ class Relation(Record):
     en: Wordings
     zh: Wordings | None = None
 
-    def words(self, language: Language) -> Wordings:
-        """What stands only in documents has none in Chinese."""
-        found = self.en if language == "en" else self.zh
-        assert found is not None, f"{self.kind}.{self.name} has no wordings in {language}"
-        return found
-
 
 RELATIONS: dict[tuple[str, str], Relation] = {
     (kind, name): Relation(kind=kind, name=name, in_document=rows is not table("relations"), **row)

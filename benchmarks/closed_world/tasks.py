@@ -14,8 +14,11 @@ from benchmarks.closed_world.truth import stated, write_jsonl
 from benchmarks.closed_world.wording import fill, spelled, state
 
 _TABLE = table("tasks")
-_MOST = {1: 12, 2: 7, 3: 6}
-"""Needed facts of each depth at most: one round of research can find about half, two about three quarters."""
+_MOST = {1: 9, 2: 7, 3: 6}
+"""Needed facts of each depth at most, besides those of the scene itself.
+
+One round of research can find about half of all, two about three quarters.
+"""
 
 
 class Task:
@@ -56,7 +59,8 @@ def _depths(
     world: World, scene: Entity, members: Sequence[Entity], topic: Mapping[str, Any], draw: Draw
 ) -> dict[Fact, int]:
     """The needed facts, each once and at its least depth; of each depth only so many."""
-    found = [(1, world.fact(scene, name)) for name in _TABLE["scene"]]
+    chosen = {world.fact(scene, name): 1 for name in _TABLE["scene"]}
+    found: list[tuple[int, Fact]] = []
     for member in members:
         depth = 1 if member.visible else 2
         found += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
@@ -64,11 +68,9 @@ def _depths(
         found += [(depth + 1, world.fact(person, name)) for name in _TABLE["personal"]]
         found += [(3, world.path(person, way, name)[-1]) for way, names in topic["far"].items() for name in names]
     least = {fact: depth for depth, fact in sorted(found, key=itemgetter(0), reverse=True)}
-    chosen: dict[Fact, int] = {}
     for depth, most in _MOST.items():
         level = list(dict.fromkeys(fact for at, fact in found if at == depth == least[fact]))
-        always = level[:3] if depth == 1 else []
-        chosen |= dict.fromkeys([*always, *draw.some(level[len(always) :], most - len(always))], depth)
+        chosen |= dict.fromkeys(draw.some(level, most), depth)
     return chosen
 
 
