@@ -41,37 +41,25 @@ def make_events(world: World, count: int) -> list[Event]:
     for number, day in enumerate(days, start=1):
         draw, words = world.draw("event", number), world.draw("event words", number)
         region, name = draw.pick(regions), draw.pick(weighted)
-        theme, country, city = themes[name], region.country.en, draw.pick(region.of("city"))
-        stems = known[region.number, name]
-        sorts = draw.shuffled(theme["actors"])[:2]
-        actors = tuple(sort.format(name=draw.pick(stems), place=city, country=country) for sort in sorts)
+        theme, stems, city = themes[name], known[region.number, name], draw.pick(region.of("city"))
+        said = {"country": region.country.en, "place": str(city)}
+        actors = tuple(sort.format(name=draw.pick(stems), **said) for sort in draw.shuffled(theme["actors"])[:2])
         value = draw.between(*theme["range"])
         told = [words.pick(theme["texts"]), *words.some(_TABLE["background"], words.between(1, 2))]
-        title, *text = (
-            fill(
-                template,
-                actor=actors[0],
-                other=actors[1],
-                place=city,
-                country=country,
-                day=spelled_day(day, "en"),
-                value=f"{value:,}",
-            )
-            for template in (words.pick(theme["titles"]), *told)
-        )
+        shown = {**said, "actor": actors[0], "other": actors[1], "day": spelled_day(day, "en"), "value": f"{value:,}"}
+        title, *text = (fill(template, **shown) for template in (words.pick(theme["titles"]), *told))
         events.append(
             Event(
                 id=f"e{number}",
                 date=day.isoformat(),
-                country=country,
                 theme=name,
                 title=title,
                 text=" ".join(text),
                 actors=actors,
-                place=str(city),
                 value=value,
                 unit=theme["unit"],
                 url=address("wire", f"{day:%Y/%m}/{city.id}-{name}-{number}"),
+                **said,
             )
         )
     return events

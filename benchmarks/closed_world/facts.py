@@ -66,19 +66,17 @@ class _Stage:
         elif kind != "book":
             candidates = given.brands(names(_WORDS.get(kind, "")) or region.suffixes, region.number)
         name = given.stem() if kind == "city" else given.unused(candidates)
-        return self._add(kind, name, role, key=key, visible=visible)
+        entity = Entity(given.id(key or name.en), kind, name, region, role, visible)
+        region.of(kind).append(entity)
+        return entity
 
     def _person(self, role: str, *, page: bool = True) -> Entity:
-        person = self._add("person", self._names.person(), role, visible=False, page=page)
+        name = self._names.person()
+        person = Entity(self._names.id(name.en), "person", name, self._region, role, visible=False)
         if page:
+            self._region.of("person").append(person)
             self._describe(person, _MADE["person"])
         return person
-
-    def _add(self, kind: str, name: Name, role: str, *, visible: bool, key: str = "", page: bool = True) -> Entity:
-        entity = Entity(self._names.id(key or name.en), kind, name, self._region, role, visible)
-        if page:
-            self._region.of(kind).append(entity)
-        return entity
 
     def _describe(self, subject: Entity, rules: Mapping[str, Rule]) -> None:
         for name, rule in rules.items():
