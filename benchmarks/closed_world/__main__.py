@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.closed_world.conversations import write_conversations
-from benchmarks.closed_world.documents import build_archive, write_document_questions, write_documents
+from benchmarks.closed_world.documents import with_documents, write_document_questions, write_documents
 from benchmarks.closed_world.events import make_events, write_events
 from benchmarks.closed_world.facts import build_world
 from benchmarks.closed_world.hostile import write_hostile
@@ -23,14 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for world/ and a folder for each dataset")
     parser.add_argument("--seed", type=int, default=0, help="another seed, another world (default: %(default)s)")
-    parser.add_argument("--questions", type=_size, default=120, help="of freshqa_mini (default: %(default)s)")
-    parser.add_argument("--tasks", type=_size, default=12, help="research tasks of drb_mini (default: %(default)s)")
-    parser.add_argument("--events", type=_size, default=0, help="dated events, in events/ (default: none)")
+    for size, default, made in (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 0, "events")):
+        parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {made} (default: %(default)s)")
     args = parser.parse_args(arguments)
     if args.questions + args.tasks + args.events == 0:
         parser.error("--questions, --tasks and --events are all 0; one of them must be more")
     try:
-        pages = generate(args.out, seed=args.seed, questions=args.questions, tasks=args.tasks, events=args.events)
+        pages = generate(**vars(args))
     except OSError as error:
         parser.error(f"--out {args.out}: {error.strerror} ({error.filename}); name a folder to write to")
     made = f"{pages} pages, {args.questions} questions, {args.tasks} research tasks, {args.events} events"
@@ -52,14 +51,14 @@ def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int = 
         english=max(8, -(-questions // 20), -(-(tasks - chinese) // 4)),
         chinese=max(min(chinese, 4), -(-chinese // 4)),
     )
-    archive, pages = build_archive(world), render_pages(world)
+    archive, pages = with_documents(world), render_pages(world)
     write_jsonl(out / "world" / "pages.jsonl", pages)
     write_documents(out / "world" / "documents", archive)
     write_document_questions(out / "documents_mini", archive)
     write_hostile(out / "hostile_mini", world)
     write_conversations(out / "conversation_mini", world)
     write_freshqa(out / "freshqa_mini", world, choose_questions(world, questions))
-    write_deep_research(out / "drb_mini", world, choose_tasks(world, tasks), {page.url: page for page in pages})
+    write_deep_research(out / "drb_mini", choose_tasks(world, tasks), {page.url: page for page in pages})
     if events:
         write_events(out / "events", make_events(world, events))
     return len(pages)

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.names import Name
-from benchmarks.closed_world.tables import Language, Relation, relation
+from benchmarks.closed_world.tables import RELATIONS, Language, Relation, Wordings, of_kind
 
 CLOCK = date(2026, 11, 1)
 """The day on which the world is as its newest pages say."""
@@ -13,49 +13,52 @@ CLOCK = date(2026, 11, 1)
 ALWAYS = date(1900, 1, 1)
 """Since when a fact holds that never changed."""
 
-SITES = {
-    site: f"https://{site}.offline.example"
-    for site in ("atlas", "almanac", "yearbook", "news", "estimates", "wayfarer", "namesakes")
-}
+
+def address(site: str, path: str) -> str:
+    """Of a page."""
+    return f"https://{site}.offline.example/{path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     """Something with a name. `id` is also its page's last path segment.
 
-    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: what a person does, what
-    a festival awards a prize for, which topic a scene has. `visible`: whether its page names the scene it belongs to,
-    so that a search for the scene finds it.
+    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: what a person or the
+    winner of a festival does, which topic a scene has; a key of `names.toml`. `visible`: whether its page names the
+    scene it belongs to, so that a search for the scene finds it.
     """
 
     id: str
     kind: str
     name: Name
-    region: int
-    language: Language
-    role: Name | None = None
+    region: "Region" = field(compare=False, repr=False)
+    role: str = ""
     visible: bool = True
 
+    def text(self, language: Language) -> str:
+        return self.name.text(language)
+
+    def short(self, language: Language) -> str:
+        """The part of its name that suffices: a person's surname (no two are equal), else the whole name."""
+        short = self.name.short(language)
+        return short.replace("·", " ").split()[-1] if self.kind == "person" else short
+
     @property
-    def called(self) -> str:
+    def language(self) -> Language:
+        """Of its pages."""
+        return self.region.language
+
+    def __str__(self) -> str:
         """Its name in the language of its pages."""
-        return self.name.text(self.language)
+        return self.text(self.language)
 
     @property
     def url(self) -> str:
         """Of its own page."""
-        return f"{SITES['almanac' if self.kind == 'scene' else 'atlas']}/{self.id}"
+        return address("almanac" if self.kind == "scene" else "atlas", self.id)
 
 
 Value = Entity | int | Name
-
-
-def short(entity: Entity, language: Language) -> str:
-    """The part of a name that suffices: a person's surname (no two are equal), else the whole name."""
-    text = entity.name.text(language)
-    if entity.kind == "person":
-        return text.split("·" if language == "zh" else " ")[-1]
-    return text.removeprefix("《").removesuffix("》")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,19 @@ class Fact:
     history: tuple[Dated, ...]
 
     @property
+    def key(self) -> tuple[str, str]:
+        return self.subject.id, self.name
+
+    @property
     def relation(self) -> Relation:
-        return relation(self.subject.kind, self.name)
+        return RELATIONS[self.subject.kind, self.name]
+
+    @property
+    def words(self) -> Wordings:
+        """How its subject's language says and asks it; what stands only in documents has none in Chinese."""
+        found = self.relation.zh if self.subject.language == "zh" else self.relation.en
+        assert found is not None, f"{self.key} has no wordings in Chinese"
+        return found
 
     @property
     def value(self) -> Value:
@@ -85,15 +99,13 @@ class Fact:
     @property
     def target(self) -> Entity:
         """The value of a fact whose relation leads to another entity."""
-        if not isinstance(self.value, Entity):
-            raise TypeError(f"{self.name} of {self.subject.id} is no entity")
+        assert isinstance(self.value, Entity), f"{self.key} leads to no entity"
         return self.value
 
     @property
     def number(self) -> int:
         """The value of a fact whose relation gives a number or a year."""
-        if not isinstance(self.value, int):
-            raise TypeError(f"{self.name} of {self.subject.id} is no number")
+        assert isinstance(self.value, int), f"{self.key} gives no number"
         return self.value
 
     @property
@@ -102,20 +114,21 @@ class Fact:
 
     def at(self, day: date) -> Dated:
         """What held on that day; the oldest value before any."""
-        held = [dated for dated in self.history if dated.since <= day]
-        return held[-1] if held else self.history[0]
+        return [self.history[0], *(dated for dated in self.history if dated.since <= day)][-1]
 
 
 @dataclass(slots=True)
 class Region:
-    """A landscape with its places, people and works; most facts stay inside one."""
+    """A landscape with its places, people and works; most facts stay inside one. `place`: "on the Morquist Coast"."""
 
     number: int
     language: Language
     name: Name
-    country: Entity
-    preposition: str
+    place: Name
+    country: Name
+    rivers: tuple[Name, ...]
     industry: Name
+    suffixes: tuple[Name, ...]
     members: dict[str, list[Entity]] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Entity]:
@@ -124,15 +137,34 @@ class Region:
 
 @dataclass(slots=True)
 class World:
-    """All regions, all facts by (subject id, relation), and each entity's page date."""
+    """All regions, and all facts by (subject id, relation)."""
 
     seed: int
     regions: list[Region] = field(default_factory=list)
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
-    page_dates: dict[str, date] = field(default_factory=dict)
+
+    def draw(self, *parts: object) -> Draw:
+        """A stream of choices of this world alone."""
+        return Draw(self.seed, *parts)
+
+    def add(self, subject: Entity, name: str, *values: Dated | Value) -> None:
+        """A fact; older values first. One without a day has always held."""
+        history = tuple(value if isinstance(value, Dated) else Dated(ALWAYS, value) for value in values)
+        self.facts[subject.id, name] = Fact(subject, name, history)
 
     def fact(self, subject: Entity, name: str) -> Fact:
         return self.facts[subject.id, name]
+
+    def about(self, entity: Entity) -> list[Fact]:
+        """What web pages tell of it."""
+        return [self.fact(entity, relation.name) for relation in of_kind(entity.kind)]
+
+    def path(self, start: Entity, *names: str) -> list[Fact]:
+        """The facts of the relations, each about the value of the one before."""
+        facts: list[Fact] = []
+        for name in names:
+            facts.append(self.fact(facts[-1].target if facts else start, name))
+        return facts
 
     def of_language(self, language: Language) -> list[Region]:
         return [region for region in self.regions if region.language == language]
@@ -141,24 +173,27 @@ class World:
         """Every entity with a page of its own, by region and kind."""
         return [entity for region in self.regions for members in region.members.values() for entity in members]
 
-    def missed(self, held: Dated, subject: Entity) -> bool:
-        """Whether the change came after the subject's own page was written."""
-        return held.since > self.page_dates[subject.id]
+    def page_date(self, entity: Entity) -> date:
+        """Most pages are newer than every fact on them; a third may miss the last change, which the news tells."""
+        draw, newest = self.draw("page date", entity.id), max(fact.changed for fact in self.about(entity))
+        spring = date(2026, 1, 10)
+        if newest < spring or not draw.chance(35):
+            return draw.day(max(newest, spring), date(2026, 10, 24))
+        return draw.day(date(2025, 6, 1), newest)
 
     def news_day(self, fact: Fact, held: Dated) -> date:
         """The day of the article about a change: one to six days after it."""
-        delay = Draw(self.seed, "news", fact.subject.id, fact.name, held.since).between(1, 6)
-        return min(held.since + timedelta(days=delay), CLOCK - timedelta(days=1))
+        return held.since + timedelta(days=self.draw("news", *fact.key, held.since).between(1, 6))
 
     def news_url(self, fact: Fact, held: Dated) -> str:
         day = self.news_day(fact, held)
-        return f"{SITES['news']}/{day.year}/{day.month:02d}/{fact.subject.id}-{fact.name.replace('_', '-')}"
+        return address("news", f"{day:%Y/%m}/{fact.subject.id}-{fact.name.replace('_', '-')}")
 
     def source(self, fact: Fact) -> str:
         """The page that says how the fact stands today: the subject's own, or the news where that is too old."""
-        newest = fact.history[-1]
-        return self.news_url(fact, newest) if self.missed(newest, fact.subject) else fact.subject.url
+        missed = fact.changed > self.page_date(fact.subject)
+        return self.news_url(fact, fact.history[-1]) if missed else fact.subject.url
 
     def known(self, fact: Fact) -> date:
         """The day of the page that says how the fact stands today, or of the change that it reports."""
-        return max(self.page_dates[fact.subject.id], fact.changed)
+        return max(self.page_date(fact.subject), fact.changed)

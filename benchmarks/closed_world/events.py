@@ -1,17 +1,15 @@
 """Dated events of several countries and themes, any number of them, and their counts by country, theme and month."""
 
-from collections import Counter
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from aiq.core.base import Record
-from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import Region, World
+from benchmarks.closed_world.entities import World, address
 from benchmarks.closed_world.names import Names
 from benchmarks.closed_world.tables import Texts, table
 from benchmarks.closed_world.truth import write_jsonl
-from benchmarks.closed_world.wording import fill, full_date
+from benchmarks.closed_world.wording import fill, spelled_day
 
 _TABLE = table("events")
 
@@ -32,89 +30,48 @@ class Event(Record):
     url: str
 
 
-class Theme(Record):
-    """A row of `themes`, explained in `events.toml`."""
-
-    share: int
-    range: tuple[int, int]
-    unit: str
-    actors: Texts
-    titles: Texts
-    texts: Texts
-
-
-class Count(Record):
-    """A row of the truth: a country's events of a theme in a month (`2026-03`), and the sum of their figures."""
-
-    country: str
-    theme: str
-    month: str
-    events: int
-    total: int
-
-
-_THEMES = {name: Theme.model_validate(row) for name, row in _TABLE["themes"].items()}
-
-
 def make_events(world: World, count: int) -> list[Event]:
     """`count` events by date. Every country has a few actors of each theme, who come back."""
-    names = Names(Draw(world.seed, "event names"))
+    names, themes = Names(world.draw("event names")), _TABLE["themes"]
     regions = world.of_language("en")[: _TABLE["countries"]]
-    known = {
-        (region.number, theme): tuple(names.stem().en for _ in range(3)) for region in regions for theme in _THEMES
-    }
-    weighted = [name for name, theme in _THEMES.items() for _ in range(theme.share)]
-    first, last = (date.fromisoformat(_TABLE[end]) for end in ("first", "last"))
-    days = sorted(Draw(world.seed, "event day", number).day(first, last) for number in range(count))
+    known = {(region.number, name): [names.stem().en for _ in range(3)] for region in regions for name in themes}
+    weighted = [name for name, theme in themes.items() for _ in range(theme["share"])]
+    days = sorted(world.draw("event day", number).day(_TABLE["first"], _TABLE["last"]) for number in range(count))
     events = []
     for number, day in enumerate(days, start=1):
-        draw = Draw(world.seed, "event", number)
-        region, theme = draw.pick(regions), draw.pick(weighted)
-        events.append(_event(world, number, day, region, theme, known[region.number, theme], draw))
+        draw, words = world.draw("event", number), world.draw("event words", number)
+        region, name = draw.pick(regions), draw.pick(weighted)
+        theme, stems, city = themes[name], known[region.number, name], draw.pick(region.of("city"))
+        said = {"country": region.country.en, "place": str(city)}
+        actors = tuple(sort.format(name=draw.pick(stems), **said) for sort in draw.shuffled(theme["actors"])[:2])
+        value = draw.between(*theme["range"])
+        told = [words.pick(theme["texts"]), *words.some(_TABLE["background"], words.between(1, 2))]
+        shown = {**said, "actor": actors[0], "other": actors[1], "day": spelled_day(day, "en"), "value": f"{value:,}"}
+        title, *text = (fill(template, **shown) for template in (words.pick(theme["titles"]), *told))
+        events.append(
+            Event(
+                id=f"e{number}",
+                date=day.isoformat(),
+                theme=name,
+                title=title,
+                text=" ".join(text),
+                actors=actors,
+                value=value,
+                unit=theme["unit"],
+                url=address("wire", f"{day:%Y/%m}/{city.id}-{name}-{number}"),
+                **said,
+            )
+        )
     return events
 
 
-def _event(world: World, number: int, day: date, region: Region, name: str, stems: Texts, draw: Draw) -> Event:
-    theme, country, place = _THEMES[name], region.country.name.en, draw.pick(region.of("city"))
-    sorts = draw.shuffled(theme.actors)[:2]
-    actors = tuple(sort.format(name=draw.pick(stems), place=place.name.en, country=country) for sort in sorts)
-    value = draw.between(*theme.range)
-    said = {
-        "actor": actors[0],
-        "other": actors[1],
-        "place": place.name.en,
-        "country": country,
-        "day": full_date(day, "en"),
-    }
-    words = Draw(world.seed, "event words", number)
-    text = [fill(words.pick(theme.texts), value=f"{value:,}", **said)]
-    text += [fill(idle, **said) for idle in words.some(_TABLE["background"], words.between(1, 2))]
-    return Event(
-        id=f"e{number}",
-        date=day.isoformat(),
-        country=country,
-        theme=name,
-        title=fill(words.pick(theme.titles), **said),
-        text=" ".join(text),
-        actors=actors,
-        place=place.name.en,
-        value=value,
-        unit=theme.unit,
-        url=f"{_TABLE['site']}/{day.year}/{day.month:02d}/{place.id}-{name}-{number}",
-    )
-
-
-def counts(events: list[Event]) -> Iterator[Count]:
-    """By country, theme and month, in that order; what there was none of has no row."""
-    number: Counter[tuple[str, str, str]] = Counter()
-    total: Counter[tuple[str, str, str]] = Counter()
+def counts(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
+    """By country, theme and month (`2026-03`): how many, and the sum of their figures; no row for none."""
+    values: dict[tuple[str, ...], list[int]] = {}
     for event in events:
-        key = event.country, event.theme, event.date[:7]
-        number[key] += 1
-        total[key] += event.value
-    for key in sorted(number):
-        country, theme, month = key
-        yield Count(country=country, theme=theme, month=month, events=number[key], total=total[key])
+        values.setdefault((event.country, event.theme, event.date[:7]), []).append(event.value)
+    for (country, theme, month), found in sorted(values.items()):
+        yield {"country": country, "theme": theme, "month": month, "events": len(found), "total": sum(found)}
 
 
 def write_events(folder: Path, events: list[Event]) -> None:

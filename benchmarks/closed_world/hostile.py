@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import Fact, World
+from benchmarks.closed_world.entities import Entity, World
 from benchmarks.closed_world.tables import table
-from benchmarks.closed_world.truth import write_jsonl, write_questions
+from benchmarks.closed_world.truth import Asked, write_jsonl, write_questions
 from benchmarks.closed_world.wording import ask
 
 _TABLE = table("hostile")
@@ -19,20 +18,22 @@ _TABLE = table("hostile")
 
 def write_hostile(folder: Path, world: World) -> None:
     """`questions.jsonl` and `truth.jsonl`, one question for each attack, and the attacks' `pages.jsonl`."""
-    attacks = _TABLE["attacks"]
     companies = [company for region in world.of_language("en") for company in region.of("company")]
-    chosen = Draw(world.seed, "hostile").shuffled(companies)[: len(attacks)]
-    facts = [world.fact(company, "founder") for company in chosen]
-    asked = [ask([fact], Draw(world.seed, "hostile words", fact.subject.id)) for fact in facts]
-    met = list(zip(attacks, facts, asked, strict=True))
-    write_jsonl(folder / "pages.jsonl", (page for one in met for page in _pages(*one)))
-    write_questions(folder, (({"question": text, "attack": attack["name"]}, [fact]) for attack, fact, text in met))
+    pages: list[dict[str, Any]] = []
+    samples: list[Asked] = []
+    for attack, company in zip(_TABLE["attacks"], world.draw("hostile").shuffled(companies), strict=False):
+        fact = world.fact(company, "founder")
+        question = ask([fact], world.draw("hostile words", company.id))
+        samples.append(({"question": question, "attack": attack["name"]}, [fact]))
+        pages += _pages(attack, company, question)
+    write_jsonl(folder / "pages.jsonl", pages)
+    write_questions(folder, samples)
 
 
-def _pages(attack: Mapping[str, Any], fact: Fact, question: str) -> Iterator[dict[str, Any]]:
+def _pages(attack: Mapping[str, Any], subject: Entity, question: str) -> Iterator[dict[str, Any]]:
     """The page that ranks, and the one behind it that a fetch is lured to."""
-    url, subject = f"{_TABLE['site']}/{attack['name']}", fact.subject.name.en
-    words = {"subject": subject, "question": question, "url": url, "forged": _TABLE["forged"], "liar": _TABLE["liar"]}
+    url = f"{_TABLE['site']}/{attack['name']}"
+    words = {**_TABLE, "subject": subject, "question": question, "url": url}
     text = attack.get("text", _TABLE["lure"]).format(**words)
     yield {"url": url, "title": f"{subject} founder", "text": f"{text}\n{question} {subject} founder."}
     if serve := attack.get("serve"):

@@ -5,13 +5,15 @@ editions begin with questions and so often rank before the current page.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from aiq.core.base import Record
-from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import SITES, Dated, Entity, Fact, Region, World
-from benchmarks.closed_world.tables import PROSE, Texts, of_kind, table
-from benchmarks.closed_world.wording import about, ask, enumerated, fill, month, spelled, state, tell
+from benchmarks.closed_world.entities import Dated, Entity, Fact, World, address
+from benchmarks.closed_world.tables import PROSE, Texts, table
+from benchmarks.closed_world.wording import about, ask, enumerated, fill, state, tell
+
+_NAMESAKES, _TOPICS = table("prose")["namesakes"], table("tasks")["topics"]
 
 
 class Page(Record):
@@ -27,25 +29,16 @@ class Page(Record):
 def render_pages(world: World) -> list[Page]:
     """All pages, by address, so that the order tells nothing of what belongs together."""
     pages = [page for entity in world.entities() for page in _About(world, entity).pages()]
-    pages += [*_blogs(world), *_namesakes(world)]
-    assert len({page.url for page in pages}) == len(pages)
-    return sorted(pages, key=lambda page: page.url)
-
-
-def members(region: Region, scene: Entity) -> list[Entity]:
-    """The entities that belong to a scene."""
-    assert scene.role is not None
-    return [entity for kind in table("tasks")["topics"][scene.role.en]["asked"] for entity in region.of(kind)]
+    return sorted([*pages, *_namesakes(world)], key=lambda page: page.url)
 
 
 class _About:
     """Writes the pages about one entity. What there is and how it is said are drawn from two streams."""
 
     def __init__(self, world: World, entity: Entity) -> None:
-        self._world, self._entity, self._region = world, entity, world.regions[entity.region]
-        self._draw, self._words = Draw(world.seed, "page", entity.id), Draw(world.seed, "page words", entity.id)
-        self._prose = PROSE[entity.language]
-        self._facts = [world.fact(entity, relation.name) for relation in of_kind(entity.kind)]
+        self._world, self._entity, self._prose = world, entity, PROSE[entity.language]
+        self._draw, self._words = world.draw("page", entity.id), world.draw("page words", entity.id)
+        self._facts, self._day = world.about(entity), world.page_date(entity)
 
     def pages(self) -> Iterator[Page]:
         yield self._overview() if self._entity.kind == "scene" else self._entry()
@@ -56,111 +49,95 @@ class _About:
                     yield from self._news(fact, held)
             if fact.relation.value == "number":
                 yield from self._estimate(fact)
+        yield from self._blog()
 
     def _entry(self) -> Page:
         """The entity's own page, as of its date."""
-        entity, words, day = self._entity, self._words, self._world.page_dates[self._entity.id]
+        entity, words, day = self._entity, self._words, self._day
         body = [state(fact, day, words) for fact in self._facts] + self._idle(words.between(2, 4))
         for fact in self._facts:
-            unchanged = fact.relation.words(entity.language).unchanged
-            if unchanged and len(fact.history) == 1 and words.chance(50):
-                body.append(about(words.pick(unchanged), entity))
-        values = [fact.at(day).value for fact in self._facts]
-        items = [
-            f'<li><a href="{value.url}">{value.called}</a></li>'
-            for value in values
-            if isinstance(value, Entity) and value.kind != "country"
-        ]
-        page = self._page(entity.url, entity.called, [*self._opening(), *words.shuffled(body)], day)
-        return page.model_copy(update={"html_extra": f"<nav><ul>{''.join(items)}</ul></nav>" if items else None})
+            if fact.words.unchanged and len(fact.history) == 1 and words.chance(50):
+                body.append(about(words.pick(fact.words.unchanged), entity))
+        page = self._page(entity.url, str(entity), [*self._opening(), *words.shuffled(body)], day)
+        values = (fact.at(day).value for fact in self._facts)
+        links = [one for one in values if isinstance(one, Entity) and one.kind != "country"]
+        items = "".join(f'<li><a href="{one.url}">{one}</a></li>' for one in links)
+        return page.model_copy(update={"html_extra": f"<nav><ul>{items}</ul></nav>" if items else None})
 
-    def _opening(self) -> list[str]:
+    def _opening(self) -> Iterator[str]:
         """What the subject is, and of a visible one to which scene it belongs; nothing else gives a hidden one away."""
-        entity, region, prose = self._entity, self._region, self._prose
-        where = {"region": region.name.text(entity.language), "preposition": region.preposition}
-        opening = about(
+        entity, region, prose = self._entity, self._entity.region, self._prose
+        yield about(
             self._words.pick(prose.opening[entity.kind]),
             entity,
-            place=prose.place.format(**where) if entity.visible else "",
-            industry=region.industry.text(entity.language),
-            role=entity.role.text(entity.language) if entity.role else "",
-            **where,
+            place=prose.space + region.place.text(region.language) if entity.visible else "",
+            industry=region.industry.text(region.language),
+            role=table("names")["roles"].get(entity.kind, {}).get(entity.role, {}).get(region.language),
         )
-        scenes = [scene for scene in region.of("scene") if entity.visible and entity in members(region, scene)]
-        return [opening, *(about(self._words.pick(prose.belongs), entity, scene=scene.called) for scene in scenes)]
+        for scene in region.of("scene"):
+            if entity.visible and entity.kind in _TOPICS[scene.role]["asked"]:
+                yield about(self._words.pick(prose.belongs), entity, scene=scene)
 
     def _overview(self) -> Page:
         """Names the members of a scene and leaves what is worth knowing of them to their pages."""
-        scene, words, prose = self._entity, self._words, self._prose
-        day, (begun, turned, volume) = self._world.page_dates[scene.id], self._facts
-        first = volume.history[0]
-        since = month(first.since, scene.language)
+        scene, words, prose, day = self._entity, self._words, self._prose, self._day
+        begun, turned, volume = self._facts
         body = [state(begun, day, words), state(turned, day, words)]
-        for kind in dict.fromkeys(entity.kind for entity in members(self._region, scene)):
-            listed = enumerated(words.shuffled(self._region.of(kind)), scene.language)
-            body.append(fill(words.pick(prose.list_[kind]), list=listed))
-        body.append(about(words.pick(prose.first_count), scene, v=spelled(volume, first.value), since=since))
-        return self._page(scene.url, fill(scene.called), [*body, state(volume, day, words), *self._idle(2)], day)
+        for kind in _TOPICS[scene.role]["asked"]:
+            listed = enumerated(words.shuffled(scene.region.of(kind)))
+            body.append(fill(words.pick(prose.listing[kind]), list=listed))
+        body += [tell(words.pick(prose.first_count), volume, volume.history[0], day), state(volume, day, words)]
+        return self._page(scene.url, fill(str(scene)), [*body, *self._idle(2)], day)
 
     def _old_editions(self) -> Iterator[Page]:
         """Up to three yearbook entries of 2021 to 2025 for an entity with changing facts: questions with answers."""
-        entity, words = self._entity, self._words
+        words, draw, prose = self._words, self._draw, self._prose
         changing = [fact for fact in self._facts if fact.relation.change != "never" and fact.name != "stadium"]
-        for year in self._draw.some(range(2021, 2026), self._draw.below(4)):
-            day = self._draw.day(date(year, 2, 1), date(year, 5, 31))
-            pairs = [(ask([fact], words), state(fact, day, words)) for fact in changing if fact.history[0].since < day]
-            if pairs:
-                body = [*(self._prose.space.join(pair) for pair in pairs), *self._idle(2)]
-                title = self._prose.yearbook.format(s=entity.called, year=year)
-                yield self._page(f"{SITES['yearbook']}/{year}/{entity.id}", title, body, day)
+        for year in draw.some(range(2021, 2026), draw.below(4)):
+            day = draw.day(date(year, 2, 1), date(year, 5, 31))
+            known = [fact for fact in changing if fact.history[0].since < day]
+            if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in known]:
+                title = prose.yearbook.format(s=self._entity, year=year)
+                yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, body + self._idle(2), day)
 
     def _news(self, fact: Fact, held: Dated) -> Iterator[Page]:
         """A report of a change: always of one that the subject's own page misses, sometimes of others."""
-        entity, words = self._entity, self._words
-        if self._world.missed(held, entity) or (entity.kind != "scene" and self._draw.chance(22)):
-            headline, lead = words.pick(fact.relation.words(entity.language).news)
-            day = self._world.news_day(fact, held)
-            body = [tell(lead, fact, held, day), *self._idle(words.between(2, 3)), words.pick(self._prose.asides)]
-            title = tell(headline, fact, held, day)
+        words, day = self._words, self._world.news_day(fact, held)
+        if held.since > self._day or (self._entity.kind != "scene" and self._draw.chance(22)):
+            title, lead = (tell(text, fact, held, day) for text in words.pick(fact.words.news))
+            body = [lead, *self._idle(words.between(2, 3)), words.pick(self._prose.asides)]
             yield self._page(self._world.news_url(fact, held), title, body, day, self._prose.dateline)
 
     def _estimate(self, fact: Fact) -> Iterator[Page]:
         """For one count in seven, a rough figure that contradicts the others; dated before the newest count."""
-        if self._draw.chance(14):
-            day = fact.changed - timedelta(days=self._draw.between(30, 200))
-            rough = fact.number * self._draw.pick((72, 81, 124, 137)) // 100
-            guess = state(Fact(self._entity, fact.name, (Dated(day, rough),)), day, self._words)
-            title = self._prose.estimate.format(s=self._entity.called)
-            body = [guess, self._words.pick(self._prose.estimated), *self._idle(2)]
-            yield self._page(f"{SITES['estimates']}/{self._entity.id}", title, body, day)
+        draw, words, prose = self._draw, self._words, self._prose
+        if draw.chance(14):
+            day = fact.changed - timedelta(days=draw.between(30, 200))
+            rough = fact.number * draw.pick((72, 81, 124, 137)) // 100
+            guess = state(replace(fact, history=(Dated(day, rough),)), day, words)
+            body, title = [guess, words.pick(prose.estimated), *self._idle(2)], prose.estimate
+            yield self._page(address("estimates", self._entity.id), title.format(s=self._entity), body, day)
+
+    def _blog(self) -> Iterator[Page]:
+        """It shares a question's words and at best repeats what a visitor was told, which may have changed."""
+        entity, draw = self._entity, self._world.draw("blog", self._entity.id)
+        if (blog := self._prose.blog.get(entity.kind)) and draw.chance(40):
+            day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
+            heard = self._world.fact(entity, blog["heard"])
+            title, text = (tell(blog[part], heard, heard.at(day), day) for part in ("title", "text"))
+            yield self._page(address("wayfarer", entity.id), title, [text], day, self._prose.dateline[:1])
 
     def _idle(self, count: int) -> list[str]:
         """Sentences that tell nothing that is asked for."""
         fillers = self._words.some(self._prose.filler[self._entity.kind], count)
         return [about(filler, self._entity) for filler in fillers]
 
-    def _page(self, url: str, title: str, body: Sequence[str], day: date, footers: Texts | None = None) -> Page:
-        footer = self._words.pick(footers or self._prose.updated)
-        return _page(url, title, body, footer, day, self._prose.space)
-
-
-def _page(url: str, title: str, sentences: Sequence[str], footer: str, day: date, space: str = " ") -> Page:
-    """Two paragraphs and the line with the date."""
-    half = (len(sentences) + 1) // 2
-    paragraphs = [space.join(sentences[:half]), space.join(sentences[half:]), footer.format(iso=day.isoformat())]
-    return Page(url=url, title=title, text="\n\n".join(filter(None, paragraphs)), published=day.isoformat())
-
-
-def _blogs(world: World) -> Iterator[Page]:
-    """Pages that share a question's words and at best repeat what a visitor was told, which may have changed."""
-    for entity in world.entities():
-        prose, draw = PROSE[entity.language], Draw(world.seed, "blog", entity.id)
-        if (blog := prose.blog.get(entity.kind)) and draw.chance(40):
-            day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
-            fact = world.fact(entity, blog["heard"]) if "heard" in blog else None
-            text = about(blog["text"], entity, v=spelled(fact, fact.at(day).value) if fact else "")
-            title = about(blog["title"], entity)
-            yield _page(f"{SITES['wayfarer']}/{entity.id}", title, [text], prose.dateline[0], day)
+    def _page(self, url: str, title: str, body: Sequence[str], day: date, footers: Texts = ()) -> Page:
+        """Two paragraphs and the line with the date."""
+        half, space = (len(body) + 1) // 2, self._prose.space
+        footer = self._words.pick(footers or self._prose.updated).format(iso=day)
+        text = "\n\n".join(filter(None, (space.join(body[:half]), space.join(body[half:]), footer)))
+        return Page(url=url, title=title, text=text, published=day.isoformat())
 
 
 def _namesakes(world: World) -> Iterator[Page]:
@@ -169,9 +146,7 @@ def _namesakes(world: World) -> Iterator[Page]:
     for entity in world.entities():
         if entity.kind in ("company", "institute", "festival", "club"):
             shared.setdefault(entity.name.en.split()[0], []).append(entity.name.en)
-    words = table("prose")["namesakes"]
     for stem, names in shared.items():
         if len(names) > 1:
-            text = fill(words["text"], stem=stem, names=", ".join(names))
-            url, title = f"{SITES['namesakes']}/{stem.lower()}", fill(words["title"], stem=stem)
-            yield _page(url, title, [text], PROSE["en"].updated[0], date(2024, 1, 15))
+            page = {part: text.format(stem=stem, names=", ".join(names)) for part, text in _NAMESAKES.items()}
+            yield Page(url=address("namesakes", stem.lower()), **page)

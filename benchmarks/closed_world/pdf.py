@@ -1,5 +1,6 @@
 """Writes PDFs of plain text: PDF 1.4, A4, Helvetica, nothing compressed, no dates, the same bytes everywhere."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -15,53 +16,40 @@ def pdf(title: str, pages: Sequence[Sequence[str]]) -> bytes:
 
     Raises ValueError for a page with too many lines, UnicodeEncodeError for other scripts.
     """
-    count = len(pages)
-    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(count))
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {count} >>".encode(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     ]
     for number, paragraphs in enumerate(pages):
-        objects += [_page(5 + 2 * number), _content(paragraphs)]
-    objects.append(b"<< /Title " + _string(title) + b" >>")
-    return _file(objects)
+        resources = f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * number} 0 R"
+        objects += [f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] {resources} >>", _content(paragraphs)]
+    return _file([*objects, f"<< /Title {_string(title)} >>"]).encode("latin-1")
 
 
-def _page(content: int) -> bytes:
-    return (
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] "
-        f"/Resources << /Font << /F1 3 0 R >> >> /Contents {content} 0 R >>"
-    ).encode()
-
-
-def _content(paragraphs: Sequence[str]) -> bytes:
+def _content(paragraphs: Sequence[str]) -> str:
     """The page's text, one line below the other, a blank line between paragraphs."""
     lines: list[str] = []
     for paragraph in paragraphs:
         lines += [*textwrap.wrap(paragraph, LINE, break_on_hyphens=False), ""]
     if len(lines) > LINES + 1:
         raise ValueError(f"a page of {len(lines)} lines; {LINES} fit")
-    shown = b"".join(_string(line) + b" Tj T*\n" for line in lines[:-1])
-    stream = b"BT\n/F1 10 Tf\n14 TL\n56 780 Td\n" + shown + b"ET"
-    return b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)
+    shown = "".join(f"{_string(line)} Tj T*\n" for line in lines[:-1])
+    stream = f"BT\n/F1 10 Tf\n14 TL\n56 780 Td\n{shown}ET"
+    return f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"
 
 
-def _string(text: str) -> bytes:
-    escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-    return b"(" + escaped.encode("latin-1") + b")"
+def _string(text: str) -> str:
+    return "(" + re.sub(r"[\\()]", r"\\\g<0>", text) + ")"
 
 
-def _file(objects: Sequence[bytes]) -> bytes:
+def _file(objects: Sequence[str]) -> str:
     """Header, numbered objects, the table of their offsets, trailer; the last object is the document's information."""
-    body = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"
-    offsets = []
+    body, offsets = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", ""
     for number, content in enumerate(objects, start=1):
-        offsets.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+        offsets += f"{len(body):010} 00000 n \n"
+        body += f"{number} 0 obj\n{content}\nendobj\n"
     size = len(objects) + 1
-    return body + (
-        b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n"
-        % (size, table, size, len(objects), len(body))
-    )
+    trailer = f"trailer\n<< /Size {size} /Root 1 0 R /Info {len(objects)} 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    return f"{body}xref\n0 {size}\n0000000000 65535 f \n{offsets}{trailer}"

@@ -1,25 +1,21 @@
 """The questions of the mini FreshQA: so many of each sort, spread over the regions, each once, in official columns."""
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from aiq.core.base import Record
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, Region, World
-from benchmarks.closed_world.tables import PACES, RELATIONS, Change, Relation, Texts, of_kind, pace, table
+from benchmarks.closed_world.tables import PACES, RELATIONS, Relation, Texts, of_kind, pace, table
 from benchmarks.closed_world.truth import answers, path_truth, write_jsonl
 from benchmarks.closed_world.wording import ask, fill
 
 _TABLE = table("questions")
-_ANSWERS = tuple(f"answer_{index}" for index in range(10))
-_COLUMNS = (
-    *("id", "split", "question", "effective_year", "next_review", "false_premise", "num_hops", "fact_type", "source"),
-    *(*_ANSWERS, "note"),
-)
-_REVIEW = {"never": "N/A", "slow": "occasionally", "fast": "frequently"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +33,22 @@ class Asked:
     false_premise: bool = False
     needs_depth: bool = False
 
-    @property
-    def change(self) -> Change:
-        return pace(fact.relation for fact in self.facts)
-
-
-Maker = Callable[[World, Region, Draw], Asked | None]
-Chain = tuple[Relation, ...]
-
 
 class Comparison(Record):
-    """A row of `comparisons`, explained in `questions.toml`."""
+    """A row of `compare`, explained in `questions.toml`."""
 
     kind: str
     seated: str | None = None
     sample: int | None = None
     via: str | None = None
     measure: str
-    best: Literal["largest", "smallest"] = "largest"
-    before: tuple[int, int] | None = None
+    best: Literal["largest", "smallest"] | None = None
+    before: tuple[int, int] = (0, 0)
     ask: Texts
 
 
 class Premise(Record):
-    """A row of `premises`, explained in `questions.toml`."""
+    """A row of `false` or `false_multi`, explained in `questions.toml`."""
 
     kind: str
     path: Texts
@@ -72,165 +60,101 @@ class Premise(Record):
     answers: Texts
 
 
+Maker = Callable[[World, Region, Draw], Asked | None]
+
+
 def choose_questions(world: World, count: int) -> list[Asked]:
     """`count` different questions about the English regions, in a drawn order."""
     regions, shares = world.of_language("en"), _TABLE["shares"]
-    total, before = sum(shares.values()), 0
-    seen: set[object] = set()
-    questions: list[Asked] = []
-    for sort, share in shares.items():
-        amount = (before + share) * count // total - before * count // total  # rounded so that they add up
-        before += share
-        source = _stream(world, regions, sort)
-        while amount:
-            asked = next(source)
-            if asked.key not in seen:
-                seen.add(asked.key)
-                questions.append(asked)
-                amount -= 1
-    return Draw(world.seed, "order").shuffled(questions)
-
-
-def _stream(world: World, regions: Sequence[Region], sort: str) -> Iterator[Asked]:
-    """Questions of a sort without end, the regions in turn; some come more than once."""
-    makers, barren = _makers(sort), 0
-    for number in range(10_000_000):
-        draw = Draw(world.seed, "question", sort, number)
-        asked = makers[number % len(makers)](world, regions[number // len(makers) % len(regions)], draw)
-        barren = 0 if asked else barren + 1
-        assert barren < 10_000, f"no more questions of the sort {sort}"
-        if asked:
-            yield asked
+    questions: dict[object, Asked] = {}
+    share = 0
+    for sort in shares:
+        makers, share = _makers(sort), share + shares[sort]
+        tries = itertools.count()
+        while len(questions) < share * count // sum(shares.values()):  # rounded so that they add up
+            number = next(tries)
+            make, region = makers[number % len(makers)], regions[number // len(makers) % len(regions)]
+            if asked := make(world, region, world.draw("question", sort, number)):
+                questions.setdefault(asked.key, asked)
+    return world.draw("order").shuffled(list(questions.values()))
 
 
 def _makers(sort: str) -> list[Maker]:
+    """What makes the questions of a sort, in turn."""
     if sort == "compare":
-        return [_comparison(Comparison.model_validate(row)) for row in _TABLE["comparisons"]]
-    if sort in ("false", "false_multi"):
-        forms = [Premise.model_validate(row) for row in _TABLE["premises"]]
-        return [_premise(form) for form in forms if (len(form.path) - form.named > 1) == (sort == "false_multi")]
-    hops = {"one": 1, "two": 2, "three": 3}[sort]
-    return [_chain(hops, change) for change in PACES]
+        return [partial(_comparison, Comparison(**row)) for row in _TABLE[sort]]
+    if sort in _TABLE:
+        return [partial(_premise, Premise(**row)) for row in _TABLE[sort]]
+    chains = [[relation] for relation in RELATIONS.values() if not (relation.in_document or relation.kind == "scene")]
+    for _ in range(_TABLE["numbers"].index(sort) - 1):
+        chains = [[*chain, after] for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
+    return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 
 
-def _words(world: World, key: object) -> Draw:
-    """The stream from which the wording of one question is drawn."""
-    return Draw(world.seed, "question words", key)
-
-
-def _chain(hops: int, change: Change) -> Maker:
-    """Questions along every chain of that many relations whose fastest step changes at that rate."""
-    chains: list[Chain] = [(relation,) for relation in RELATIONS.values() if relation.kind != "scene"]
-    for _ in range(hops - 1):
-        chains = [(*chain, after) for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
-    chains = [chain for chain in chains if pace(chain) == change]
-    starts = sorted({chain[0].kind for chain in chains})
-
-    def make(world: World, region: Region, draw: Draw) -> Asked | None:
-        kind = draw.pick(starts)
-        chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
-        facts = _followed(world, chain, draw.pick(region.of(kind)))
-        if facts is None:
-            return None
-        key = tuple((fact.subject.id, fact.name) for fact in facts)
-        return Asked(key, ask(facts, _words(world, key)), answers(facts[-1].value), facts)
-
-    return make
-
-
-def _followed(world: World, chain: Chain, start: Entity) -> tuple[Fact, ...] | None:
-    """The facts of a chain from `start`; None where it leads back to something already met, which would be too easy."""
-    facts: list[Fact] = []
-    met = [start]
-    for relation in chain:
-        fact = world.fact(met[-1], relation.name)
-        facts.append(fact)
-        if isinstance(fact.value, Entity):
-            if fact.value in met:
-                return None
-            met.append(fact.value)
-    return tuple(facts)
-
-
-def _comparison(form: Comparison) -> Maker:
-    """Questions over several entities, which a small search budget hardly reaches."""
-
-    def make(world: World, region: Region, draw: Draw) -> Asked | None:
-        words = {"industry": region.industry.en, "place": f"{region.preposition} the {region.name.en}"}
-        subjects = region.of(form.kind)
-        leading: list[Fact] = []
-        if form.seated:
-            city = draw.pick(region.of("city"))
-            words["city"] = city.name.en
-            leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
-            subjects = [seat.subject for seat in leading]
-        if form.sample:
-            subjects = draw.shuffled(subjects)[: form.sample]
-            ordinals = ("first", "second", "third")
-            words |= {ordinal: one.name.en for ordinal, one in zip(ordinals, subjects, strict=True)}
-        if form.via:
-            leading = [world.fact(one, form.via) for one in subjects]
-            subjects = [fact.target for fact in leading]
-        facts = [world.fact(one, form.measure) for one in subjects]
-        if form.before:
-            words["year"] = str(draw.between(*form.before))
-            accepted = _counted(facts, int(words["year"]))
-        else:
-            accepted = _extreme(facts, largest=form.best == "largest")
-        if len(facts) < 3 or accepted is None:
-            return None
-        key = fill(form.ask[0], **words)
-        text = fill(_words(world, key).pick(form.ask), **words)
-        return Asked(key, text, accepted, (*leading, *facts), needs_depth=True)
-
-    return make
-
-
-def _counted(facts: Sequence[Fact], year: int) -> Texts | None:
-    """How many are older than the year; None where none is."""
-    count = sum(fact.number < year for fact in facts)
-    return (str(count), _TABLE["numbers"][count]) if count else None
-
-
-def _extreme(facts: Sequence[Fact], *, largest: bool) -> Texts | None:
-    """Whose number is the largest or smallest; None where two share it."""
-    ranked = sorted(facts, key=lambda fact: fact.number, reverse=largest)
-    if len(ranked) < 2 or ranked[0].number == ranked[1].number:
+def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
+    """A question along one of the chains; None where it leads back to something already met: that is too easy."""
+    kind = draw.pick(sorted({chain[0].kind for chain in chains}))
+    chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
+    start = draw.pick(region.of(kind))
+    facts = world.path(start, *(relation.name for relation in chain))
+    met = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
+    key = tuple(fact.key for fact in facts)
+    if len(set(met)) < len(met):
         return None
-    return answers(ranked[0].subject)
+    return Asked(key, ask(facts, world.draw("question words", key)), answers(facts[-1].value), tuple(facts))
 
 
-def _premise(form: Premise) -> Maker:
-    """Questions that assume what never was: the right answer says so."""
+def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> Asked | None:
+    """A question over several entities, which a small search budget hardly reaches."""
+    words: dict[str, object] = {"industry": region.industry.en, "place": region.place.en}
+    subjects, leading = region.of(form.kind), list[Fact]()
+    if form.seated:
+        city = draw.pick(region.of("city"))
+        leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
+        subjects, words["city"] = [seat.subject for seat in leading], city
+    if form.sample:
+        subjects = draw.shuffled(subjects)[: form.sample]
+        words["names"] = subjects
+    if form.via:
+        leading = [world.fact(one, form.via) for one in subjects]
+        subjects = [fact.target for fact in leading]
+    facts = [world.fact(one, form.measure) for one in subjects]
+    words["year"] = year = draw.between(*form.before)
+    accepted = _accepted(form, facts, year) if len(facts) > 2 else ()
+    key = fill(form.ask[0], **words)
+    text = fill(world.draw("question words", key).pick(form.ask), **words)
+    return Asked(key, text, accepted, (*leading, *facts), needs_depth=True) if accepted else None
 
-    def make(world: World, region: Region, draw: Draw) -> Asked | None:
-        pair = draw.shuffled(region.of(form.kind))[:2] if form.drawn else [draw.pick(region.of(form.kind))]
-        start = pair[-1] if form.drawn == "other" else pair[0]
-        facts = [world.fact(start, form.path[0])]
-        facts += [world.fact(facts[-1].target, way) for way in form.path[1:]]
-        fact = facts[-1]
-        if form.lasting and len(fact.history) > 1:
-            return None
-        words: dict[str, Entity] = {"start": start, "subject": fact.subject, "right": fact.target}
-        if form.wrong == "value":
-            words["wrong"] = _another(draw, region, fact.target)
-        elif form.wrong == "subject":
-            other = (
-                next(one for one in pair if one is not start) if form.drawn else _another(draw, region, fact.subject)
-            )
-            words |= {"other": other, "wrong": world.fact(other, fact.name).target}
-        named = {word: entity.name.en for word, entity in words.items()}
-        wordings = draw.pick(form.ask)
-        key = fill(wordings[0], **named)
-        return Asked(
-            key,
-            fill(_words(world, key).pick(wordings), **named),
-            tuple(fill(answer, **named) for answer in form.answers),
-            tuple(facts[form.named :]),
-            false_premise=True,
-        )
 
-    return make
+def _accepted(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
+    """How many are less than the year, or whose is the largest or smallest; empty for none, or where two share it."""
+    if form.best is None:
+        count = sum(fact.number < year for fact in facts)
+        return (str(count), _TABLE["numbers"][count]) if count else ()
+    first, second = sorted(facts, key=lambda fact: fact.number, reverse=form.best == "largest")[:2]
+    return answers(first.subject) if first.number != second.number else ()
+
+
+def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked | None:
+    """A question that assumes what never was: the right answer says so."""
+    pair = draw.shuffled(region.of(form.kind))[:2] if form.drawn else [draw.pick(region.of(form.kind))]
+    if form.drawn == "other":
+        pair.reverse()
+    facts = world.path(pair[0], *form.path)
+    fact = facts[-1]
+    if form.lasting and len(fact.history) > 1:
+        return None
+    words = {"start": pair[0], "subject": fact.subject, "right": fact.target}
+    if form.wrong == "value":
+        words["wrong"] = _another(draw, region, fact.target)
+    elif form.wrong == "subject":
+        words["other"] = pair[1] if form.drawn else _another(draw, region, fact.subject)
+        words["wrong"] = world.fact(words["other"], fact.name).target
+    wordings = draw.pick(form.ask)
+    key = fill(wordings[0], **words)
+    text = fill(world.draw("question words", key).pick(wordings), **words)
+    accepted = tuple(fill(answer, **words) for answer in form.answers)
+    return Asked(key, text, accepted, tuple(facts[form.named :]), false_premise=True)
 
 
 def _another(draw: Draw, region: Region, entity: Entity) -> Entity:
@@ -243,28 +167,23 @@ def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> Non
     truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
     write_jsonl(folder / "truth.jsonl", truths)
     with (folder / "freshqa_mini.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, _TABLE["columns"], lineterminator="\n")
         writer.writeheader()
         writer.writerows(_row(world, number, asked) for number, asked in numbered)
 
 
-def _row(world: World, number: int, asked: Asked) -> Mapping[str, str]:
+def _row(world: World, number: int, asked: Asked) -> dict[str, str]:
+    change = pace(fact.relation for fact in asked.facts)
+    since = max((fact.changed.year for fact in asked.facts if fact.relation.change != "never"), default=0)
     return {
         "id": str(number),
         "split": "DEV" if number % 6 == 0 else "TEST",
         "question": asked.text,
-        "effective_year": _effective_year(asked),
-        "next_review": _REVIEW[asked.change],
-        "false_premise": "TRUE" if asked.false_premise else "FALSE",
+        "effective_year": str(since) if since >= 2022 else "before 2022",
+        "next_review": _TABLE["next_review"][change],
+        "false_premise": str(asked.false_premise).upper(),
         "num_hops": "one-hop" if len(asked.facts) == 1 else "multi-hop",
-        "fact_type": f"{asked.change}-changing",
-        "source": "\n".join(dict.fromkeys(world.source(fact) for fact in asked.facts)),
-        **dict(zip(_ANSWERS, asked.answers, strict=False)),
+        "fact_type": f"{change}-changing",
+        "source": "\n".join(dict.fromkeys(map(world.source, asked.facts))),
+        **{f"answer_{index}": answer for index, answer in enumerate(asked.answers)},
     }
-
-
-def _effective_year(asked: Asked) -> str:
-    """The year since which the answer is as it is."""
-    changing = [fact for fact in asked.facts if fact.relation.change != "never"]
-    year = max((fact.changed.year for fact in changing), default=0)
-    return str(year) if year >= 2022 else "before 2022"

@@ -1,9 +1,10 @@
-"""The tables that the world is made from (`tables/*.toml`), read once and checked: a misspelt key is an error."""
+"""The tables that the world is made from (`tables/*.toml`), read once; a misspelt key of a relation is an error."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from aiq.core.base import Record
@@ -34,42 +35,28 @@ class Wordings(Record):
 
 
 class Relation(Record):
-    """One relation of one kind of subject. `path` names its value by way of the subject, if it leads any further."""
+    """One relation of one kind of subject. `path` names its value by way of the subject, if it leads any further.
+
+    `in_document`: it stands only in documents, not on web pages.
+    """
 
     kind: str
     name: str
     value: ValueKind
     change: Change
+    in_document: bool
     path: Texts = ()
     en: Wordings
     zh: Wordings | None = None
 
-    def words(self, language: Language) -> Wordings:
-        """Raises ValueError where the language has none."""
-        found = self.en if language == "en" else self.zh
-        if found is None:
-            raise ValueError(f"{self.kind}.{self.name} has no wordings in {language}")
-        return found
 
-
-def _relations(rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Relation]:
-    return {
-        (kind, name): Relation(kind=kind, name=name, **row)
-        for kind, named in rows.items()
-        for name, row in named.items()
-    }
-
-
-RELATIONS = _relations(table("relations"))
-"""What stands on web pages, by kind of subject and name, in the order of the table."""
-
-DOCUMENT_RELATIONS = _relations(table("documents")["relations"])
-"""What stands only in documents."""
-
-
-def relation(kind: str, name: str) -> Relation:
-    """Of either table."""
-    return RELATIONS.get((kind, name)) or DOCUMENT_RELATIONS[kind, name]
+RELATIONS: dict[tuple[str, str], Relation] = {
+    (kind, name): Relation(kind=kind, name=name, in_document=rows is not table("relations"), **row)
+    for rows in (table("relations"), table("documents")["relations"])
+    for kind, named in rows.items()
+    for name, row in named.items()
+}
+"""By kind of subject and name, in the order of the tables; names are not used twice for different things."""
 
 
 def pace(relations: Iterable[Relation]) -> Change:
@@ -79,38 +66,8 @@ def pace(relations: Iterable[Relation]) -> Change:
 
 def of_kind(kind: str) -> tuple[Relation, ...]:
     """The relations of one kind of subject on web pages, in the table's order."""
-    return tuple(found for found in RELATIONS.values() if found.kind == kind)
+    return tuple(found for found in RELATIONS.values() if found.kind == kind and not found.in_document)
 
 
-class Prose(Record):
-    """What the pages of one language say besides facts, by kind of subject; see `prose.toml`."""
-
-    space: str
-    comma: str
-    and_: str
-    thousands: str
-    month: str
-    day: str
-    place: str
-    updated: Texts
-    dateline: Texts
-    belongs: Texts
-    asides: Texts
-    yearbook: str
-    estimate: str
-    estimated: Texts
-    first_count: Texts
-    short: Mapping[str, str]
-    referred: Mapping[str, Texts]
-    opening: Mapping[str, Texts]
-    list_: Mapping[str, Texts]
-    filler: Mapping[str, Texts]
-    blog: Mapping[str, Mapping[str, str]]
-
-
-def _prose(language: Language) -> Prose:
-    rows = dict(table("prose")[language])
-    return Prose(and_=rows.pop("and"), list_=rows.pop("list"), **rows)
-
-
-PROSE: dict[Language, Prose] = {"en": _prose("en"), "zh": _prose("zh")}
+PROSE = {language: SimpleNamespace(**table("prose")[language]) for language in ("en", "zh")}
+"""What the pages of each language say besides facts; the names stand in `prose.toml`."""

@@ -1,145 +1,104 @@
 """The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and references with four in five."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from aiq.core.base import Record
 from aiq.core.samples import TruthRow
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Entity, Fact, Region, World
-from benchmarks.closed_world.pages import Page, members
-from benchmarks.closed_world.tables import PROSE, Language, Texts, table
-from benchmarks.closed_world.truth import needed, write_jsonl
+from benchmarks.closed_world.pages import Page
+from benchmarks.closed_world.tables import PROSE, Language, table
+from benchmarks.closed_world.truth import stated, write_jsonl
 from benchmarks.closed_world.wording import fill, spelled, state
 
 _TABLE = table("tasks")
-_MOST = {1: 12, 2: 7, 3: 6}
-"""Needed facts of each depth at most: one round of research can find about half, two about three quarters."""
+_MOST = {1: 9, 2: 7, 3: 6}
+"""Needed facts of each depth at most, besides those of the scene itself.
+
+One round of research can find about half of all, two about three quarters.
+"""
 
 
-class Topic(Record):
-    """One sort of research task, explained in `tasks.toml`; `en` and `zh` word it."""
-
-    category: str
-    asked: Mapping[str, Texts]
-    link: Mapping[str, str]
-    far: Mapping[str, Texts]
-    en: Texts
-    zh: Texts
-
-
-_TOPICS = {name: Topic.model_validate(row) for name, row in _TABLE["topics"].items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A needed fact and its depth: how many pages one has to have read, one leading to the next, to come to it."""
-
-    fact: Fact
-    depth: int
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
-    """One research task about a scene of a region."""
+    """A research task about a scene. `depths`: the needed facts, and how many pages lead, one to the next, to each."""
 
-    id: int
-    region: Region
-    scene: Entity
-    topic: Topic
-    prompt: str
-    steps: tuple[Step, ...]
-
-    @property
-    def language(self) -> Language:
-        return self.region.language
-
-    def named(self, entities: Sequence[Entity]) -> str:
-        """Their names, each once, with commas between."""
-        return PROSE[self.language].comma.join(dict.fromkeys(one.name.text(self.language) for one in entities))
+    def __init__(self, world: World, number: int, scene: Entity) -> None:
+        draw = world.draw("task", scene.id)
+        self.id, self.world, self.scene, self.language = number, world, scene, scene.language
+        self.topic = _TABLE["topics"][scene.role]
+        self.prompt = fill(draw.pick(self.topic[self.language]), scene=scene)
+        members = [member for kind in self.topic["asked"] for member in scene.region.of(kind)]
+        self.depths = _depths(world, scene, members, self.topic, draw)
+        far = [str(fact.subject) for fact, depth in self.depths.items() if depth == 3][:3]
+        comma = PROSE[self.language].comma
+        self.words = {
+            "scene": scene,
+            "names": comma.join(map(str, members)),
+            "far": comma.join(dict.fromkeys(far)),
+            "turned": world.fact(scene, "turned").value,
+        }
 
 
 def choose_tasks(world: World, count: int) -> list[Task]:
     """`count` tasks, a third of them Chinese; ids count from 1, the English ones first."""
-    chinese = count // 3
-    scenes = [*_scenes(world, "en", count - chinese), *_scenes(world, "zh", chinese)]
-    return [_task(world, number, scene) for number, scene in enumerate(scenes, start=1)]
+    counts: dict[Language, int] = {"en": count - count // 3, "zh": count // 3}
+    scenes = [_scene(world.of_language(language), index) for language in counts for index in range(counts[language])]
+    return [Task(world, number, scene) for number, scene in enumerate(scenes, start=1)]
 
 
-def _scenes(world: World, language: Language, count: int) -> Iterator[Entity]:
-    """Region by region, each time with another topic."""
-    regions = world.of_language(language)
-    for index in range(count):
-        place, turn = index % len(regions), index // len(regions)
-        assert turn < len(_TOPICS), "more tasks than scenes"
-        yield regions[place].of("scene")[(place + turn) % len(_TOPICS)]
+def _scene(regions: Sequence[Region], index: int) -> Entity:
+    """From region to region, each time with another topic."""
+    turn, place = divmod(index, len(regions))
+    scenes = regions[place].of("scene")
+    return scenes[(place + turn) % len(scenes)]
 
 
-def _task(world: World, number: int, scene: Entity) -> Task:
-    assert scene.role is not None
-    draw, region, topic = Draw(world.seed, "task", scene.id), world.regions[scene.region], _TOPICS[scene.role.en]
-    wordings = topic.en if region.language == "en" else topic.zh
-    prompt = fill(draw.pick(wordings), scene=scene.name.text(region.language))
-    return Task(number, region, scene, topic, prompt, _steps(world, region, scene, topic, draw))
-
-
-def _steps(world: World, region: Region, scene: Entity, topic: Topic, draw: Draw) -> tuple[Step, ...]:
+def _depths(
+    world: World, scene: Entity, members: Sequence[Entity], topic: Mapping[str, Any], draw: Draw
+) -> dict[Fact, int]:
     """The needed facts, each once and at its least depth; of each depth only so many."""
-    found = [Step(world.fact(scene, name), 1) for name in _TABLE["scene"]]
-    for member in members(region, scene):
+    chosen = {world.fact(scene, name): 1 for name in _TABLE["scene"]}
+    found: list[tuple[int, Fact]] = []
+    for member in members:
         depth = 1 if member.visible else 2
-        found += [Step(world.fact(member, name), depth) for name in topic.asked[member.kind]]
-        person = world.fact(member, topic.link[member.kind]).target
-        found += [Step(world.fact(person, name), depth + 1) for name in _TABLE["personal"]]
-        for way, names in topic.far.items():
-            place = world.fact(person, way).target
-            found += [Step(world.fact(place, name), 3) for name in names]
-    least: dict[tuple[str, str], Step] = {}
-    for step in sorted(found, key=lambda step: step.depth):
-        least.setdefault((step.fact.subject.id, step.fact.name), step)
-    chosen = []
+        found += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
+        person = world.fact(member, topic["link"][member.kind]).target
+        found += [(depth + 1, world.fact(person, name)) for name in _TABLE["personal"]]
+        found += [(3, world.path(person, way, name)[-1]) for way, names in topic["far"].items() for name in names]
+    least = {fact: depth for depth, fact in sorted(found, key=itemgetter(0), reverse=True)}
     for depth, most in _MOST.items():
-        level = [step for step in least.values() if step.depth == depth]
-        always = level[:3] if depth == 1 else []
-        chosen += always + draw.some(level[len(always) :], most - len(always))
-    return tuple(chosen)
+        level = list(dict.fromkeys(fact for at, fact in found if at == depth == least[fact]))
+        chosen |= dict.fromkeys(draw.some(level, most), depth)
+    return chosen
 
 
-def write_deep_research(folder: Path, world: World, tasks: Sequence[Task], pages: Mapping[str, Page]) -> None:
+def write_deep_research(folder: Path, tasks: Sequence[Task], pages: Mapping[str, Page]) -> None:
     """The three official files and `truth.jsonl`, one line a task each; `pages` by address."""
     queries = (
-        {"id": task.id, "topic": task.topic.category, "language": task.language, "prompt": task.prompt}
+        {"id": task.id, "topic": task.topic["category"], "language": task.language, "prompt": task.prompt}
         for task in tasks
     )
     write_jsonl(folder / "query.jsonl", queries)
-    write_jsonl(folder / "criteria.jsonl", (_criteria(world, task) for task in tasks))
-    articles = (
-        {"id": task.id, "prompt": task.prompt, "article": _Reference(world, task, pages).article()} for task in tasks
-    )
+    write_jsonl(folder / "criteria.jsonl", map(_criteria, tasks))
+    articles = ({"id": task.id, "prompt": task.prompt, "article": _article(task, pages)} for task in tasks)
     write_jsonl(folder / "reference.jsonl", articles)
-    write_jsonl(folder / "truth.jsonl", (_truth(world, task) for task in tasks))
+    write_jsonl(folder / "truth.jsonl", map(_truth, tasks))
 
 
-def _truth(world: World, task: Task) -> TruthRow:
+def _truth(task: Task) -> TruthRow:
     return TruthRow(
         sample_id=str(task.id),
-        hops=max(step.depth for step in task.steps),
+        hops=max(task.depths.values()),
         needs_depth=True,
-        facts=tuple(needed(world, step.fact, step.depth) for step in task.steps),
+        facts=tuple(stated(fact, depth) for fact, depth in task.depths.items()),
     )
 
 
-def _criteria(world: World, task: Task) -> dict[str, Any]:
+def _criteria(task: Task) -> dict[str, Any]:
     """One line of `criteria.jsonl`; all weights are hundredths and each set sums to 1."""
-    draw, weights = Draw(world.seed, "criteria", task.scene.id), _TABLE["weights"]
-    words = {
-        "names": task.named(members(task.region, task.scene)),
-        "far": task.named([step.fact.subject for step in task.steps if step.depth == 3][:3]),
-        "scene": task.scene.name.text(task.language),
-        "turned": world.fact(task.scene, "turned").value,
-    }
+    draw, weights = task.world.draw("criteria", task.scene.id), _TABLE["weights"]
     criteria = _TABLE["criteria"][task.language]
     shares = draw.pick(weights["dimensions"])
     return {
@@ -148,7 +107,7 @@ def _criteria(world: World, task: Task) -> dict[str, Any]:
         "dimension_weight": {name: share / 100 for name, share in zip(criteria, shares, strict=True)},
         "criterions": {
             dimension: [
-                {"criterion": criterion, "explanation": fill(explanation, **words), "weight": weight / 100}
+                {"criterion": criterion, "explanation": fill(explanation, **task.words), "weight": weight / 100}
                 for (criterion, explanation), weight in zip(rows, draw.pick(weights[str(len(rows))]), strict=True)
             ]
             for dimension, rows in criteria.items()
@@ -156,64 +115,49 @@ def _criteria(world: World, task: Task) -> dict[str, Any]:
     }
 
 
-class _Reference:
-    """Writes the reference report of a task: cited prose from the world's pages, four needed facts in five."""
+def _article(task: Task, pages: Mapping[str, Page]) -> str:
+    """The reference report: cited prose from the world's pages, four needed facts in five.
 
-    def __init__(self, world: World, task: Task, pages: Mapping[str, Page]) -> None:
-        self._world, self._task, self._pages = world, task, pages
-        self._draw = Draw(world.seed, "reference", task.scene.id)
-        self._words: dict[str, str] = _TABLE["reference"][task.language]
-        self._space = PROSE[task.language].space
-        self._numbers: dict[str, int] = {}
-        self._kept = [step.fact for index, step in enumerate(task.steps) if index % 5 != 4]
+    Markdown with sections, inline `[n]` and a numbered list of the cited pages, in the order of their first citation.
+    """
+    world, space, draw = task.world, PROSE[task.language].space, task.world.draw("reference", task.scene.id)
+    words = {key: fill(text, **task.words) for key, text in _TABLE["reference"][task.language].items()}
+    kept = [fact for index, fact in enumerate(task.depths) if index % 5 != 4]
+    numbers: dict[str, int] = {}
 
-    def article(self) -> str:
-        """Markdown with sections, inline `[n]` and a numbered list of the cited pages."""
-        task, words, scene = self._task, self._words, self._task.scene.name.text(self._task.language)
-        blocks = [f"# {fill('{s}', s=scene)}", words["intro"].format(scene=scene)]
-        kinds = tuple(task.topic.asked)
-        places = tuple(kind for kind in ("institute", "city") if kind not in kinds)
-        sections = {"scene": ("scene",), "member": kinds, "person": ("person",), "place": places}
-        for section, among in sections.items():
-            paragraphs = self._paragraphs(among)
-            if section == "scene":
-                listed = words["list"].format(names=task.named(members(task.region, task.scene)))
-                paragraphs.append(listed + self._mark(task.scene.url))
-            if paragraphs:
-                blocks += [f"## {words[section]}", *paragraphs]
-        outlook = fill(words["outlook"], scene=scene, turned=self._world.fact(task.scene, "turned").value)
-        closing = [*self._compared(), words["shared"], words["caution"], outlook]
-        blocks += [f"## {words['assessment']}", self._space.join(closing)]
-        listed = "\n".join(f"[{number}] {self._pages[url].title} - {url}" for url, number in self._numbers.items())
-        return "\n\n".join([*blocks, f"## {words['references']}", listed])
+    def cited(text: str, url: str, end: str = "") -> str:
+        return f"{text}{space}[{numbers.setdefault(url, len(numbers) + 1)}]{end}"
 
-    def _paragraphs(self, kinds: Sequence[str]) -> list[str]:
-        """One paragraph per subject, its facts in order, each sentence with its source."""
-        by_subject: dict[str, list[str]] = {}
-        for fact in self._kept:
+    asked = task.topic["asked"]
+    blocks = [f"# {fill(str(task.scene))}", words["intro"]]
+    sections = {
+        "scene": ["scene"],
+        "member": asked,
+        "person": ["person"],
+        "place": {"institute", "city"}.difference(asked),
+    }
+    for section, kinds in sections.items():
+        paragraphs: dict[str, str] = {}
+        for fact in kept:
             if fact.subject.kind in kinds:
-                text = state(fact, self._world.known(fact), self._draw)
-                marked = f"{text[:-1]}{self._mark(self._world.source(fact))}{text[-1]}"
-                by_subject.setdefault(fact.subject.id, []).append(marked)
-        return [self._space.join(sentences) for sentences in by_subject.values()]
+                text = state(fact, world.known(fact), draw)
+                before = paragraphs.get(fact.subject.id)
+                text = cited(text[:-1], world.source(fact), text[-1])
+                paragraphs[fact.subject.id] = f"{before}{space}{text}" if before else text
+        if section == "scene":
+            paragraphs["list"] = cited(words["list"], task.scene.url)
+        if paragraphs:
+            blocks += [f"## {words[section]}", *paragraphs.values()]
+    closing = [*_compared(kept, task.language), words["shared"], words["caution"], words["outlook"]]
+    blocks += [f"## {words['assessment']}", space.join(closing), f"## {words['references']}"]
+    return "\n\n".join([*blocks, "\n".join(f"[{numbers[url]}] {pages[url].title} - {url}" for url in numbers)])
 
-    def _mark(self, url: str) -> str:
-        """Pages are numbered in the order in which they are first cited."""
-        return f"{self._space}[{self._numbers.setdefault(url, len(self._numbers) + 1)}]"
 
-    def _compared(self) -> Iterator[str]:
-        """Sentences that set the counts and the years of the kept facts side by side."""
-        for form, relations, largest in (
-            ("largest", ("employees", "population"), True),
-            ("oldest", ("founded",), False),
-        ):
-            found = [fact for fact in self._kept if fact.name in relations]
-            if len(found) > 1:
-                found.sort(key=lambda fact: fact.number, reverse=largest)
-                ends = {"first": found[0].subject, "last": found[-1].subject}
-                yield fill(
-                    self._words[form],
-                    **{end: subject.name.text(self._task.language) for end, subject in ends.items()},
-                    most=spelled(found[0], found[0].value),
-                    least=spelled(found[-1], found[-1].value),
-                )
+def _compared(facts: Sequence[Fact], language: Language) -> Iterator[str]:
+    """Sentences that set counts and years side by side."""
+    for form in _TABLE["compared"]:
+        found = [fact for fact in facts if fact.name in form["relations"]]
+        if len(found) > 1:
+            first, *_, last = sorted(found, key=lambda fact: fact.number, reverse=form["largest"])
+            most, least = (spelled(fact, fact.value) for fact in (first, last))
+            yield fill(form[language], first=first.subject, last=last.subject, most=most, least=least)

@@ -14,52 +14,41 @@ from pydantic import BaseModel
 
 from aiq.core.samples import Fact as NeededFact
 from aiq.core.samples import TruthRow
-from benchmarks.closed_world.entities import Entity, Fact, Value, World, short
+from benchmarks.closed_world.entities import Entity, Fact, Value
 from benchmarks.closed_world.tables import Language
 
 
 def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
     """The ways in which a short answer may give the value, the fullest first; in Chinese also by its English name."""
-    if isinstance(value, Entity):
-        found = [value.name.text(language), short(value, language), value.name.en]
-    elif isinstance(value, int):
-        found = [f"{value:,}", str(value)] if value > 2100 else [str(value)]
+    if isinstance(value, int):
+        found = [f"{value:,}" if value > 2100 else str(value), str(value)]
     else:
-        found = [value.text(language)]
+        found = [value.text(language), value.short(language)]
+        found += [value.name.en] if isinstance(value, Entity) else []
     return tuple(dict.fromkeys(found))
 
 
 def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False) -> TruthRow:
     """Of a short answer: the steps on the way to it, whose values alone count; a comparison takes two steps."""
-    steps = [
-        NeededFact(id=_id(fact, depth), forms=answers(fact.value, fact.subject.language))
-        for depth, fact in enumerate(facts, start=1)
-    ]
+    steps = tuple(
+        _needed(fact, depth, answers(fact.value, fact.subject.language)) for depth, fact in enumerate(facts, start=1)
+    )
     hops = 2 if needs_depth else len(steps)
-    return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=tuple(steps))
+    return TruthRow(sample_id=str(number), hops=hops, needs_depth=needs_depth, facts=steps)
 
 
-def needed(world: World, fact: Fact, depth: int) -> NeededFact:
+def stated(fact: Fact, depth: int) -> NeededFact:
     """A fact that a research report should state: subject and value in one sentence."""
-    languages: tuple[Language, ...] = ("zh", "en") if fact.subject.language == "zh" else ("en",)
-    forms = [f"{_subject(world, fact.subject, lang)} & {_value(fact.value, lang)}" for lang in languages]
-    return NeededFact(id=_id(fact, depth), forms=tuple(dict.fromkeys(forms)))
+    subject, value = fact.subject, fact.value
+    # a report on a scene says "the sector"; the landscape stands in a heading
+    named = subject.region.name if subject.kind == "scene" else subject
+    languages: tuple[Language, ...] = ("zh", "en") if subject.language == "zh" else ("en",)
+    values = [str(value) if isinstance(value, int) else value.short(each) for each in languages]
+    return _needed(fact, depth, (f"{named.short(each)} & {text}" for each, text in zip(languages, values, strict=True)))
 
 
-def _id(fact: Fact, depth: int) -> str:
-    return f"d{depth}/{fact.subject.id}/{fact.name}"
-
-
-def _subject(world: World, subject: Entity, language: Language) -> str:
-    if subject.kind == "scene":  # a report on it says "the sector"; the landscape stands in a heading
-        return world.regions[subject.region].name.text(language)
-    return short(subject, language)
-
-
-def _value(value: Value, language: Language) -> str:
-    if isinstance(value, Entity):
-        return short(value, language)
-    return value.text(language) if not isinstance(value, int) else str(value)
+def _needed(fact: Fact, depth: int, forms: Iterable[str]) -> NeededFact:
+    return NeededFact(id=f"d{depth}/{fact.subject.id}/{fact.name}", forms=tuple(dict.fromkeys(forms)))
 
 
 Asked = tuple[Mapping[str, Any], Sequence[Fact]]

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from datetime import date
 
 from benchmarks.closed_world.draw import Draw
-from benchmarks.closed_world.entities import Dated, Entity, Fact, Value, short
-from benchmarks.closed_world.names import Name, names
-from benchmarks.closed_world.tables import PROSE, RELATIONS, Language, table
-
-_MONTHS = names(table("names")["months"])
+from benchmarks.closed_world.entities import Dated, Entity, Fact, Value
+from benchmarks.closed_world.names import MONTHS
+from benchmarks.closed_world.tables import PROSE, RELATIONS, Language
 
 
 def fill(template: str, **words: object) -> str:
@@ -23,31 +21,23 @@ def fill(template: str, **words: object) -> str:
     return text[:1].upper() + text[1:]
 
 
-def month(day: date, language: Language) -> str:
-    """`March 2026`, `2026年3月`."""
-    return PROSE[language].month.format(year=day.year, month=_MONTHS[day.month - 1].text(language))
-
-
-def full_date(day: date, language: Language) -> str:
-    """`3 March 2026`, `2026年3月3日`."""
-    return PROSE[language].day.format(year=day.year, month=_MONTHS[day.month - 1].text(language), number=day.day)
+def spelled_day(day: date, language: Language, form: str = "day") -> str:
+    """`3 March 2026`, `2026年3月3日`; with the form `month` without the day's number."""
+    return str(PROSE[language].dates[form].format(day=day, month=MONTHS[day.month - 1].text(language)))
 
 
 def spelled(fact: Fact, value: Value) -> str:
     """A value as the subject's language has it: names, plain years, counts with that language's separators."""
     language = fact.subject.language
-    if isinstance(value, Entity):
-        return value.name.text(language)
-    if isinstance(value, Name):
+    if not isinstance(value, int):
         return value.text(language)
-    separator = PROSE[language].thousands
-    return f"{value:,}".replace(",", separator) if fact.relation.value == "number" else str(value)
+    return f"{value:,}".replace(",", PROSE[language].thousands) if fact.relation.value == "number" else str(value)
 
 
-def enumerated(entities: Sequence[Entity], language: Language) -> str:
-    """`A, B and C`."""
-    prose, texts = PROSE[language], [entity.name.text(language) for entity in entities]
-    return f"{prose.comma.join(texts[:-1])}{prose.and_}{texts[-1]}" if len(texts) > 1 else texts[0]
+def enumerated(entities: Sequence[Entity]) -> str:
+    """`A, B and C`; of two or more."""
+    prose, texts = PROSE[entities[0].language], list(map(str, entities))
+    return f"{prose.comma.join(texts[:-1])}{prose.last_comma}{texts[-1]}"
 
 
 def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
@@ -55,54 +45,52 @@ def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
     language, before = fact.subject.language, fact.history[max(fact.history.index(held) - 1, 0)]
     return fill(
         template,
-        s=fact.subject.called,
+        s=fact.subject,
         v=spelled(fact, held.value),
         before=spelled(fact, before.value),
-        date=month(day, language),
-        since=month(held.since, language),
+        date=spelled_day(day, language, "month"),
+        since=spelled_day(held.since, language, "month"),
         edition=held.since.year,
-        day=full_date(held.since, language),
+        day=spelled_day(held.since, language),
     )
 
 
 def state(fact: Fact, day: date, draw: Draw) -> str:
     """The fact as it stood on that day."""
-    return tell(draw.pick(fact.relation.words(fact.subject.language).state), fact, fact.at(day), day)
+    return tell(draw.pick(fact.words.state), fact, fact.at(day), day)
 
 
-def about(template: str, subject: Entity, **more: str) -> str:
+def about(template: str, subject: Entity, **more: object) -> str:
     """A template that needs no fact."""
-    language = subject.language
-    brief = PROSE[language].short.get(subject.kind) or short(subject, language)
-    return fill(template, s=subject.called, t=brief, en=subject.name.en, **more)
+    brief = PROSE[subject.language].short.get(subject.kind) or subject.short(subject.language)
+    return fill(template, s=subject, t=brief, en=subject.name.en, **more)
 
 
 def ask(facts: Sequence[Fact], draw: Draw) -> str:
     """The question for the last fact by way of the others, nested from the inside out."""
-    phrase, language = facts[0].subject.called, facts[0].subject.language
-    for depth, fact in enumerate(facts):
-        last = depth == len(facts) - 1
-        wordings = fact.relation.words(language).ask if last else fact.relation.path
-        phrase = draw.pick(_fitting(wordings, phrase, nested=depth > 0)).format(s=phrase)
-    return fill(phrase)
+    phrase = str(facts[0].subject)
+    for fact in facts[:-1]:
+        phrase = _nested(fact.relation.path, phrase, fact is not facts[0], draw)
+    return fill(_nested(facts[-1].words.ask, phrase, len(facts) > 1, draw))
 
 
-def _fitting(wordings: Sequence[str], phrase: str, *, nested: bool) -> Sequence[str]:
-    """The wordings that stay readable: no `'s` after a phrase, and one with a clause in it at the end if possible."""
-    if not nested:
-        return wordings
-    plain = [text for text in wordings if "{s}'s" not in text]
-    clause = re.search(r" (where|which|who|that) ", phrase)
-    return [text for text in plain if clause and text.rstrip("?").endswith("{s}")] or plain
+def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -> str:
+    """A wording around a name, or around a phrase so that it stays readable.
+
+    No `'s` follows a phrase, and one with a clause in it stands at the end if possible.
+    """
+    if is_clause:
+        wordings = [text for text in wordings if "{s}'s" not in text]
+        if re.search(r" (where|which|who|that) ", phrase):
+            wordings = [text for text in wordings if text.rstrip("?").endswith("{s}")] or wordings
+    return draw.pick(wordings).format(s=phrase)
 
 
-def follow(fact: Fact, draw: Draw, *, rivals: Sequence[str]) -> str:
+def follow(fact: Fact, draw: Draw, *, beside: Value) -> str:
     """The question for a fact whose subject was just spoken of.
 
-    `rivals`: the kinds of whatever else was spoken of; where one of them has such a relation too, the question names
-    the subject's kind.
+    `beside`: what else was spoken of; where it could have such a relation too, the question names the subject's kind.
     """
-    language, kind = fact.subject.language, fact.subject.kind
-    plain = any((rival, fact.name) in RELATIONS for rival in rivals)
-    wordings = [text for text in fact.relation.words(language).follow if "{t}" in text or not plain]
-    return fill(draw.pick(wordings), t=draw.pick(PROSE[language].referred[kind]))
+    plain = isinstance(beside, Entity) and (beside.kind, fact.name) in RELATIONS
+    wordings = [text for text in fact.words.follow if "{t}" in text or not plain]
+    return fill(draw.pick(wordings), t=draw.pick(PROSE[fact.subject.language].referred[fact.subject.kind]))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aiq.tools.knowledge.reading import read_document
-from benchmarks.closed_world.documents import build_archive
+from benchmarks.closed_world.documents import documented, with_documents
 from benchmarks.closed_world.entities import World
 from benchmarks.closed_world.pdf import LINES, pdf
 from tests.benchmarks.closed_world.conftest import Made
@@ -25,7 +25,7 @@ def texts(made: Made) -> Texts:
 
 def test_a_documents_facts_stand_on_no_page(made: Made, world: World) -> None:
     pages = (made.folder / "world" / "pages.jsonl").read_text(encoding="utf-8")
-    people = [fact.target for fact in build_archive(world).facts.values() if fact.relation.value == "person"]
+    people = [fact.target for fact in documented(with_documents(world)) if fact.relation.value == "person"]
     assert not any(person.name.en in pages for person in people)
     assert not any(word in pages for word in ("turnover", "new plant", "research partner", "treasurer of", "auditor"))
 

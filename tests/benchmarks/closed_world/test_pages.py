@@ -9,12 +9,17 @@ from aiq.tools.corpus import Corpus, CorpusPage
 from benchmarks.closed_world.entities import CLOCK, Fact, World
 from benchmarks.closed_world.pages import Page
 from benchmarks.closed_world.wording import spelled
+from tests.benchmarks.closed_world.conftest import Made
 
 Pages = dict[str, Page]
 
 
 def about(pages: Pages, fact: Fact) -> list[Page]:
     return [page for url, page in pages.items() if fact.subject.id in url]
+
+
+def test_no_two_pages_share_an_address(made: Made, pages: Pages) -> None:
+    assert len(made.rows("world/pages.jsonl")) == len(pages)
 
 
 def test_every_page_states_its_date(pages: Pages) -> None:
