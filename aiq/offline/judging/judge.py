@@ -146,7 +146,7 @@ _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
     ("statements", "duplicat|exactly the same|去重", _groups),
     ("task response accepted", "", _graded),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
-    ("article", r"citation|引用", _cleaned),
+    ("article", r"(?s)(?:remov|delet|strip|clean|without).{0,200}citation|去[除掉].{0,99}引用", _cleaned),
     ("task", "weight|权重", _weights),
     ("task", r"^(?=.*\bcriterion\b)(?=.*\bweight\b)", _new_criteria),
 )

@@ -21,11 +21,12 @@ _INTRODUCTION = re.compile(
     r"|下面是(?:你需要去重的|研究)?",
     re.IGNORECASE,
 )
+_ORDER = "Please|Begin|Answer|Return|Reply|Respond|Output|Grade|Score|Rate|Judge|Decide|List|Remove|Extract"
 _CLOSING = re.compile(
     r"\n(?:```|---|\*\*\*|\[END)"
-    r"|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now|Begin)\b|请|下面|现在)"
+    rf"|\n\s*\n(?=(?:Your|You|Is|Does|After|Now|{_ORDER})\b|请|下面|现在)|\n(?=(?:Is|Does|{_ORDER})\b)"
 )
-_LAST = re.compile(r"\n\s*\n(?=(?:Please|Begin|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
+_LAST = re.compile(rf"\n\s*\n(?=(?:(?:{_ORDER})\b|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
 _FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z]\w{1,24})\**\s*[:：]\s*(?:<[^>\n]+>|Answer .*)$", re.MULTILINE)
 _SCALE = re.compile(
     r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?([01])\s*(?:to|[-–~]|and|到|至)\s*([34579]|10|20|100)\b", re.I
@@ -133,7 +134,7 @@ def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def _example(text: str) -> str:
-    """The last outermost part in brackets that shows JSON: with a quoted word, or a list of numbers on its own line."""
+    """The last outermost part in brackets that shows JSON: with a quoted key, or a list of numbers on its own line."""
     found, depth, start = "", 0, 0
     for mark in re.finditer(r"[\[{]|[\]}]", text):
         if mark[0] in "[{":
@@ -141,5 +142,5 @@ def _example(text: str) -> str:
         elif depth:
             depth -= 1
             shown = text[max(0, start - 1) : mark.end()] if not depth else ""
-            found = shown.strip("\n ") if '"' in shown or re.match(r"\n\[\d+, ", shown) else found
+            found = shown.strip("\n ") if re.search(r'"\s*:', shown) or re.match(r"\n\[\d+, ", shown) else found
     return found

@@ -123,3 +123,12 @@ def test_in_the_place_of_a_person_it_says_what_the_person_wants(ask: Ask, asked:
         f"<{label}>\n{asked}\n</{label}>"
     )
     assert reply in respond(ask(user, system=system)).text
+
+
+def test_a_reply_of_one_word_is_the_answer_not_the_first_word(ask: Ask) -> None:
+    assert respond(ask("Who founded Brone Glass?", *FOUND, system="Reply in one word.")).text == "Edda Marrow"
+
+
+@pytest.mark.parametrize("part", ["Act as a research assistant to the customer.", "You act as a user support agent."])
+def test_who_plays_an_assistant_answers(ask: Ask, part: str) -> None:
+    assert "Edda Marrow" in respond(ask("Who founded Brone Glass?", *FOUND, system=part)).text
