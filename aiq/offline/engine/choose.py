@@ -149,7 +149,7 @@ class _Chooser:
         if not self.asked:
             return research.queries(topic)
         decides = not self.first("delegate") and (here.queries or asked_schema(here) is not None)
-        return [] if decides else [gap.query for gap in research.gaps(topic, here.sources, self.asked)]
+        return [] if decides else research.gaps(topic, here.sources, self.asked)
 
     def _search(self) -> Calls:
         """A search that a found hop makes possible, else an address worth opening, else any other search; none where

@@ -122,7 +122,7 @@ class Things:
         if w.is_question:
             found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
         elif w.sources:
-            gaps = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.situation.now)]
+            gaps = research.gaps(w.topic, w.sources, w.asked)
             found = [*gaps, *(found if len(gaps) < least else ())]
         left = [query for query in found if query not in w.asked]
         return left if len(left) >= least else found
