@@ -19,7 +19,7 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL
-from aiq.offline.engine.text import stems, words
+from aiq.offline.engine.text import names, stems, words
 from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
 
@@ -84,7 +84,7 @@ class _Chooser:
 
     def demanded(self, tool: Tool) -> ToolCall:
         """A call of a tool that must be called, whatever the state of the work; its arguments are filled as a schema,
-        with the reply's text where one text is wanted."""
+        with the reply's text where one text is wanted, and with what the task names where nothing supports them."""
         if tool.kind == "search":
             return tool.call(query=(*self.found.missing, self.task)[0])
         if tool.kind in ("finish", "note", "ask") and tool.takes_one_text:
@@ -92,7 +92,7 @@ class _Chooser:
         try:
             return call(tool.name, **fill(tool.schema, self.situation, self.orders))
         except Unsupported:
-            return call(tool.name)
+            return tool.call(query=(*names(self.task), self.task)[0])
 
     # what was done and found
 

@@ -211,7 +211,7 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
     for element in material.elements(text):
         kind = _kind(element.label)
         meant = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
-        if meant and len(element.text) > 3:  # "between <a> and </a>" names tags
+        if meant and len(element.text.strip()) > 3:  # "between <a> and </a>" names tags
             whole = text[element.start : element.end] if element.attributes else ""
             pieces.append(Block(element.label, element.text.strip(), whole))
             own, at = own + text[at : element.start], element.end

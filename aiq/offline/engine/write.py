@@ -55,7 +55,8 @@ def write(situation: Situation, orders: Orders) -> str:
         return _in_place(situation, orders)
     if is_small_talk(situation.task) and not situation.sources:
         return small_talk(situation.task)
-    if _SUMMARY.search(situation.instructions) and situation.sources and not situation.steps:
+    told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
+    if _SUMMARY.search(told) and situation.sources and not situation.steps:
         return _summary(situation, orders)
     if _handed(situation) and situation.sources:
         return _findings(situation, orders)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
+from aiq.offline.engine.material import elements
 from aiq.offline.judging.facts import DATA
 
 _LABEL = {role: re.compile(f"(?:the |your )?(?:{words})", re.IGNORECASE) for role, words in DATA["labels"].items()}
-_TAG = re.compile(r"(?<!`)<([A-Za-z][\w -]*)>")
 _LINE = re.compile(
     r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w -]{0,60}?)[\]* ]*(?:[:：]|(?<=列表)$)[* ]*(?P<text>.*)$",
     re.MULTILINE,
@@ -104,18 +104,15 @@ def _role(label: str) -> str | None:
     return next((role for role, words in _LABEL.items() if words.fullmatch(label.strip())), None)
 
 
-def _tagged(text: str) -> tuple[dict[str, list[str]], str]:
-    """The texts between tags that name material, by role; and what is left."""
-    found, kept, end, unclosed = dict[str, list[str]](), "", 0, set[str]()
-    for tag in _TAG.finditer(text):
-        role, close = _role(tag[1]), f"</{tag[1]}>"
-        if role and tag.start() >= end and close not in unclosed:
-            stop = text.find(close, tag.end())
-            if stop < 0:
-                unclosed.add(close)  # so that a text full of open tags is read once
-                continue
-            found.setdefault(role, []).append(text[tag.end() : stop])
-            kept, end = f"{kept}{text[end : tag.start()]}\n", stop + len(close)
+def _tagged(text: str, levels: int = 5) -> tuple[dict[str, list[str]], str]:
+    """The texts between tags that name material, by role; and what is left. `levels`: how deep other tags are read."""
+    found, kept, end = dict[str, list[str]](), "", 0
+    for element in elements(text) if levels else ():
+        role = _role(element.label)
+        inner, rest = ({role: [element.text]}, "\n") if role else _tagged(element.text, levels - 1)
+        for name, texts in inner.items():
+            found.setdefault(name, []).extend(texts)
+        kept, end = f"{kept}{text[end : element.start]}{rest}", element.end
     return found, kept + text[end:]
 
 

@@ -145,6 +145,12 @@ def test_a_tool_that_is_demanded_is_called_with_the_answer(ask: Ask) -> None:
     assert "Ada Kestrel" in str(arguments(reply)["answer"])
 
 
+def test_a_needed_argument_is_what_the_task_names(ask: Ask) -> None:
+    weather = tool("get_weather", "Gets the weather of a city.", "city")
+    reply = respond(ask("What is the weather in Torvane?", tools=(weather,), tool_choice="required"))
+    assert arguments(reply) == {"city": "Torvane"}
+
+
 def test_the_named_tool_is_called(ask: Ask) -> None:
     choice = {"type": "function", "function": {"name": "think"}}
     reply = respond(ask("Who built Vorn Mill?", tools=(SEARCH, NOTE), tool_choice=choice))

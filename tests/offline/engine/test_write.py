@@ -132,3 +132,8 @@ def test_a_reply_of_one_word_is_the_answer_not_the_first_word(ask: Ask) -> None:
 @pytest.mark.parametrize("part", ["Act as a research assistant to the customer.", "You act as a user support agent."])
 def test_who_plays_an_assistant_answers(ask: Ask, part: str) -> None:
     assert "Edda Marrow" in respond(ask("Who founded Brone Glass?", *FOUND, system=part)).text
+
+
+def test_a_text_below_the_order_to_sum_it_up_is_summed_up(ask: Ask) -> None:
+    text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned in 1902."
+    assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text
