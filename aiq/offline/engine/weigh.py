@@ -195,7 +195,8 @@ class Weighing:
 
     def measure(self, names: Iterable[str], thing: Thing) -> float | None:
         """What the words of a field or an option mean, measured of a thing: of its several names the first that means
-        something measurable. None where none does: only things of a list have an order, and material that brings facts has no quality."""
+        something measurable; None where none does. Only things of a list have an order; where there is material, only
+        a draft or a statement has a quality."""
         known = next(filter(None, map(measure_of, names)), "")
         text = thing.text or self.statement
         told = [text] if text else ["", *(e.sentence for e in self.ranked)]

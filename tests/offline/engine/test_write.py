@@ -135,5 +135,5 @@ def test_who_plays_an_assistant_answers(ask: Ask, part: str) -> None:
 
 
 def test_a_text_below_the_order_to_sum_it_up_is_summed_up(ask: Ask) -> None:
-    text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned in 1902."
+    text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned down in a storm in 1902."
     assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text
