@@ -18,7 +18,7 @@ _LINE = re.compile(
 )
 _INTRODUCTION = re.compile(
     r"(?:here|below|the following) (?:is|are) (?:the )?(?:(?:main )?text of the |list of )?(?:research )?"
-    r"|下面是(?:你需要去重的|研究)?",
+    r"|下面是",
     re.IGNORECASE,
 )
 _ORDER = "Please|Begin|Answer|Return|Reply|Respond|Output|Grade|Score|Rate|Judge|Decide|List|Remove|Extract"

@@ -94,6 +94,22 @@ def test_an_answer_that_is_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "credited"),
+    [
+        ("Every further statement must be true as well.", False),
+        ("Anything else it says, as far as it matters, has to be correct too.", False),
+        ("All other details of the response should be accurate.", False),
+        ("Other details may be wrong; they do no harm.", True),
+        ("Be generous: anything else it says is forgiven.", True),
+    ],
+)
+def test_what_else_a_response_says_counts_where_the_prompt_wants_it(rule: str, credited: bool) -> None:
+    answer = "Helen Osgood. However, she took office in 1780."
+    prompt = f"{rule} Answer yes or no.\n\nQuestion: {WHO}\nAnswer: {answer}\nReference answer: Helen Osgood"
+    assert ask(prompt) == ("yes" if credited else "no")
+
+
+@pytest.mark.parametrize(
     "request_",
     [
         asked("Who is the mayor of Brackwater?"),
