@@ -21,11 +21,11 @@ MOST_WORDS = 8
 
 _PRODUCT = (
     r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
-    r"|comparison|explanation|article|research|plan|assessment|evaluation|framework)"
+    r"|comparison|explanation|article|research|plan|assessment|evaluation|framework|quer(?:y|ie)|question|keyword)"
 )
 _ASKING = (
     r"(?:analy[sz]e|assess|collect|compare|compile|conduct|consider|contrast|cover|create|describe|detail|develop"
-    r"|discuss|draft|elaborate|evaluate|examine|explain|explore|find|focus|gather|give|help|identify|include|investigate"
+    r"|discuss|draft|elaborate|evaluate|examine|explain|explore|find|focus|gather|generate|give|help|identify|include|investigate"
     r"|list|look|make|name|outline|prepare|present|produce|propose|provide|rank|recommend|report|research|review|say"
     r"|show|state|study|suggest|summari[sz]e|survey|tell|trace|write)(?:e?ing)?"
 )

@@ -120,7 +120,9 @@ class Things:
         w = self.w
         found = research.queries(w.topic)
         if w.is_question:
-            found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
+            asks = w.task.rstrip()[-1:] in ("?", "？")  # else "Write three queries on ..."
+            missing = w.found.missing if asks else w.reads(w.topic.subject, asked=w.asked).missing
+            found = [*missing, *([w.task.rstrip("?？ ")] if asks else ()), w.topic.subject]
         elif w.sources:
             gaps = research.gaps(w.topic, w.sources, w.asked)
             found = [*gaps, *(found if len(gaps) < least else ())]

@@ -187,6 +187,13 @@ def test_what_nothing_measures_is_null(user: str, fields: dict[str, Any]) -> Non
     assert [*filled(request({"prompt": "Fill it in.", "user": user, "schema": schema})).values()] == [None]
 
 
+def test_queries_are_on_the_subject_not_on_the_order() -> None:
+    user = "Generate 3 search queries on the history of Vorn Mill. Return a list of strings."
+    found = filled(request({"prompt": "You help people.", "user": user}))
+    assert found
+    assert all("Vorn" in query and not re.search("Generate|queries", query) for query in found)
+
+
 def test_a_form_in_the_sentence_that_asks_is_the_reply_s() -> None:
     user = 'Return JSON like {"builder": "..."}. <page>The Vorn Mill was built by Ada Kestrel.</page> Who built it?'
     assert asked_schema(read(request({"prompt": "You help people.", "user": user}))) is not None
