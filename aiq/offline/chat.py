@@ -4,7 +4,6 @@ HTTP, JSON, validation, streaming and usage are `protocol/`'s; what comes in by 
 """
 
 import json
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -120,11 +119,6 @@ class ChatRequest(_Wire):
             schema: Mapping[str, Any] = self.response_format["json_schema"].get("schema", {})
             return schema
         return None
-
-    def fenced(self, label: str) -> str | None:
-        """The text between the last `<label>` and `</label>` of any message: how our prompts mark data."""
-        text = "\n".join(message.text for message in self.messages)
-        return next(iter(re.findall(rf"<{label}>\n?(.*?)\n?</{label}>", text, re.DOTALL)[::-1]), None)
 
 
 class ChatReply(_Wire):

@@ -7,17 +7,19 @@ or saved; then, where one is offered, the tool that ends.
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from aiq.offline.chat import ToolCall, call
 from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, answer
-from aiq.offline.engine.fill import Unsupported, fill, needs_evidence
+from aiq.offline.engine.clauses import clauses
+from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL
-from aiq.offline.engine.text import stems, words
+from aiq.offline.engine.text import names, stems, words
 from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
 
@@ -31,6 +33,8 @@ QUERIES_A_TASK = 3
 """Queries that are handed to one sub-agent."""
 SHORT = 160
 """Characters below which a result is a teaser, worth opening."""
+
+_PATH = re.compile(r"(?<![\w.:/<])/[\w./-]*\w")
 
 Calls = tuple[ToolCall, ...]
 
@@ -80,7 +84,7 @@ class _Chooser:
 
     def demanded(self, tool: Tool) -> ToolCall:
         """A call of a tool that must be called, whatever the state of the work; its arguments are filled as a schema,
-        with the reply's text where one text is wanted."""
+        with the reply's text where one text is wanted, and with what the task names where nothing supports them."""
         if tool.kind == "search":
             return tool.call(query=(*self.found.missing, self.task)[0])
         if tool.kind in ("finish", "note", "ask") and tool.takes_one_text:
@@ -88,7 +92,7 @@ class _Chooser:
         try:
             return call(tool.name, **fill(tool.schema, self.situation, self.orders))
         except Unsupported:
-            return call(tool.name)
+            return tool.call(query=(*names(self.task), self.task)[0])
 
     # what was done and found
 
@@ -145,15 +149,15 @@ class _Chooser:
         if not self.asked:
             return research.queries(topic)
         decides = not self.first("delegate") and (here.queries or asked_schema(here) is not None)
-        return [] if decides else [gap.query for gap in research.gaps(topic, here.sources, self.asked)]
+        return [] if decides else research.gaps(topic, here.sources, self.asked)
 
     def _search(self) -> Calls:
         """A search that a found hop makes possible, else an address worth opening, else any other search; none where
-        the prompt forbids it, or where a decision about the request itself is asked for."""
-        here, orders, schema = self.situation, self.orders, asked_schema(self.situation)
+        the prompt forbids it."""
+        here, orders = self.situation, self.orders
         most = MOST_CALLS if orders.most_calls is None else orders.most_calls
         left = min(most - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
-        if left <= 0 or not (schema is None or orders.search_first or needs_evidence(schema, here)):
+        if left <= 0:
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
         queries = self._queries() if searchers else []
@@ -203,20 +207,23 @@ class _Chooser:
 
     def _wanted(self, kind: str) -> Tool | None:
         """The tool that the prompt names for this, where it was not called since the last dispatch."""
-        tool = self.first(kind)
         since = max((step.message for step in self._steps("delegate")), default=-1)
+        told, barred = self.situation.instructions, self.orders.barred
+        named = [t for t in self.tools if t.kind == kind and t.name in told and t.name not in barred]
         done = any(step.message > since for step in self._steps(kind))
-        named = tool and tool.name in self.situation.instructions and tool.name not in self.orders.barred
-        return tool if named and not done else None
+        return None if done or not named else named[0]
 
     def _save(self) -> Calls:
         """The file that the prompt orders to be written with a tool, with what the reply will say."""
-        tool, told = self._wanted("save"), self.situation.instructions
-        ordered = re.search(rf"`(/[\w./-]+)`[^.\n]*`{re.escape(tool.name)}`", told) if tool else None
-        try:
-            return (tool.call(path=ordered[1], text=said(self.situation, self.orders)),) if tool and ordered else ()
-        except Unsupported:
+        tool = self._wanted("save")
+        if tool is None:
             return ()
+        for clause in clauses(self.situation.instructions):
+            at, path = clause.text.find(tool.name), _PATH.search(f"{clause.before} {clause.text}")
+            if path and at >= 0 and not clause.negated(at) and not clause.conditional(at):
+                with suppress(Unsupported):
+                    return (tool.call(path=path[0], text=said(self.situation, self.orders)),)
+        return ()
 
 
 def _breaks_off(text: str) -> bool:

@@ -8,7 +8,7 @@ the whole is refused.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from langchain_core.utils.json_schema import dereference_refs
 
 from aiq.offline.engine import lexicon
-from aiq.offline.engine.fields import kind_of, meanings, measure_of, spoken
+from aiq.offline.engine.fields import kind_of, meanings, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import (
@@ -37,16 +37,16 @@ from aiq.offline.engine.write import small_talk, write
 
 _READ = frozenset(("", "other", "entity", "date", "description", "answer"))
 """Kinds whose values the reader finds."""
-_WORLD = _READ - {"other"} | {"name", "claim", "quote", "source", "conflict"}
-"""Kinds that say something of the world, which has to be found first."""
-_REQUEST = frozenset(("query", "question", "section", "facet", "step", "gap", "reason", "clarify", "other"))
-"""Kinds that say something of the request itself, and so does what stands inside them."""
-_TELLING = _REQUEST - {"facet", "step", "other"} | {"quote", "source", "date", "conflict"}
+_TELLING = frozenset(
+    ["query", "question", "section", "gap", "reason", "clarify", "quote", "source", "date", "conflict"]
+)
 """Kinds of fields that tell what an object is about."""
 _JUDGED = 4
 """Fields at most of an object that judges what the prompt lists: its id, a score, a reason and one more."""
 _SILENT = frozenset(("clarify", "gap", "conflict"))
 """Kinds of which an empty text says that there is nothing to say."""
+_TELLING = _SILENT | {"query", "question", "section", "reason", "quote", "source", "date"}
+"""Kinds of fields that tell what an object is about."""
 _PLACES = frozenset(("id", "dependency", "quote", "conflict", "source"))
 """Kinds that whole numbers refer to by their place."""
 _COUNT = re.compile(
@@ -58,31 +58,11 @@ _NONE_FITS = 0.3
 _LEAST = 0.2
 """The reader's confidence below which a value counts as not found."""
 
-__all__ = ["Unsupported", "asked_schema", "fill", "needs_evidence"]
+__all__ = ["Unsupported", "asked_schema", "fill"]
 
 
 class Unsupported(Exception):
     """The request does not support a value that the schema demands; the message says which and why."""
-
-
-def needs_evidence(wanted: Schema, situation: Situation) -> bool:
-    """Whether a field wants facts about the world, so that one searches before one replies. False for decisions about
-    the request itself, and where the request brings the text to judge."""
-    w = Weighing(situation)
-    return not (w.draft or w.statement or w.is_talk) and any(_of_the_world(wanted))
-
-
-def _of_the_world(part: Mapping[str, Any]) -> Iterator[str]:
-    """The names of a schema's free fields that say something of the world; not those inside of what belongs to the
-    request itself."""
-    for key, inner in part.items():
-        for name, told in inner.items() if key == "properties" else ():
-            options = stated_options(str(as_schema(told).get("description")))
-            chosen = options or re.search("'(?:enum|pattern)'|boolean", str(told))
-            if kind_of(name) in _WORLD and not (chosen or measure_of(name) or _counts(name)):
-                yield name
-        if isinstance(inner, Mapping) and kind_of(key) not in _REQUEST:
-            yield from _of_the_world(inner)
 
 
 def _counts(name: str) -> bool:

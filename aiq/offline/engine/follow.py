@@ -62,11 +62,6 @@ class Orders:
     fields: tuple[tuple[str, Any], ...] = ()
     language: Language = "en"
 
-    @property
-    def search_first(self) -> bool:
-        """Whether to search before answering."""
-        return self.most_calls != 0
-
 
 _TABLES = tomllib.loads(files("aiq.offline.engine").joinpath("orders.toml").read_text(encoding="utf-8"))
 

@@ -25,7 +25,7 @@ class Element(NamedTuple):
     end: int
 
 
-_OPEN = re.compile(r"<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
+_OPEN = re.compile(r"(?<!`)<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _HTML = re.compile(r"(?i)<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>")
 _ERROR = re.compile(
@@ -125,12 +125,13 @@ def elements(text: str) -> Iterator[Element]:
         yield Element(label, attributes, inside, match.start(), at)
 
 
-def _as_value(element: Element) -> Any:
-    """An element as fields: its attributes, lists of its children by label, and what is left as `text`."""
+def _as_value(element: Element, levels: int = 20) -> Any:
+    """An element as fields: its attributes, lists of its children by label, and what is left as `text`. `levels`: of
+    children and theirs."""
     fields: dict[str, Any] = {}
     rest, at = "", 0
-    for child in elements(element.text):
-        fields.setdefault(child.label, []).append(_as_value(child))
+    for child in elements(element.text) if levels else ():
+        fields.setdefault(child.label, []).append(_as_value(child, levels - 1))
         rest, at = rest + element.text[at : child.start], child.end
     text = html.unescape(rest + element.text[at:]).strip()
     fields |= element.attributes

@@ -24,10 +24,12 @@ Language = Literal["en", "zh"]
 
 @dataclass(frozen=True)
 class Block:
-    """Marked material of the prompt: `<label>text</label>`, a fenced or headed part."""
+    """Marked material of the prompt: `<label>text</label>`, a fenced or headed part. `whole`: with its tags, where
+    they have attributes (an address, a title)."""
 
     label: str
     text: str
+    whole: str = ""
 
     @property
     def kind(self) -> str:
@@ -156,10 +158,8 @@ def read(request: ChatRequest) -> Situation:
     history = [turn for block in marked if block.kind == "talk" for turn in _turns(block.text)]
     at, task = _task(request, blocks, told)
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
-    shown = [
-        source for block in marked if block.kind not in ("talk", "task") for source in material.sources(block.text)
-    ]
-    found = [source for source in shown if source.key or is_prose(source.text)]
+    shown = [block.whole or block.text for block in marked if block.kind not in ("talk", "task")]
+    found = [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
         if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
@@ -211,8 +211,9 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
     for element in material.elements(text):
         kind = _kind(element.label)
         meant = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
-        if meant and len(element.text) > 3:  # "between <a> and </a>" names tags
-            pieces.append(Block(element.label, element.text.strip()))
+        if meant and len(element.text.strip()) > 3:  # "between <a> and </a>" names tags
+            whole = text[element.start : element.end] if element.attributes else ""
+            pieces.append(Block(element.label, element.text.strip(), whole))
             own, at = own + text[at : element.start], element.end
     own += text[at:]
     pieces += _paragraphs(own) if pasted else [Block("", own.strip())]

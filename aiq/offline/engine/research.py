@@ -21,11 +21,11 @@ MOST_WORDS = 8
 
 _PRODUCT = (
     r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
-    r"|comparison|explanation|article|research|plan|assessment|evaluation|framework)"
+    r"|comparison|explanation|article|research|plan|assessment|evaluation|framework|quer(?:y|ie)|question|keyword)"
 )
 _ASKING = (
     r"(?:analy[sz]e|assess|collect|compare|compile|conduct|consider|contrast|cover|create|describe|detail|develop"
-    r"|discuss|draft|elaborate|evaluate|examine|explain|explore|find|focus|gather|give|help|identify|include|investigate"
+    r"|discuss|draft|elaborate|evaluate|examine|explain|explore|find|focus|gather|generate|give|help|identify|include|investigate"
     r"|list|look|make|name|outline|prepare|present|produce|propose|provide|rank|recommend|report|research|review|say"
     r"|show|state|study|suggest|summari[sz]e|survey|tell|trace|write)(?:e?ing)?"
 )
@@ -109,14 +109,6 @@ class Topic:
     @property
     def title(self) -> str:
         return _heading(self.subject)
-
-
-@dataclass(frozen=True)
-class Gap:
-    """What is missing: `text` for people, `query` for a search."""
-
-    text: str
-    query: str
 
 
 # the task
@@ -223,22 +215,15 @@ def _query(thing: str, facets: Sequence[Facet]) -> str:
 # gaps
 
 
-def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str], now: date | None = None) -> list[Gap]:
-    """What the evidence leaves open, most important first: things that it names and nobody looked up, then facets on
-    which nothing was found. `asked`: the queries made so far."""
+def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[str]:
+    """Queries for what the evidence leaves open, most important first: things that it names and nobody looked up, then
+    facets on which nothing was found. `asked`: the queries made so far."""
     looked_up = " \n ".join(asked).casefold()
-    unknown, nothing = ("尚未查找", "没有找到资料") if of.chinese else ("not looked up yet", "nothing found yet")
-    found = []
-    for name, facet in _things(of, sources, asked).items():
-        if name.casefold() not in looked_up:
-            why = f" ({facet.title})" if facet else ""
-            found.append(Gap(f"{name}: {unknown}{why}", _query(name, sorted(of.facets, key=lambda f: f is not facet))))
+    new = {n: facet for n, facet in _things(of, sources, asked).items() if n.casefold() not in looked_up}
+    found = [_query(name, sorted(of.facets, key=lambda f: f is not facet)) for name, facet in new.items()]
     told = frozenset[str]().union(*(stems(source.text) for source in sources))
-    for facet in of.facets:
-        query = _query(of.subject, [facet])
-        if query not in asked and len(facet.stems & told) * 2 <= len(facet.stems):
-            found.append(Gap(f"{facet.title}: {nothing}", query))
-    return found
+    left = [facet for facet in of.facets if len(facet.stems & told) * 2 <= len(facet.stems)]
+    return found + [query for facet in left if (query := _query(of.subject, [facet])) not in asked]
 
 
 def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[str, Facet | None]:

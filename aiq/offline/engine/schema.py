@@ -74,7 +74,7 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.|and|至|到)\s*(\d+(?:\
 
 def asked_schema(situation: Situation) -> Schema | None:
     """The JSON schema of the reply: of `response_format`, or read from the instructions; None where prose is wanted."""
-    shown = situation.request.json_schema or from_prose(situation.instructions.replace(situation.task or "\0", ""))
+    shown = situation.request.json_schema or from_prose(situation.instructions)
     return shown or (_object({"answer": {"type": "string"}}) if situation.request.wants_json else None)
 
 
@@ -131,8 +131,10 @@ def shaped(text: str, form: Schema) -> Any:
     if kind in ("integer", "number"):
         figure = next((quantity.value for quantity in numbers(text)), 0.5)
         return int(figure) if figure.is_integer() else figure if kind == "number" and numbers(text) else None
-    if form.get("format") in ("date", "date-time") or re.search(r"d\{4\}|YYYY", str(form)):
-        return next(("-".join(f"{part:02d}" for part in day[:3] if part) for day in dates.find(text)), None)
+    is_day = form.get("format") in ("date", "date-time")
+    if is_day or re.search(r"d\{4\}|YYYY", str(form)):
+        days = (day for day in dates.find(text) if day.day or not is_day)
+        return next(("-".join(f"{part:02d}" for part in day[:3] if part) for day in days), None)
     most = form.get("maxLength", len(text))
     return text if len(text) <= most else shorten(text, most, placeholder="") or text[:most]
 

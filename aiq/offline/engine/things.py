@@ -120,9 +120,11 @@ class Things:
         w = self.w
         found = research.queries(w.topic)
         if w.is_question:
-            found = [*w.found.missing, w.task.rstrip("?？. "), w.topic.subject]
+            asks = w.task.rstrip()[-1:] in ("?", "？")  # else "Write three queries on ..."
+            missing = w.found.missing if asks else w.reads(w.topic.subject, asked=w.asked).missing
+            found = [*missing, *([w.task.rstrip("?？ ")] if asks else ()), w.topic.subject]
         elif w.sources:
-            gaps = [gap.query for gap in research.gaps(w.topic, w.sources, w.asked, w.situation.now)]
+            gaps = research.gaps(w.topic, w.sources, w.asked)
             found = [*gaps, *(found if len(gaps) < least else ())]
         left = [query for query in found if query not in w.asked]
         return left if len(left) >= least else found

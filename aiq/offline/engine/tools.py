@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiq.offline.chat import ToolCall, ToolSpec, call
+from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec, call
 
 TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
 _KINDS = {kind: re.compile(rf"(?<![a-z])(?:{signs})(?![a-z])") for kind, signs in TABLES["kinds"].items()}
@@ -69,6 +69,11 @@ def understand(spec: ToolSpec) -> Tool:
     kind = best if weights[best] >= _PARAMETER else "other"
     parameters = {name: known[name] for name in (*needed, *known)}
     return Tool(function.name, function.description, kind, schema, parameters, needed)
+
+
+def kind_of(name: str) -> str:
+    """What a tool is for by its name alone."""
+    return understand(ToolSpec(function=FunctionSpec(name=name))).kind
 
 
 def _words(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from aiq.offline.chat import ChatRequest
 from aiq.offline.engine import dialect
+from aiq.offline.engine.tools import kind_of
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,9 @@ class Step:
     @property
     def brings_sources(self) -> bool:
         """Whether the result is evidence: not that of a note, nor that of writing something away."""
-        return bool(self.result) and not _NO_SOURCE.search(self.tool)
+        return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps")
 
 
-_NO_SOURCE = re.compile(
-    r"(?i)think|thought|reflect|scratch|note|todo|reason|memo(?!ir)|思考|笔记"
-    r"|(?:^|_)(?:write|save|edit|create|delete|update|append|store|mkdir)"
-)
 _AFTER = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"
 _RESULT = re.compile(
     rf"(?im)^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_AFTER}"

@@ -195,26 +195,26 @@ class Weighing:
 
     def measure(self, names: Iterable[str], thing: Thing) -> float | None:
         """What the words of a field or an option mean, measured of a thing: of its several names the first that means
-        something measurable, None where none does."""
+        something measurable; None where none does. Only things of a list have an order; where there is material, only
+        a draft or a statement has a quality."""
         known = next(filter(None, map(measure_of, names)), "")
         text = thing.text or self.statement
         told = [text] if text else ["", *(e.sentence for e in self.ranked)]
-        rules: dict[str, Callable[[], float]] = {
+        rules: dict[str, Callable[[], float | None]] = {
             "ambiguous": lambda: self.vague,
             "conflict": lambda: min(self._agreed(text)) < 0 if text else self.conflicts != [],
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
             "chained": lambda: any(map(self.depends, range(1, len(self.facets) + 1))),
-            "order": lambda: max(0.0, 1 - (thing.number - 1) / 3),
+            "order": lambda: max(0.0, 1 - (thing.number - 1) / 3) if thing.text else None,
             "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in told),
             "supported": lambda: max(self._agreed(text)),
             "enough": lambda: max(map(abs, self._agreed(text))),
+            "good": lambda: rules["enough"]() if text or self.draft or not self.sources else None,
         }
-        if not known:
-            return None
-        value = float(rules[known.lstrip("-")]())
-        return 1 - value if known[0] == "-" else value
+        value = rules[known.lstrip("-")]() if known else None
+        return None if value is None else 1 - value if known[0] == "-" else float(value)
 
     def _agreed(self, text: str) -> list[float]:
         """How far each sentence says what a statement says; of a question, how far the reader answers it. Of the

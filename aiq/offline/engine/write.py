@@ -42,8 +42,9 @@ _PHRASES = {
 }
 _SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.I)
 _IN_PLACE = re.compile(
-    r"\b(?:play|act as|pretend to be|reply as|in the place of)\b[^.\n]*\b(?:person|user|customer|someone)",
-    re.IGNORECASE,
+    r"\b(?:play|act as|pretend to be|reply as|in the place of)\b(?: \w+){0,3} (?:person|user|customer|someone)\b"
+    r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
@@ -54,7 +55,8 @@ def write(situation: Situation, orders: Orders) -> str:
         return _in_place(situation, orders)
     if is_small_talk(situation.task) and not situation.sources:
         return small_talk(situation.task)
-    if _SUMMARY.search(situation.instructions) and situation.sources and not situation.steps:
+    told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
+    if _SUMMARY.search(told) and situation.sources and not situation.steps:
         return _summary(situation, orders)
     if _handed(situation) and situation.sources:
         return _findings(situation, orders)
@@ -79,11 +81,13 @@ def small_talk(text: str) -> str:
 
 
 def _answered(situation: Situation, orders: Orders) -> str:
-    """The answer first, then the sentences that show it, then what else is known where more is wanted."""
+    """The answer first, then the sentences that show it, then what else is known where more is wanted; the bare value
+    where that is wanted, or where no sentence has room."""
     found = _found(situation, orders)
-    if orders.bare and found.kind == "value":
-        return dated(found.value, orders.date_form)
     said = _statements(found, situation, orders)
+    most = orders.words[1]
+    if found.kind == "value" and (orders.bare or (most and len(next(iter(said)).split()) > most)):
+        return dated(found.value, orders.date_form)
     more = rank(situation.task, situation.sources, situation.now, most=20) if found.kind != "none" else ()
     usual = ANSWER if orders.bullets else min(len(said), ANSWER + (found.kind == "premise"))
     return _composed(said | {s: of for s, of in facts(more).items() if s not in said}, orders, usual)

@@ -8,6 +8,7 @@ from typing import Final
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.judging.citing import cited, without_citations
 from aiq.offline.judging.credit import credit
+from aiq.offline.judging.facts import DATA
 from aiq.offline.judging.quality import DIMENSIONS, dimension_of, quality
 from aiq.offline.judging.request import Case, read_case
 from aiq.offline.judging.support import same_statement, support
@@ -93,8 +94,7 @@ def _groups(case: Case) -> str:
 def _graded(case: Case) -> str:
     """Whether a response gives an accepted answer, in the words, letters or lines that the prompt asks for."""
     forms = re.split(r"\s+\|\s+|\n(?:[-*]\s*)?", case.the("accepted"))
-    strict = case.asks(r"as well, as far|every further statement")
-    found = credit(case.the("task"), case.the("response"), forms, strict)
+    found = credit(case.the("task"), case.the("response"), forms, case.asks(DATA["patterns"]["strict"]))
     verdict = _option(case, found.agrees if found.answers else None)
     boolean = re.search(r":\s*(?:true|false)", case.example) is not None
     bare = f"GRADE: {verdict}" if case.asks("GRADE:") else verdict
@@ -146,7 +146,7 @@ _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
     ("statements", "duplicat|exactly the same|去重", _groups),
     ("task response accepted", "", _graded),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
-    ("article", r"citation|引用", _cleaned),
+    ("article", r"(?s)(?:remov|delet|strip|clean|without).{0,200}citation|去[除掉].{0,99}引用", _cleaned),
     ("task", "weight|权重", _weights),
     ("task", r"^(?=.*\bcriterion\b)(?=.*\bweight\b)", _new_criteria),
 )

@@ -8,24 +8,25 @@ from typing import Any, NamedTuple
 
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatRequest
+from aiq.offline.engine.material import elements
 from aiq.offline.judging.facts import DATA
 
 _LABEL = {role: re.compile(f"(?:the |your )?(?:{words})", re.IGNORECASE) for role, words in DATA["labels"].items()}
-_TAG = re.compile(r"(?<!`)<([A-Za-z][\w -]*)>")
 _LINE = re.compile(
     r"^[#*\[ ]*(?P<label>[A-Za-z_\u4e00-\u9fff][\w -]{0,60}?)[\]* ]*(?:[:：]|(?<=列表)$)[* ]*(?P<text>.*)$",
     re.MULTILINE,
 )
 _INTRODUCTION = re.compile(
     r"(?:here|below|the following) (?:is|are) (?:the )?(?:(?:main )?text of the |list of )?(?:research )?"
-    r"|下面是(?:你需要去重的|研究)?",
+    r"|下面是",
     re.IGNORECASE,
 )
+_ORDER = "Please|Begin|Answer|Return|Reply|Respond|Output|Grade|Score|Rate|Judge|Decide|List|Remove|Extract"
 _CLOSING = re.compile(
     r"\n(?:```|---|\*\*\*|\[END)"
-    r"|\n\s*\n(?=(?:Your|You|Please|Answer|Return|Reply|Respond|Output|Grade|Is|Does|After|Now|Begin)\b|请|下面|现在)"
+    rf"|\n\s*\n(?=(?:Your|You|Is|Does|After|Now|{_ORDER})\b|请|下面|现在)|\n(?=(?:Is|Does|{_ORDER})\b)"
 )
-_LAST = re.compile(r"\n\s*\n(?=(?:Please|Begin|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
+_LAST = re.compile(rf"\n\s*\n(?=(?:(?:{_ORDER})\b|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
 _FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z]\w{1,24})\**\s*[:：]\s*(?:<[^>\n]+>|Answer .*)$", re.MULTILINE)
 _SCALE = re.compile(
     r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?([01])\s*(?:to|[-–~]|and|到|至)\s*([34579]|10|20|100)\b", re.I
@@ -103,18 +104,15 @@ def _role(label: str) -> str | None:
     return next((role for role, words in _LABEL.items() if words.fullmatch(label.strip())), None)
 
 
-def _tagged(text: str) -> tuple[dict[str, list[str]], str]:
-    """The texts between tags that name material, by role; and what is left."""
-    found, kept, end, unclosed = dict[str, list[str]](), "", 0, set[str]()
-    for tag in _TAG.finditer(text):
-        role, close = _role(tag[1]), f"</{tag[1]}>"
-        if role and tag.start() >= end and close not in unclosed:
-            stop = text.find(close, tag.end())
-            if stop < 0:
-                unclosed.add(close)  # so that a text full of open tags is read once
-                continue
-            found.setdefault(role, []).append(text[tag.end() : stop])
-            kept, end = f"{kept}{text[end : tag.start()]}\n", stop + len(close)
+def _tagged(text: str, levels: int = 5) -> tuple[dict[str, list[str]], str]:
+    """The texts between tags that name material, by role; and what is left. `levels`: how deep other tags are read."""
+    found, kept, end = dict[str, list[str]](), "", 0
+    for element in elements(text) if levels else ():
+        role = _role(element.label)
+        inner, rest = ({role: [element.text]}, "\n") if role else _tagged(element.text, levels - 1)
+        for name, texts in inner.items():
+            found.setdefault(name, []).extend(texts)
+        kept, end = f"{kept}{text[end : element.start]}{rest}", element.end
     return found, kept + text[end:]
 
 
@@ -133,7 +131,7 @@ def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def _example(text: str) -> str:
-    """The last outermost part in brackets that shows JSON: with a quoted word, or a list of numbers on its own line."""
+    """The last outermost part in brackets that shows JSON: with a quoted key, or a list of numbers on its own line."""
     found, depth, start = "", 0, 0
     for mark in re.finditer(r"[\[{]|[\]}]", text):
         if mark[0] in "[{":
@@ -141,5 +139,5 @@ def _example(text: str) -> str:
         elif depth:
             depth -= 1
             shown = text[max(0, start - 1) : mark.end()] if not depth else ""
-            found = shown.strip("\n ") if '"' in shown or re.match(r"\n\[\d+, ", shown) else found
+            found = shown.strip("\n ") if re.search(r'"\s*:', shown) or re.match(r"\n\[\d+, ", shown) else found
     return found

@@ -1,5 +1,6 @@
 """AI-Q against an endpoint whose replies a test writes: the real client, transport, models, session and graphs."""
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,12 @@ from aiq.offline.protocol.validation import read_json
 Script = Callable[[ChatRequest], ChatReply | int]
 
 NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
+
+
+def fenced(request: ChatRequest, label: str) -> str | None:
+    """The text between the last `<label>` and `</label>` of any message: how our prompts mark data."""
+    text = "\n".join(message.text for message in request.messages)
+    return next(iter(re.findall(rf"<{label}>\n?(.*?)\n?</{label}>", text, re.DOTALL)[::-1]), None)
 
 
 class Endpoint(AsyncBaseTransport):

@@ -16,6 +16,7 @@ from aiq.core.samples import Question
 from aiq.experiment.attempt import boundary_error
 from aiq.llm.http import TimeoutException
 from aiq.offline.chat import ChatReply
+from tests.agents.ai_q.conftest import fenced
 
 
 def classification(**fields: Any) -> str:
@@ -131,7 +132,7 @@ async def test_requests_at_the_same_time_list_their_own_tools(on_bench: Any) -> 
         )
     assert len(bench.endpoint.requests) == 8
     for request in bench.endpoint.requests:
-        assert [name for name in names if f"- {name}:" in request.last_user] == [request.fenced("question")]
+        assert [name for name in names if f"- {name}:" in request.last_user] == [fenced(request, "question")]
 
 
 async def test_static_text_stands_before_variable_text(on_bench: Any) -> None:

@@ -16,6 +16,7 @@ from aiq.core.settings import CheckpointerSettings
 from aiq.core.users import ApprovingUser, RejectingUser
 from aiq.experiment.checkpointer import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.ai_q.conftest import fenced
 
 FOUND, MADE_UP = "https://pages.test/orlune", "https://nowhere.test/x"
 LIST = f"## References\n[1] orlune - {FOUND}\n[2] made up - {MADE_UP}"
@@ -37,7 +38,7 @@ def script(request: ChatRequest) -> ChatReply:
     """`Hello` is meta, reports are deep, anything else is shallow; `Lost` finds nothing, `Blank` says nothing."""
     searched = any(message.role == "tool" for message in request.messages)
     search = ChatReply(tool_calls=(call("web_search_tool", query="orlune"),))
-    asked = request.fenced("question") or ""
+    asked = fenced(request, "question") or ""
     match request.role:
         case "aiq.intent_classifier":
             meta = "I answer questions." if "Hello" in asked else None
@@ -146,7 +147,7 @@ async def test_a_question_asked_again_after_its_turn_broke_off_stands_there_once
         with pytest.raises(EOFError):
             await ask(agent, bench.session, question)
         report = await ask(agent, bench.another(), question)
-    assert (bench.endpoint.of("aiq.intent_classifier")[1].fenced("conversation") or "") == ""
+    assert (fenced(bench.endpoint.of("aiq.intent_classifier")[1], "conversation") or "") == ""
     assert await held(saver) == [("human", question), ("ai", report.text)]
 
 

@@ -21,6 +21,7 @@ from aiq.core.settings import CheckpointerSettings
 from aiq.core.users import ApprovingUser
 from aiq.experiment.checkpointer import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.ai_q.conftest import fenced
 
 SHORT = "The mayor is Ilan Corvey [1].\n\n## References\n[1] orlune - https://pages.test/orlune"
 REPORT = (
@@ -58,7 +59,7 @@ def script(request: ChatRequest) -> ChatReply:
     search = ChatReply(tool_calls=(call("web_search_tool", query="orlune"),))
     match request.role:
         case "aiq.intent_classifier":
-            deep = "report" in (request.fenced("question") or "")
+            deep = "report" in (fenced(request, "question") or "")
             fields = {"intent": "research", "meta_response": None, "research_depth": "deep" if deep else "shallow"}
             return ChatReply(text=json.dumps({**fields, "depth_reasoning": "-"}))
         case "aiq.clarifier":
@@ -229,7 +230,7 @@ async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(
         with pytest.raises(EOFError):
             await ask(waiting, failing, Question(text="Write a report"))
         assert await kept(saver) == []
-    assert all("Who?" not in (r.fenced("conversation") or "") for r in bench.endpoint.of("aiq.intent_classifier"))
+    assert all("Who?" not in (fenced(r, "conversation") or "") for r in bench.endpoint.of("aiq.intent_classifier"))
 
 
 async def test_each_epoch_has_its_own_conversation(on_bench: Any, saver: Any) -> None:
@@ -239,7 +240,7 @@ async def test_each_epoch_has_its_own_conversation(on_bench: Any, saver: Any) ->
         for epoch in (1, 2):
             await ask(agent, bench.another(epoch=epoch), Question(text="Who?", thread_id="t"))
         assert await kept(saver) == ["t", "t.2"]
-    assert bench.endpoint.of("aiq.intent_classifier")[1].fenced("conversation") is None
+    assert fenced(bench.endpoint.of("aiq.intent_classifier")[1], "conversation") is None
 
 
 async def test_no_type_is_unknown_to_the_checkpointer(
@@ -275,7 +276,7 @@ async def test_history_that_came_with_the_question_begins_a_new_thread_only(on_b
         for text in ("Who?", "When?"):
             question = Question(text=text, thread_id="t", history=history)
             await ask(agent, bench.another(), question)
-    second = bench.endpoint.of("aiq.intent_classifier")[1].fenced("conversation")
+    second = fenced(bench.endpoint.of("aiq.intent_classifier")[1], "conversation")
     assert second is not None
     assert second.count("User: Hello") == 1
     assert second.startswith("User: Hello\nAssistant: Hi\nUser: Who?")

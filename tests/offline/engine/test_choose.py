@@ -77,6 +77,43 @@ def test_what_was_found_ends_the_search(ask: Ask) -> None:
     assert HIT["link"] in reply.text
 
 
+@pytest.mark.parametrize("name", ["vector_store_search", "search_notes", "memory_search", "find_todos"])
+def test_what_a_store_of_notes_gives_is_evidence(name: str, ask: Ask) -> None:
+    told = called((name, {"query": "Vorn Mill"}, [HIT]))
+    reply = respond(ask("Who built Vorn Mill?", *told, tools=(tool(name, "Searches for passages.", "query"),)))
+    assert "Ada Kestrel" in reply.text
+
+
+@pytest.mark.parametrize("name", ["think", "write_file", "edit_file", "save_memo", "write_todos"])
+def test_what_was_noted_or_written_is_no_evidence(name: str, ask: Ask) -> None:
+    told = called((name, {"text": "I guess."}, "Vorn Mill was built by Bo Larn in 1904."))
+    assert "Bo Larn" not in respond(ask("Who built Vorn Mill?", *told)).text
+
+
+SAVE = tool("write_file", "Writes a text to a file.", "file_path", "content")
+EDIT = tool("edit_file", "Replaces a part of a file.", "file_path", "old", "new")
+
+
+@pytest.mark.parametrize(
+    ("order", "saved"),
+    [
+        ("Save your answer to `/answer.md` with `write_file`.", True),
+        ("Use `write_file` to put the answer into `/answer.md`.", True),
+        ("Call write_file with the answer and the path /answer.md, then reply.", True),
+        ("Do not save the answer to `/answer.md` with `write_file`.", False),
+        ("If the user wants a file, save the answer to `/answer.md` with `write_file`.", False),
+        ("Files are written with `write_file`.", False),
+    ],
+)
+def test_a_file_is_written_where_the_prompt_orders_it(order: str, saved: bool, ask: Ask) -> None:
+    page = "<page>Vorn Mill was built by Ada Kestrel in 1904.</page> Who built Vorn Mill?"
+    reply = respond(ask(page, system=f"You answer questions. {order}", tools=(EDIT, SAVE)))
+    assert [call.function.name for call in reply.tool_calls] == ["write_file"] * saved
+    if saved:
+        assert arguments(reply)["file_path"] == "/answer.md"
+        assert "Ada Kestrel" in str(arguments(reply)["content"])
+
+
 def test_no_query_is_sent_twice_and_the_search_ends(ask: Ask) -> None:
     results: list[tuple[str, dict[str, object], object]] = []
     for _ in range(15):
@@ -106,6 +143,12 @@ def test_a_tool_that_is_demanded_is_called_with_the_answer(ask: Ask) -> None:
     reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FINISH), tool_choice="required"))
     assert reply.tool_calls[0].function.name == "final_answer"
     assert "Ada Kestrel" in str(arguments(reply)["answer"])
+
+
+def test_a_needed_argument_is_what_the_task_names(ask: Ask) -> None:
+    weather = tool("get_weather", "Gets the weather of a city.", "city")
+    reply = respond(ask("What is the weather in Torvane?", tools=(weather,), tool_choice="required"))
+    assert arguments(reply) == {"city": "Torvane"}
 
 
 def test_the_named_tool_is_called(ask: Ask) -> None:

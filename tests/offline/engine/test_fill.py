@@ -169,6 +169,36 @@ def test_a_text_has_citations_where_they_are_asked_for(order: str, marked: bool)
     assert ("[1]" in answer) is marked
 
 
+MILL = "<page>The Vorn Mill has five floors. It was built in 1871.</page>"
+UNSUPPORTED = [
+    ("what a page is worth", f"{MILL}\n\nExtract the facts.", {"rating": {"type": ["integer", "null"]}}),
+    ("the order of one thing", "Ticket: the printer burns.", {"severity": {"type": ["integer", "null"]}}),
+    (
+        "a day of which the year is known",
+        f"{MILL}\n\nWhen was the Vorn Mill built?",
+        {"date": {"type": ["string", "null"], "format": "date-time"}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("user", "fields"), [case[1:] for case in UNSUPPORTED], ids=[case[0] for case in UNSUPPORTED])
+def test_what_nothing_measures_is_null(user: str, fields: dict[str, Any]) -> None:
+    schema = json.dumps({"type": "object", "properties": fields, "required": [*fields]})
+    assert [*filled(request({"prompt": "Fill it in.", "user": user, "schema": schema})).values()] == [None]
+
+
+def test_queries_are_on_the_subject_not_on_the_order() -> None:
+    user = "Generate 3 search queries on the history of Vorn Mill. Return a list of strings."
+    found = filled(request({"prompt": "You help people.", "user": user}))
+    assert found
+    assert all("Vorn" in query and not re.search("Generate|queries", query) for query in found)
+
+
+def test_a_form_in_the_sentence_that_asks_is_the_reply_s() -> None:
+    user = 'Return JSON like {"builder": "..."}. <page>The Vorn Mill was built by Ada Kestrel.</page> Who built it?'
+    assert asked_schema(read(request({"prompt": "You help people.", "user": user}))) is not None
+
+
 def test_a_long_page_is_read_in_time() -> None:
     page = "The Morrow Press was founded by Lise Aker. " + "Boats of the harbour carry salt and tar. " * 25_000
     schema = '{"type": "object", "properties": {"person": {"type": "string"}}, "required": ["person"]}'

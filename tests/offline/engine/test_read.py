@@ -210,6 +210,19 @@ def test_material_in_the_user_s_message(content: str) -> None:
     assert "Odile" not in situation.instructions
 
 
+def test_a_tag_s_attributes_name_the_source() -> None:
+    page = f'<page url="{QUAY}" title="The port" published="2026-03-01">\n{PORT}\n</page>\n\n{QUESTION}'
+    [source] = _read(("user", page)).sources
+    assert (source.key, source.title, source.day, source.text) == (QUAY, "The port", date(2026, 3, 1), PORT)
+
+
+@pytest.mark.parametrize("names", ["<question> and </question>", "`<question>` and `</question>`"])
+def test_tags_that_a_prompt_only_names_mark_nothing(names: str) -> None:
+    situation = _read(("system", f"What is asked stands between {names}. Be brief."), ("user", QUESTION))
+    assert (situation.task, situation.blocks) == (QUESTION, ())
+    assert "Be brief." in situation.instructions
+
+
 def test_worked_examples_and_lists_of_tools_are_no_material() -> None:
     shown = "question: Who built it?\nresponse: It was built by a guild in 1901.\ncomment: fine.\n\nTools:\n"
     situation = _read(("user", f"{shown}- fetch_page: Opens a page. Use it.\n\n<question>\n{QUESTION}\n</question>"))

@@ -58,13 +58,13 @@ def test_things_that_the_evidence_names_are_gaps_until_they_are_looked_up() -> N
         ),
         Source("The owner of Brone Glass is Edda Marrow, who has 40 employees.", "https://b", "Brone Glass"),
     ]
-    named = [gap.query for gap in research.gaps(topic, found, ())]
+    named = research.gaps(topic, found, ())
     assert any(query.startswith("Tilt Mirrors") for query in named)
     assert any(query.startswith("Edda Marrow") for query in named)
-    left = [gap.query for gap in research.gaps(topic, found, ("Tilt Mirrors owner",))]
+    left = research.gaps(topic, found, ("Tilt Mirrors owner",))
     assert not any(query.startswith("Tilt Mirrors") for query in left)
 
 
 def test_a_facet_without_evidence_is_a_gap() -> None:
     topic = research.topic(TASK)
-    assert any("changed" in gap.text for gap in research.gaps(topic, [], ()))
+    assert any("changed" in query for query in research.gaps(topic, [], ()))

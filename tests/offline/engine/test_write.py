@@ -123,3 +123,17 @@ def test_in_the_place_of_a_person_it_says_what_the_person_wants(ask: Ask, asked:
         f"<{label}>\n{asked}\n</{label}>"
     )
     assert reply in respond(ask(user, system=system)).text
+
+
+def test_a_reply_of_one_word_is_the_answer_not_the_first_word(ask: Ask) -> None:
+    assert respond(ask("Who founded Brone Glass?", *FOUND, system="Reply in one word.")).text == "Edda Marrow"
+
+
+@pytest.mark.parametrize("part", ["Act as a research assistant to the customer.", "You act as a user support agent."])
+def test_who_plays_an_assistant_answers(ask: Ask, part: str) -> None:
+    assert "Edda Marrow" in respond(ask("Who founded Brone Glass?", *FOUND, system=part)).text
+
+
+def test_a_text_below_the_order_to_sum_it_up_is_summed_up(ask: Ask) -> None:
+    text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned down in a storm in 1902."
+    assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text

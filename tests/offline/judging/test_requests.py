@@ -58,6 +58,20 @@ JSON = """Decide if the answer is right. Reply in JSON: {{"is_correct": true, "e
 <ground_truth>{target}</ground_truth>"""
 
 
+TIGHT = """Assign one of the grades ["CORRECT", "INCORRECT", "NOT_ATTEMPTED"].
+Question: {question}
+Gold target: {target}
+Predicted answer: {answer}
+Grade the predicted answer as one of:
+A: CORRECT
+B: INCORRECT
+C: NOT_ATTEMPTED"""
+PLAIN = """Question: {question}
+Answer: {answer}
+Reference answer: {target}
+Is the answer correct? Reply yes or no."""
+
+
 @pytest.mark.parametrize(
     ("form", "right", "wrong"),
     [
@@ -65,8 +79,10 @@ JSON = """Decide if the answer is right. Reply in JSON: {{"is_correct": true, "e
         (LETTER, "GRADE: C", "GRADE: I"),
         (LINES, "correct: yes", "correct: no"),
         (JSON, "true", "false"),
+        (TIGHT, "A", "B"),
+        (PLAIN, "yes", "no"),
     ],
-    ids=["letters", "grade", "lines", "json"],
+    ids=["letters", "grade", "lines", "json", "tight", "plain"],
 )
 def test_graders_of_short_answers(form: str, right: str, wrong: str) -> None:
     assert right in ask(form.format(question=WHO, target="Helen Osgood", answer="Helen Osgood holds the office."))
@@ -78,11 +94,28 @@ def test_an_answer_that_is_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "credited"),
+    [
+        ("Every further statement must be true as well.", False),
+        ("Anything else it says, as far as it matters, has to be correct too.", False),
+        ("All other details of the response should be accurate.", False),
+        ("Other details may be wrong; they do no harm.", True),
+        ("Be generous: anything else it says is forgiven.", True),
+    ],
+)
+def test_what_else_a_response_says_counts_where_the_prompt_wants_it(rule: str, credited: bool) -> None:
+    answer = "Helen Osgood. However, she took office in 1780."
+    prompt = f"{rule} Answer yes or no.\n\nQuestion: {WHO}\nAnswer: {answer}\nReference answer: Helen Osgood"
+    assert ask(prompt) == ("yes" if credited else "no")
+
+
+@pytest.mark.parametrize(
     "request_",
     [
         asked("Who is the mayor of Brackwater?"),
         asked("Write a report on tidal energy. Cite your sources, and compare and evaluate the companies."),
         asked('<question>Who wrote it?</question>\nClassify it. Reply with JSON: {"intent": "...", "score": 0.5}'),
+        asked("<article>The mill is from 1871 [1].</article>\nWho built the mill? Add a citation."),
         asked("Summarise the document in one sentence.\n<document>Nordal has five ships.</document>"),
     ],
 )

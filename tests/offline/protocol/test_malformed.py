@@ -182,6 +182,13 @@ def test_whatever_stands_anywhere_is_answered_or_refused(path: str) -> None:
                 assert "Input should" not in json.loads(answer.body)["error"]["message"]  # not in a library's words
 
 
+def test_tags_in_tags_without_end_are_answered() -> None:
+    names = [f"a{n}" for n in range(3000)]
+    nested = "".join(f"<{name}>" for name in names) + "".join(f"</{name}>" for name in reversed(names))
+    body = {"model": "m", "messages": [{"role": "user", "content": f"{nested}\nWho built the mill?"}]}
+    assert Work(Faults({}, 0)).answer("/v1/chat/completions", "", "", json.dumps(body).encode()).status == 200
+
+
 def test_a_body_that_is_too_long_is_read_and_refused(client: Client) -> None:
     answer = client.post("/v1/chat/completions", content=b" " * (64 * 2**20 + 1))
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
