@@ -9,6 +9,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lemminflect import getAllLemmas
+
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _WORD_START = 4
 """Letters that a stem keeps at least."""
@@ -99,6 +101,12 @@ def _stem(word: str, bases: dict[str, str]) -> str:
 def groups(root: str) -> frozenset[int]:
     """The numbers of the synonym groups that a stem belongs to."""
     return vocabulary().groups.get(root, frozenset())
+
+
+@lru_cache(maxsize=65536)
+def parts_of_speech(word: str) -> frozenset[str]:
+    """What an English word can be: NOUN, VERB, ADJ, ADV, ...; empty for one that the dictionary has not."""
+    return frozenset(getAllLemmas(word.lower()))
 
 
 @cache
