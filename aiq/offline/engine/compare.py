@@ -127,21 +127,20 @@ def _measure(finding: Finding, kind: str) -> float | None:
 def _extreme(options: Sequence[str], degree: _Degree, rest: tuple[str, ...], look: Lookup) -> Finding:
     """The option with the greatest or least value."""
     found: list[tuple[float, str, Finding]] = []
-    wanted: list[tuple[int, str]] = []
+    wanted: tuple[str, ...] = ()
     for option in options:
         ask = _value_ask(option, degree, rest)
         finding = _of(ask, look)
         measure = _measure(finding, degree.kind)
         if measure is None or any(finding.evidence == f.evidence and finding.value == f.value for _, _, f in found):
-            wanted += [(look.tried(ask), query) for query in look.queries(ask, 0.0)[:1]]
+            wanted += look.queries(ask, 0.0)[:1]
         else:
             found.append((measure, option, finding))
-    queries = tuple(query for _, query in sorted(wanted, key=lambda w: w[0]))
     if not found:
-        return Finding(wanted=queries)
+        return Finding(wanted=wanted)
     best = (max if degree.most else min)(found, key=lambda f: f[0])
     confidence = min(f[2].confidence for f in found) ** 0.5 if len(found) == len(options) else 0.2
-    return Finding(best[1], tuple(e for f in found for e in f[2].evidence), confidence, queries)
+    return Finding(best[1], tuple(e for f in found for e in f[2].evidence), confidence, wanted)
 
 
 def _choose(ask: Ask, options: list[str], rest: tuple[str, ...], look: Lookup) -> Finding:
@@ -187,14 +186,9 @@ def _verify(ask: Ask, look: Lookup) -> Finding:
         return Finding(wanted=look.queries(ask, 0.0))
     near = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]
     best = hits[0] if ask.past else max(near, key=lambda hit: (hit.day, hit.score))
-    true = not denies(best)
-    if ask.names[1:] and not any(name in best.sentence.text for name in ask.names[1:]):
-        subject = replace(ask, names=ask.names[:1], kind="place", text=ask.names[0])
-        options = [c for c in look.values(subject, known=ask.names[0]) if c.score > _MEASURED]
-        true = bool(options) and any(options[0].value in n or n in options[0].value for n in ask.names[1:])
-        best = options[0].hit if options else best
+    told = not ask.names[1:] or any(name in best.sentence.text for name in ask.names[1:])
     score = best.score * 0.9
-    return Finding(_yes_or_no(ask.text, true), (best.evidence,), score, look.queries(ask, score))
+    return Finding(_yes_or_no(ask.text, told and not denies(best)), (best.evidence,), score, look.queries(ask, score))
 
 
 _SPANS = (

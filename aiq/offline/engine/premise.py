@@ -26,8 +26,6 @@ def check(text: str, look: Lookup) -> Finding | None:
         return None
     if denial := _denial(ask, look):
         return Finding(denial.sentence.text, (denial.evidence,), 0.7, premise=True)
-    if ask.kind == "number":
-        return None
     if _ENDS.search(text) and (still := _still(ask, look)):
         return still
     return _otherwise(ask, look) if len(ask.names) >= 2 and not _together(ask, look) else None
