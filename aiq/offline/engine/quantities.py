@@ -44,7 +44,7 @@ _HAN = re.compile(
 )
 _UNIT = re.compile(r"[\s-]*(?:(?P<sign>%|°\s?[CF]?|per cent|percent|square \w+|cubic \w+)|(?P<word>[A-Za-z²³]+))")
 _HAN_UNIT = re.compile(rf"\s*({'|'.join(ordered('chinese_units'))}|[^\W\d]?)")
-_NO_UNIT = listed("no_units")
+_NO_UNIT = listed("stop") | {"per"}
 _SYMBOLS = {
     "km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre",
     "kg": "kilogram", "g": "gram", "t": "tonne",

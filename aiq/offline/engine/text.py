@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from aiq.offline.engine.lexicon import is_common, listed, stem
+from aiq.offline.engine.lexicon import is_common, listed, parts_of_speech, stem
 from aiq.tools.tokens import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -20,10 +20,10 @@ _BOUNDARY = re.compile(
     r"(?<=[.!?])[\"'”’)\]]*(?:\[\d+\])*\s+(?=[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f\u3400-\u9fff])|(?<=[。！？；])|\n+|(?<=[a-z0-9)”\"][.!?])(?=[A-Z][a-z])"
 )
 
-_JOINERS = r"(?:of|the|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
+_JOINERS = r"(?:of(?:\s+the)?|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
 _UPPER = r"[A-Z\u00c0-\u00de\u0100-\u024f]"
 _CAPITAL = rf"(?:(?:St|Mt|Dr|Jr|Sr)\.|(?:{_UPPER}\.)+|{_UPPER}[\w’'\-&]*)"
-_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?.]|,(?!\d))))*")
+_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS})?\s+(?:{_CAPITAL}|\d+(?=\s|$|[?.]|,(?!\d))))*")
 _QUOTED = re.compile(r"[\"“„「『《]([^\"”“」』》]{2,80})[\"”」』》]")
 
 
@@ -116,15 +116,21 @@ def _clean(run: str) -> str:
     """A capitalised run without ordinary words at its ends, titles and possessive; empty where nothing is left."""
     run = re.sub(r"['’]s?$", "", run.rstrip(".,;:&- ")) if not re.fullmatch(r"(?:[A-Z]\.)+", run) else run
     parts = run.split()
-    while parts and (parts[0] in _ORDINARY or not parts[0][0].isupper()):
+    while parts and (_is_ordinary(parts[0]) or not parts[0][0].isupper()):
         if parts[0] == "The" and len(parts) > 2 and parts[1][0].isupper():  # "The Glass Meridian" is a title
             break
         parts = parts[1:]
-    while len(parts) > 1 and parts[0].rstrip(".") in _TITLES and parts[1][0].isupper():
+    while len(parts) > 1 and parts[0].rstrip(".").lower() in _TITLES and parts[1][0].isupper():
         parts = parts[1:]
-    while parts and (parts[-1] in _ORDINARY or parts[-1][0].islower()):
+    while parts and _is_ordinary(parts[-1]):
         parts = parts[:-1]
     return " ".join(parts)
+
+
+def _is_ordinary(word: str) -> bool:
+    """Whether a word, capitalised or not, is one of grammar, of the calendar or an adverb ("US" is not "us")."""
+    adverb = "ADV" in (found := parts_of_speech(word)) and "NOUN" not in found
+    return word in (word.lower(), word.capitalize()) and (adverb or word.lower() in _ORDINARY)
 
 
 def same_name(left: str, right: str) -> bool:
