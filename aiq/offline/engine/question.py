@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from aiq.offline.engine.analysis import PARTICLES, analyse
-from aiq.offline.engine.lexicon import kind_of, listed, parts_of_speech, stem, table, vocabulary
+from aiq.offline.engine.lexicon import kind_of, listed, stem, table, vocabulary
 from aiq.offline.engine.text import is_chinese, name_spans
 
 FUNCTION_WORDS = listed("function")
@@ -177,7 +177,7 @@ def _head(run: str) -> str:
         if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
             continue
         verb = noun and (
-            low in vocabulary().bases or parts_of_speech(low) == {"VERB"} or (low.endswith(("ed", "s")) and not kind_of(low) and kind_of(noun))
+            low in vocabulary().bases or (low.endswith(("ed", "s")) and not kind_of(low) and kind_of(noun))
         )
         if verb or (noun and word[0].isupper()) or low in FUNCTION_WORDS | _PREPOSITIONS:
             break
