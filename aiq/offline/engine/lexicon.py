@@ -129,6 +129,12 @@ def groups(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
+@lru_cache(maxsize=65536)
+def parts_of_speech(word: str) -> frozenset[str]:
+    """What an English word can be: NOUN, VERB, ADJ, ADV, ...; empty for one that the dictionary has not."""
+    return frozenset(getAllLemmas(word.lower()))
+
+
 @cache
 def _common() -> frozenset[str]:
     return frozenset(word for line in vocabulary().lines for word in line) | vocabulary().classes.keys()

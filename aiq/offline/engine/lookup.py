@@ -20,12 +20,6 @@ _SAME_DAYS = 60
 _RIVAL = 0.7
 """A value of this share of the best one's score, and newer, replaces it."""
 
-_LEFT = (
-    r"(?:left (?:office|the post)|leav(?:es|ing)|step(?:s|ped|ping) down|resign(?:s|ed|ing)?|g(?:ave|iv(?:es|ing)) up"
-    r"|retir(?:es|ed|ing)|sack(?:s|ed)|dismiss(?:es|ed)|fire[sd]|replace[sd]|succeed(?:s|ed|ing)|hand(?:s|ed|ing) over"
-    r"|his job|her job|quits?\b)"
-)
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -58,8 +52,6 @@ class Lookup:
         found = sorted(best.values(), key=lambda c: -c.score)[:8]
         if not found or ask.past or not _changes(ask):
             return found
-        if ask.kind == "person":
-            found = sorted((self._in_office(c) for c in found), key=lambda c: -c.score)
         first = found[0]
         rivals = [c for c in found if c.score >= _RIVAL * first.score and c.hit.score >= _RIVAL * first.hit.score]
         rivals = [c for c in rivals if c.hit.own >= 0.5 * first.hit.own] or [first]
@@ -67,14 +59,6 @@ class Lookup:
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
             return found
         return [replace(newest, score=max(newest.score, first.score * 0.95)), *(c for c in found if c is not newest)]
-
-    def _in_office(self, candidate: Candidate) -> Candidate:
-        """The candidate, down where later evidence reports that this person left."""
-        last = re.escape(candidate.value.split()[-1])
-        report = re.compile(rf"\b{last}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{last}\b")
-        later = (page for page in self.material.pages if page.day and page.day >= candidate.hit.day)
-        left = any(report.search(sentence.text) for page in later for sentence in (page.title, *page.sentences))
-        return replace(candidate, score=candidate.score * 0.4) if left else candidate
 
     def best(self, ask: Ask) -> Finding:
         """The best value for an ask."""

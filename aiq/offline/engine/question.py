@@ -3,15 +3,16 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from aiq.offline.engine.analysis import PARTICLES, analyse
-from aiq.offline.engine.lexicon import kind_of, listed, stem, table, vocabulary
+from aiq.offline.engine.lexicon import kind_of, listed, parts_of_speech, stem, table, vocabulary
 from aiq.offline.engine.text import is_chinese, name_spans
 
 FUNCTION_WORDS = listed("function")
 PARTICLES_PATTERN = f"[{''.join(sorted(PARTICLES))}]"
-_PREPOSITIONS = listed("prepositions")
+PREPOSITIONS = listed("prepositions")
 
 _PAST = re.compile(
     r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first)\b|以前|曾|之前|原|前任|当初|最初"
@@ -33,6 +34,10 @@ _BESIDES = re.compile(
     r"(?: (?:\w+ing|the|a|an))* \w+"
 )
 """What is not wanted."""
+
+_BEFORE_NOUNS = frozenset(("most", "recent", "latest", "current", "newest", "right"))
+_AFTER_NOUNS = listed("auxiliaries") | {"of"}
+"""After these a word that may be a verb or a noun is a noun."""
 
 _RUN = r"((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,5})"
 _OF_WHAT = re.compile(
@@ -100,7 +105,7 @@ def tidy(question: str) -> str:
     """The question without politeness, on one line."""
     text = " ".join(question.split())
     text = re.sub(r"\bwhat(?: is|'s| was) the (?:number|total) of\b", "How many", text, flags=re.IGNORECASE)
-    named = r"\b(?:what|which)(?: is|'s| was) the names? of (?=the|its|their)"
+    named = r"\b(?:what|which)(?: is|'s| was) the (?:name|title)s? of (?=the|its|their)"
     return _CHATTER.sub("", re.sub(named, "Which is ", text, flags=re.IGNORECASE)).strip() or text
 
 
@@ -135,7 +140,7 @@ def _sought(text: str) -> _Sought:
         return _how(match[1], low)
     if kind:
         return _Sought(kind, used=("living",))
-    if run := _OF_WHAT.search(text):
+    if run := _OF_WHAT.search(re.sub(r"\b(?:kind|type|sort)s? of ", "", text)):
         sought = _by_noun(_head(run[1]))
         what_of_person = sought.kind == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low)
         return _Sought("phrase") if what_of_person else sought
@@ -171,17 +176,19 @@ def _by_noun(head: str) -> _Sought:
 
 def _head(run: str) -> str:
     """The head noun of a run of words: the last before a verb, preposition or name."""
-    noun = ""
-    for word in run.split():
+    noun, words = "", run.split()
+    for word, after in pairwise([*words, "of"]):
         low = re.sub(r"['’]s$", "", word.lower())
-        if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
+        if not noun and (low in _BEFORE_NOUNS or word[0].isupper()):
             continue
-        verb = noun and (
-            low in vocabulary().bases or (low.endswith(("ed", "s")) and not kind_of(low) and kind_of(noun))
-        )
-        if verb or (noun and word[0].isupper()) or low in FUNCTION_WORDS | _PREPOSITIONS:
+        possible = parts_of_speech(low)
+        inflected = low[-1] == "s" or noun[-1:] == "s"  # "hosts" is a verb after "city", "host" after "cities"
+        verb = "NOUN" not in possible or ("VERB" in possible and inflected and after not in _AFTER_NOUNS)
+        if word[0].isupper() or low in FUNCTION_WORDS | PREPOSITIONS or (noun and possible and verb):
             break
         noun = word.removesuffix("'s")
+        if noun in ("colour", "color"):  # "colour shirts"
+            break
     return noun
 
 
@@ -235,7 +242,7 @@ def _words(text: str, names: tuple[str, ...]) -> list[str]:
         text = text.replace(name, " ⟦ ")
     if not is_chinese(text):
         plain = (t.text for t in analyse(text).tokens if len(t.text) > 1)
-        return [word for word in plain if word.lower() not in FUNCTION_WORDS | _PREPOSITIONS]
+        return [word for word in plain if word.lower() not in FUNCTION_WORDS | PREPOSITIONS]
     text = _CHINESE_STOP.sub(" ", text)
     known = [match.group() for match in vocabulary().chinese.finditer(text)]
     rest = vocabulary().chinese.sub(" ", text)
