@@ -36,16 +36,13 @@ def _data() -> dict[str, Any]:
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """A table by word: `units` and `bases` as the file has them; of `measures` the property and of `irregular` the base;
-    of `degrees` the words of the property, the kind of its values, and whether more of it is the greater value."""
+    """A table by word: `units` and `bases` as the file has them; of `measures` the property, of `irregular` the base;
+    of `degrees` the words of the property, the kind of its values, and whether more of it is the greater value.
+    """
     found: dict[str, Any] = _data()[name]
     if name == "degrees":
-        sides = (
-            (*about.split(", "), more, words)
-            for about, both in found.items()
-            for more, words in zip((True, False), both)
-        )
-        return {word: [about, kind, more] for about, kind, more, words in sides for word in words.split()}
+        sides = [(*key.split(", "), more, side) for key, pair in found.items() for more, side in enumerate(pair[::-1])]
+        return {word: [about, kind, bool(more)] for about, kind, more, side in sides for word in side.split()}
     if name in ("measures", "irregular"):
         return {word: key for key, words in found.items() for word in words.split()}
     return found
@@ -129,12 +126,6 @@ def groups(root: str) -> frozenset[int]:
     return vocabulary().groups.get(root, frozenset())
 
 
-@lru_cache(maxsize=65536)
-def parts_of_speech(word: str) -> frozenset[str]:
-    """What an English word can be: NOUN, VERB, ADJ, ADV, ...; empty for one that the dictionary has not."""
-    return frozenset(getAllLemmas(word.lower()))
-
-
 @cache
 def _common() -> frozenset[str]:
     return frozenset(word for line in vocabulary().lines for word in line) | vocabulary().classes.keys()
@@ -148,7 +139,7 @@ def is_common(word: str) -> bool:
     """
     low = word.lower()
     found = getAllLemmas(low)
-    return low in _common() or bool(found) and low not in found.get("NOUN", ())
+    return low in _common() or (bool(found) and low not in found.get("NOUN", ()))
 
 
 @lru_cache(maxsize=32768)
