@@ -1,7 +1,7 @@
 """Sentences and pages as the reader compares them: stems with their places, synonym groups, names, numbers, dates."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -123,8 +123,8 @@ class Page:
     day: date | None
 
     @cached_property
-    def roots(self) -> frozenset[str]:
-        return frozenset(root for sentence in (self.title, *self.sentences) for root in sentence.roots)
+    def roots(self) -> Counter[str]:
+        return Counter(root for sentence in (self.title, *self.sentences) for root in sentence.roots)
 
     @cached_property
     def groups(self) -> frozenset[int]:

@@ -215,7 +215,7 @@ _CHINESE_CUT = re.compile(
     r"|现任|新一任|新任|一任|昨日|名叫|叫做"
 )
 _ENDINGS = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
-_SURNAMES = listed("surnames")
+_SURNAMES = frozenset("".join(listed("surnames")))
 
 
 def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
