@@ -23,6 +23,9 @@ BOILERPLATE = re.compile(
 )
 """What a page says of itself and not of its subject."""
 
+_LIFE = re.compile(r"\(([^()]*?\d{4})\s*[–-]\s*([^()]*?\d{4})\)")
+"""When somebody was born and died: "Ada Prill (1931 – 2009)"."""
+
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
 _PARTICLES = (
     "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
@@ -98,6 +101,10 @@ def analyse(text: str) -> Sentence:
         for parts, group in phrases.get(token.root, ()):
             if all(n < len(tokens) and tokens[n].root == part for n, part in enumerate(parts, number)):
                 found[group] += range(number, number + len(parts))
+    for lived in _LIFE.finditer(text):
+        for word, end in zip(("born", "die"), (lived.end(1), lived.end(2)), strict=True):
+            for group in groups(stem(word)):
+                found[group] += [n for n, token in enumerate(tokens) if token.end <= end][-1:]
     return Sentence(text, tuple(tokens), _frozen(roots), _frozen(found))
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from aiq.offline.engine.analysis import PARTICLES, Sentence, analyse
 from aiq.offline.engine.dates import MONTHS
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.lexicon import alike, is_occupation, kind_of, listed, stem, vocabulary
+from aiq.offline.engine.lexicon import alike, is_occupation, kind_of, listed, parts_of_speech, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, with_unit
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask
 from aiq.offline.engine.text import is_chinese
@@ -45,9 +45,6 @@ def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
         yield from _clauses(hit)
 
 
-_TERRITORY = "city town village country region place area land"
-"""What a name after "in" or "from" is taken for without further evidence."""
-
 _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:\s+the)?\s*", re.IGNORECASE)
 """What stands between "the stadium of X" and the stadium's name."""
 
@@ -59,10 +56,8 @@ def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
         yield Piece(span.start, span.end, name, fit(ask, name, hit.sentence, span.start, span.end))
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in hit.sentence.names):
-        refers = re.match(r"(?:the|it|he|she|they|its|his|her|their|since|in|after|this)\b", hit.sentence.text, re.I)
-        told = any(stem(ask.head) in s.roots for s in (hit.page.title, *hit.page.sentences[:2]))
         other = ask.kind == "person" or kind_of_name(subject) not in ("", ask.kind, "name")
-        yield Piece(-1, -1, subject, (0.75 if refers else 0.6) * (0.5 if other else 1) * (1 if told else 0.85))
+        yield Piece(-1, -1, subject, 0.3 if other else 0.6)
 
 
 def kind_of_name(name: str) -> str:
@@ -78,47 +73,39 @@ def _as_person(ask: Ask, name: str, sentence: Sentence, start: int, end: int) ->
 
 
 def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
-    """How well a name fits a place, an organisation, a work or a thing."""
-    kind, last = kind_of_name(name), name.split()[-1]
+    """How well a name fits a place, an organisation, a work or a thing, and the noun asked for."""
+    kind = kind_of_name(name)
     if ask.head:
         called = re.match(r"\s*(?:,|is\b|was\b|\()[^.;]{0,36}", sentence.text[end:])
+        roots = analyse(f"{name} {called.group() if called else ''}").roots
         before = [t.end for t in sentence.tokens if t.end <= start and alike(t.text, ask.head)]
-        led = before and _LEADS.fullmatch(sentence.text[before[-1] : start])
-        if led or stem(ask.head) in analyse(name).roots or (called and stem(ask.head) in analyse(called.group()).roots):
+        if stem(ask.head) in roots or (before and _LEADS.fullmatch(sentence.text[before[-1] : start])):
             return 1.0
-        if kind_of_name(last) and not alike(last, ask.head):
+        if kind_of_name(name.split()[-1]) and not alike(name.split()[-1], ask.head):
             return 0.4  # "Balotti Coast" is no city
-        if not alike(ask.head, _TERRITORY):
-            return 0.55
     if ask.kind == "place":
         placed = re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", sentence.text[:start])
-        return 0.6 if not placed else 0.9 if kind in ("", "place") or not ask.head else 0.7
-    if ask.kind == "organisation":
-        return 0.95 if kind == "organisation" else 0.65
-    return 0.8
+        return 0.6 if not placed else 0.9 if kind in ("", "place") else 0.7
+    return 0.55 if ask.head else 0.95 if kind == ask.kind else 0.7
 
 
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}}")
+_PART = re.compile(
+    rf"(?P<month>\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}})|\b(?:1\d|20)\d0s\b"
+    r"|\b(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)\b"
+)
+"""A month without a year, a decade, a day of the week."""
 
 
 def _dates(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     unit = ask.head.removesuffix("s")
-    for stated in sentence.dates:
+    for stated in (stated for stated in sentence.dates if stated.month or unit != "month"):
         text = sentence.text[stated.start : stated.end]
-        if unit == "month" and not stated.month:
-            continue
         text = MONTHS[stated.month - 1] if unit == "month" else str(stated.year) if unit == "year" else text
         yield Piece(stated.start, stated.end, text, 0.6 if unit in ("day", "date") and not stated.day else 0.95)
-    for match in _MONTH.finditer(sentence.text) if unit in ("", "month") else ():
+    for match in _PART.finditer(sentence.text) if unit != "year" else ():
+        exact = match["weekday"] and "week" in ask.text if unit == "day" else match["month"] and unit == "month"
         if not any(stated.start <= match.start() < stated.end for stated in sentence.dates):
-            yield Piece(*match.span(), match.group(), 0.85 if unit else 0.6)
-    yield from (Piece(*match.span(), match.group(), 0.7) for match in re.finditer(r"\b1\d\d0s|20\d0s\b", sentence.text))
-
-
-_RELATIVE = re.compile(
-    r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|than)\b"
-)
-"""What makes a number a difference."""
+            yield Piece(*match.span(), match.group(), 1.0 if exact else 0.2 if match["weekday"] else 0.6)
 
 
 def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
@@ -126,7 +113,6 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
         if any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
             continue
         fit = (1.0 if _counts(ask, quantity, sentence.text) else 0.25) if ask.units else 0.7
-        fit *= 0.3 if _RELATIVE.match(sentence.text, quantity.end) else 1
         yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
 
 
@@ -146,17 +132,22 @@ _AS_A = re.compile(
 
 
 def _of_class(kind: str, sentence: Sentence) -> Iterator[Piece]:
-    """Colours, materials and occupations, with the word before that makes them exact ("dark brown")."""
-    work = kind == "occupation"
-    for token in sentence.tokens:
+    """Colours, materials and occupations, with the word before that makes them exact and what "and" adds to them."""
+    work, text = kind == "occupation", sentence.text
+    last: Piece | None = None
+    for number, token in enumerate(sentence.tokens):
         if not (is_occupation(token.text) if work else vocabulary().classes.get(token.text.lower()) == kind):
             continue
-        shade = re.search(r"\b(?:dark|light|pale|bright|deep) $", sentence.text[: token.start])
-        start = shade.start() if shade and not work else token.start
-        said = re.search(r"\b(?:an?|as|former|retired|by)\s(?:[a-z-]+\s)?$|[一是名位的]$", sentence.text[:start])
+        before = sentence.tokens[number - 1] if number else token
+        exact = before.text.islower() and before.text not in FUNCTION_WORDS and text[before.end : token.start] == " "
+        start = before.start if exact and parts_of_speech(before.text) & {"NOUN", "ADJ"} else token.start
+        said = re.search(r"\b(?:an?|as|former|retired|by)\s(?:[a-z-]+\s)?$|[一是名位的]$", text[:start])
         fit = 0.95 if (said or not work) and len(token.text) > 1 else 0.5
-        yield Piece(start, token.end, sentence.text[start : token.end], fit)
-    for match in _AS_A.finditer(sentence.text) if work else ():
+        if last and re.fullmatch(r",? and |、|和", text[last.end : start]):
+            yield Piece(last.start, token.end, text[last.start : token.end], min(1.0, last.fit + 0.1))
+        last = Piece(start, token.end, text[start : token.end], fit)
+        yield last
+    for match in _AS_A.finditer(text) if work else ():
         yield Piece(*match.span(1), match[1], 0.85 if kind_of(match[1].split()[-1]) in ("", "person") else 0.4)
 
 
@@ -176,25 +167,22 @@ def _reasons(sentence: Sentence) -> Iterator[Piece]:
 
 _CUT = re.compile(
     r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s",
-    re.I,
+    re.IGNORECASE,
 )
-_NOT_BUT = re.compile(r"\bnot\b[^.;]*?\bbut\s+(?!also)([^.;]{3,80})")
 
 
 def _phrases(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     """Names, and stretches up to the next break that do not repeat the question."""
     yield from (Piece(span.start, span.end, span.text, 0.7) for span in sentence.names)
-    yield from (Piece(0, match.end(1), match[1], 1.0) for match in _NOT_BUT.finditer(sentence.text))
     asked = analyse(ask.text)
     for token in sentence.tokens:
         phrase = _CUT.split(sentence.text[token.start :], maxsplit=1)[0].strip(" .!?,;")
         parts = phrase.split()
-        if not parts or len(parts) > 9 or parts[0].lower() in FUNCTION_WORDS - {"the", "a", "an"}:
-            continue
-        inside = analyse(phrase)
-        repeated = sum(root in asked.roots for root in inside.roots) + sum(g in asked.groups for g in inside.groups)
-        fit = 0.75 * (1 - 0.7 * min(1.0, repeated / max(1, len(inside.roots))))
-        yield Piece(token.start, token.start + len(phrase), phrase, fit)
+        if parts and len(parts) <= 9 and parts[0].lower() not in FUNCTION_WORDS - {"the", "a", "an"}:
+            inside = analyse(phrase)
+            repeated = len(inside.roots.keys() & asked.roots.keys()) + len(inside.groups.keys() & asked.groups.keys())
+            fit = 0.75 * (1 - 0.7 * min(1.0, repeated / max(1, len(inside.roots))))
+            yield Piece(token.start, token.start + len(phrase), phrase, fit)
 
 
 def _clauses(hit: Hit) -> Iterator[Piece]:
@@ -205,9 +193,8 @@ def _clauses(hit: Hit) -> Iterator[Piece]:
     for start, end in pairwise([0, *(match.end() for match in breaks), len(sentence.text)]):
         share = sum(worth for place, worth in hit.places if sentence.at(start) <= place < sentence.at(end)) / total
         clause = sentence.text[start:end].strip(" ,.;:，。；")
-        last = clause.split()[-1:]
-        if is_chinese(clause) or (" " in clause and last[0].lower() not in FUNCTION_WORDS):
-            yield Piece(start, end, clause, 0.8 * share)
+        if is_chinese(clause) or (" " in clause and clause.split()[-1].lower() not in FUNCTION_WORDS):
+            yield Piece(start, end, clause, 0.65 * share)
 
 
 _CHINESE_CUT = re.compile(

@@ -15,7 +15,6 @@ DENIED = re.compile(
     r"|不是|并非|没有|未|误",
     re.IGNORECASE,
 )
-_REPLACED = re.compile(r"\b(?:succe|replac|defeat|beat|follow)\w*\s+(?:to\s+)?(?:[\w-]+\s+){0,2}$")
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     """The values that a sentence may give; none that only repeats what is `known`."""
     asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     return [
-        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(ask, hit, p)))
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(hit, p)))
         for p in pieces(ask, hit)
         if not _repeats(p.value, asked, ask)
     ]
@@ -57,12 +56,11 @@ def _nearness(hit: Hit, piece: Piece) -> float:
     return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
 
 
-def _standing(ask: Ask, hit: Hit, piece: Piece) -> float:
-    """What the words before a value say of it: that it is denied, or over."""
+def _standing(hit: Hit, piece: Piece) -> float:
+    """Less for a value that the words before it deny."""
     before = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
     denial = DENIED.search(before)
-    factor = 0.4 if denial and not re.search(r"\bbut\b|而是", before[denial.start() :]) else 1.0
-    return factor * (0.5 if not ask.past and _REPLACED.search(before) else 1.0)
+    return 0.4 if denial and not re.search(r"\bbut\b|而是", before[denial.start() :]) else 1.0
 
 
 def denies(hit: Hit) -> bool:
