@@ -23,7 +23,7 @@ _BEAM, _MOST_HOPS = 3, 4
 _RIVAL = 0.65
 """Values of this share of the best one's score are followed too."""
 
-_AT_ONCE = 0.6
+_AT_ONCE = 0.4
 """What an answer is worth that leaves out a hop."""
 
 

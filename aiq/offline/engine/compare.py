@@ -233,4 +233,6 @@ def _difference(asks: list[Ask], look: Lookup) -> Finding | None:
     first, last = ((*numbers(f.value), None)[0] for f in found)
     if not first or not last or first == last:
         return open_
-    return replace(open_, value=f"{abs(last.value - first.value):g} {last.unit}".strip(), confidence=confidence)
+    return replace(
+        open_, value=found[1].value.replace(last.text, f"{abs(last.value - first.value):g}"), confidence=confidence
+    )

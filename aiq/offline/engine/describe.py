@@ -14,10 +14,10 @@ _THINGS = ("person", "place", "organisation", "work", "thing")
 _PARTICIPLE = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:?]")
 _DESCRIPTION = re.compile(
-    r"(?P<head>[ks][ksdv]{0,4}?)"
-    r"(?:(?:w|p[wh]|h(?=[Nt]))[^Nc]*(?:N(?:pN)*k*[xf]*(?:[tio][ksv]*|[ksv](?:o[ksv]+)?)?)?"  # its subject first
-    r"|[hv][^Nc]*(?:N(?:pN)*k*)?"
-    r"|(?<=k)p[^Nxc]*(?:N(?:pN)*k*)?)"
+    r"(?P<head>[kns][knsdv]{0,4}?)"
+    r"(?:(?:w|p[wh]|h(?=[Nt]))[^Nc]*(?:N(?:pN)*[kn]*[xf]*(?:[tio][knsv]*|[knsv](?:o[knsv]+)?)?)?"  # its subject first
+    r"|[hv][^Nc]*(?:N(?:pN)*[kn]*)?"
+    r"|(?<=k)p[^Nxc]*(?:N(?:pN)*[kn]*)?)"
     r"(?:p[Nd]|p(?=c|$))?"
 )
 """Noun and clause, or noun and preposition, up to a verb that is not theirs, as tags of words (see `_tagged`)."""
@@ -83,7 +83,8 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A tag for each word, and its place.
 
     N: name, d: number, t, i, o: "the", "a", "its", p: preposition, h: "that", w: "where", x: auxiliary, f: other
-    function word, c: punctuation, v: participle that opens a clause, k: noun of a known kind, s: other word.
+    function word, c: punctuation, v: participle that opens a clause, k: noun of a known kind, n: other noun,
+    s: other word.
     """
     names = {(span.start, span.end): "N" for span in name_spans(text)}
     words = [m for m in _WORD.finditer(text) if not any(a <= m.start() < b for a, b in names)]
@@ -103,7 +104,8 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
         elif opens and _PARTICIPLE.search(word) and (word.endswith(("ed", "ing")) or not kind_of(word)):
             tags += "v"
         else:
-            tags += "k" if kind_of(word) in _THINGS else "s"
+            noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
+            tags += "k" if kind_of(word) in _THINGS else "n" if noun else "s"
     return tags, places
 
 

@@ -45,22 +45,25 @@ class Lookup:
     def values(self, ask: Ask, *, known: str | None = None) -> list[Candidate]:
         """The values for one ask, best first, each once; of rivals nearly as good the newest first."""
         best: dict[tuple[str, ...], Candidate] = {}
+        years = {word for word in ask.words if re.fullmatch(r"1\d{3}|20\d\d", word)}
         for hit in self.material.find(ask):
-            for candidate in candidates(ask, hit, self.question if known is None else known):
-                name = key(candidate.value)
-                if name not in best or best[name].score < candidate.score:
-                    best[name] = candidate
-        found = sorted(best.values(), key=lambda c: -c.score)[:8]
+            said = {str(stated.year) for stated in hit.sentence.dates}
+            fit = 0.5 if years and said and not years & said else 1.0
+            for found in candidates(ask, hit, self.question if known is None else known):
+                name, score = key(found.value), found.score * fit
+                if name not in best or best[name].score < score:
+                    best[name] = replace(found, score=score)
+        ranked = sorted(best.values(), key=lambda c: -c.score)[:8]
         lasting = ask.kind in ("place", "thing", "work", "date") and not ask.current
-        if not found or ask.past or lasting:
-            return found
-        first = found[0]
+        if not ranked or ask.past or lasting:
+            return ranked
+        first = ranked[0]
         least = [_RIVAL * first.score, _RIVAL * first.hit.score, 0.5 * first.hit.own]
-        rivals = [c for c in found if all(map(ge, (c.score, c.hit.score, c.hit.own), least))]
+        rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own), least))]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score))
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
-            return found
-        return [replace(newest, score=max(newest.score, first.score * 0.95)), *(c for c in found if c is not newest)]
+            return ranked
+        return [replace(newest, score=max(newest.score, first.score * 0.95)), *(c for c in ranked if c is not newest)]
 
     def best(self, ask: Ask) -> Finding:
         """The best value for an ask."""

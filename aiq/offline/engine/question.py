@@ -44,6 +44,7 @@ _OF_WHAT = re.compile(
     re.IGNORECASE,
 )
 _KINDS = (  # the first that a question matches, in lower case; "" leaves it to the noun
+    (r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b(?!.*\bknow)", "yes"),
     (r"\bhow (?!come\b)(\w+)(?!.*\b(?:what|which) year\b)", "how"),
     (r"\b(?:what|which) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b", "date"),
     (r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", "reason"),
@@ -52,7 +53,6 @@ _KINDS = (  # the first that a question matches, in lower case; "" leaves it to 
     (r"\bfor a living\b|\bwhat (?:is|was) (?:he|she)\b|\bwhat (?:job|profession|occupation)\b", "occupation"),
     (r"\bwhat (?:do|does|did|has|have|had)\b|^what\b.*\b(?:for|as|about|with|to be)\?*$", "phrase"),
     (r"\b(?:what|which)\b", ""),
-    (r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", "yes"),
     (r"哪位|谁|哪个人|什么人|何人|哪一位", "person"),
     (r"为什么|为何|什么原因|何以", "reason"),
     (r"哪(?:一)?年|何时|什么时候|哪天|几月|哪个?月|几号|哪一天|什么时间|何年", "date"),
@@ -68,7 +68,8 @@ _KINDS = (  # the first that a question matches, in lower case; "" leaves it to 
 _KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
 _KIND_OF_NOUN |= {"wood": "material", "metal": "material"} | dict.fromkeys(("name", "nickname", "title"), "name")
 _KIND_OF_NOUN |= dict.fromkeys(("job", "profession", "occupation", "trade", "living"), "occupation")
-_SAYING = {"date": "year years date time", "reason": "reason come made caused led prompted drove", "occupation": "living"}
+_SAYING = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
+_SAYING |= {"occupation": "living"}
 """Words that only say of which kind the answer is."""
 
 
@@ -166,7 +167,8 @@ def _head(run: str) -> str:
 def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
     """Kind, head and units that a Chinese question seeks."""
     if kind == "number":
-        near = re.search(r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)", text)
+        sign_of = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
+        near = re.search(sign_of, text)
         sign = next((group for group in near.groups() if group), "人") if near else ""
         return kind, "", table("units").get(table("measures").get(sign, ""), sign if sign not in PARTICLES else "")
     run = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
