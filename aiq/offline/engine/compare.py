@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
-from aiq.offline.engine.lexicon import kind_of, listed, stem, table
+from aiq.offline.engine.lexicon import kind_of, listed, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
@@ -160,7 +160,7 @@ def _among(ask: Ask, degree: _Degree, look: Lookup) -> Finding:
     said = any(re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in outright.evidence)
     if outright.confidence >= _MEASURED and said:
         return outright
-    rest = tuple(w for w in ask.words if w.lower() not in degree.words and stem(w) != stem(degree.word))
+    rest = tuple(w for w in ask.words if w.lower() not in (degree.word, *degree.words))
     members = replace(ask, words=rest)
     hits = look.material.find(members)
     near = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]

@@ -73,9 +73,9 @@ def description(question: str) -> Description | None:
     tags, places = _tagged(text)
     for i in range(len(tags) - 2, -1, -1):
         match = _DESCRIPTION.match(tags, i + 1) if tags[i] in "tio" else None
-        if match and (tags[i] != "i" or tags[match.end("head")] in "wh"):
-            if found := _described(text, tags, places, match):
-                return found
+        known = match and (tags[i] != "i" or tags[match.end("head")] in "wh")
+        if match and known and (found := _described(text, tags, places, match)):
+            return found
     return None
 
 

@@ -77,8 +77,7 @@ class Lookup:
         """Queries for an ask: its names and words, then other words for them while nothing good was found."""
         forms = _forms(ask)
         left = [form for form in forms if key(form) not in self.asked]
-        most = 0 if score >= SURE else 2 if score > 0.3 else 3
-        return tuple(left[: 1 if score > 0.3 else 2]) if len(forms) - len(left) < most else ()
+        return tuple(left[:2]) if score < SURE and len(forms) - len(left) < 3 else ()
 
 
 def _forms(ask: Ask) -> list[str]:

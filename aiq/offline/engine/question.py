@@ -124,7 +124,7 @@ def parse(question: str) -> Ask:
 
 def _how(word: str, low: str) -> tuple[str, str, str]:
     """Kind, head and units that "how tall", "how many ..." or "how often" seeks."""
-    measure, units = table("measures").get(word), table("units")
+    measure, units = table("measures").get(word, ""), table("units")
     if word in ("many", "much") and (counted := re.search(r"\bhow (?:many|much) (\w+)", low)):
         head = counted[1] if counted[1] not in FUNCTION_WORDS else ""
         return "number", head, units["weight"] if "weigh" in low else stem(head)
@@ -170,7 +170,8 @@ def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
         sign_of = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
         near = re.search(sign_of, text)
         sign = next((group for group in near.groups() if group), "人") if near else ""
-        return kind, "", table("units").get(table("measures").get(sign, ""), sign if sign not in PARTICLES else "")
+        units = str(table("units").get(table("measures").get(sign, ""), ""))
+        return kind, "", units or (sign if sign not in PARTICLES else "")
     run = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
     known = [run[1][:n] for n in (3, 2, 1) if kind_of(run[1][:n])] if run and kind in _NAMED else []
     return kind or "phrase", (*known, "")[0], ""
