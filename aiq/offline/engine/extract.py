@@ -194,7 +194,7 @@ def _clauses(hit: Hit) -> Iterator[Piece]:
         share = sum(worth for place, worth in hit.places if sentence.at(start) <= place < sentence.at(end)) / total
         clause = sentence.text[start:end].strip(" ,.;:，。；")
         if is_chinese(clause) or (" " in clause and clause.split()[-1].lower() not in FUNCTION_WORDS):
-            yield Piece(start, end, clause, 0.65 * share)
+            yield Piece(start, end, clause, 0.6 * share)
 
 
 _CHINESE_CUT = re.compile(
