@@ -14,10 +14,10 @@ _THINGS = ("person", "place", "organisation", "work", "thing")
 _PARTICIPLE = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:?]")
 _DESCRIPTION = re.compile(
-    r"(?P<head>[ks][ksdv]{0,4}?)"
-    r"(?:(?:w|p[wh]|h(?=[Nt]))[^Nc]*(?:N(?:pN)*k*[xf]*(?:[tio][ksv]*|[ksv](?:o[ksv]+)?)?)?"  # its subject first
-    r"|[hv][^Nc]*(?:N(?:pN)*k*)?"
-    r"|(?<=k)p[^Nxc]*(?:N(?:pN)*k*)?)"
+    r"(?P<head>[kns][knsdv]{0,4}?)"
+    r"(?:(?:w|p[wh]|h(?=[Nt]))[^Nc]*(?:N(?:pN)*[kn]*[xf]*(?:[tio][knsv]*|[knsv](?:o[knsv]+)?)?)?"  # its subject first
+    r"|[hv][^Nc]*(?:N(?:pN)*[kn]*)?"
+    r"|(?<=k)p[^Nxc]*(?:N(?:pN)*[kn]*)?)"
     r"(?:p[Nd]|p(?=c|$))?"
 )
 """Noun and clause, or noun and preposition, up to a verb that is not theirs, as tags of words (see `_tagged`)."""
@@ -37,7 +37,7 @@ class Description:
 
 
 def rewritten(question: str) -> str:
-    """The question with possessives as "the ... of", as the places of `descriptions` count in it."""
+    """The question with possessives as "the ... of", as the places of `description` counts in it."""
     text = tidy(question)
     if is_chinese(text):
         return text
@@ -65,25 +65,26 @@ def _nouns(words: list[str]) -> list[str]:
     return words
 
 
-def descriptions(question: str) -> list[Description]:
-    """The innermost description and the next outer one; none where the question is plain."""
+def description(question: str) -> Description | None:
+    """The innermost description; None where the question is plain."""
     text = rewritten(question)
     if is_chinese(text):
         return _in_chinese(text)
-    found = []
     tags, places = _tagged(text)
     for i in range(len(tags) - 2, -1, -1):
         match = _DESCRIPTION.match(tags, i + 1) if tags[i] in "tio" else None
         if match and (tags[i] != "i" or tags[match.end("head")] in "wh"):
-            found += _description(text, tags, places, match)
-    return found[:2]
+            if found := _described(text, tags, places, match):
+                return found
+    return None
 
 
 def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A tag for each word, and its place.
 
     N: name, d: number, t, i, o: "the", "a", "its", p: preposition, h: "that", w: "where", x: auxiliary, f: other
-    function word, c: punctuation, v: participle that opens a clause, k: noun of a known kind, s: other word.
+    function word, c: punctuation, v: participle that opens a clause, k: noun of a known kind, n: other noun,
+    s: other word.
     """
     names = {(span.start, span.end): "N" for span in name_spans(text)}
     words = [m for m in _WORD.finditer(text) if not any(a <= m.start() < b for a, b in names)]
@@ -103,30 +104,31 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
         elif opens and _PARTICIPLE.search(word) and (word.endswith(("ed", "ing")) or not kind_of(word)):
             tags += "v"
         else:
-            tags += "k" if kind_of(word) in _THINGS else "s"
+            noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
+            tags += "k" if kind_of(word) in _THINGS else "n" if noun else "s"
     return tags, places
 
 
-def _description(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> list[Description]:
+def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
     """The description matched, unless it says nothing or is what the question asks itself."""
     start, link, end = match.start(), match.end("head"), match.end()
     told = [n for n in range(link + 1, end) if tags[n] == "N" or places[n][1] - places[n][0] > 3]
     before = text[: places[start - 1][0]].strip().lower()
     rest = {text[a:b].lower() for a, b in places[end:]} - _AFTERTHOUGHTS
     if not told or before.endswith("which of") or (not rest and _ASKED_ITSELF.fullmatch(before)):
-        return []
+        return None
     noun = text[slice(*places[link - 1])].lower()
     kind = kind_of(noun)
     ask = parse("Which " + text[places[start][0] : places[end - 1][1]])
     ask = replace(ask, kind=kind or "name", head=noun, units="", current=ask.current or kind == "person")
-    return [Description(places[start - 1][0], places[end - 1][1], ask)]
+    return Description(places[start - 1][0], places[end - 1][1], ask)
 
 
 _OF = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？、,?的是]{1,6})")
 _ASKED_IN_CHINESE = re.compile(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0,4}|什么名字|何人|何处)(?:呢|啊)?")
 
 
-def _in_chinese(text: str) -> list[Description]:
+def _in_chinese(text: str) -> Description | None:
     """The first link of a chain "X的A的B": what "X的A" stands for, when something is asked of it."""
     for match in _OF.finditer(text):
         first = re.split(r"[有多少几哪什谁，]|" + PARTICLES_PATTERN, match["head"])[0]
@@ -137,5 +139,5 @@ def _in_chinese(text: str) -> list[Description]:
         if kind not in ("", "number", "time") and not asked:
             ask = parse(text[match.start() : end])
             ask = replace(ask, kind=kind, head=noun, units="", current=ask.current or kind == "person")
-            return [Description(match.start(), end, ask)]
-    return []
+            return Description(match.start(), end, ask)
+    return None
