@@ -14,7 +14,7 @@ from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
-"""What a match is worth that is not the word in the sentence: a synonym, in the title, the sentence before, elsewhere."""
+"""What a match is worth that is no word of the sentence: a synonym, in the title, the sentence before, elsewhere."""
 
 _SMALL = frozenset(("the", "of", "and", "a", "in"))
 _VAGUE = frozenset(stem(word) for word in listed("vague"))
