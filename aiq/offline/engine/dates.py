@@ -36,7 +36,7 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
-    r"\b(?:since|became|appointed|elected|took (?:office|over)|taking over|succe(?:eded|eding|eds)|moved|replac(?:ed|ing))"
+    r"\b(?:since|became|appointed|elected|took (?:office|over)|taking over|succeed\w*|moved|replac(?:ed|ing))"
     r"\b|自.{4,9}起|接替|就任|出任|迁至",
     re.IGNORECASE,
 )

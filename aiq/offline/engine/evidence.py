@@ -14,7 +14,7 @@ from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
-"""What a match is worth that is not the word in the sentence: a synonym, in the title, the sentence before, elsewhere."""
+"""What a match is worth that is no word of the sentence: a synonym, in the title, the sentence before, elsewhere."""
 
 _SMALL = frozenset(("the", "of", "and", "a", "in"))
 _VAGUE = frozenset(stem(word) for word in listed("vague"))
@@ -91,7 +91,9 @@ class Material:
         said = analyse(ask.text)
         for root in (token.root for word in ask.words for token in analyse(word).tokens):
             of_phrase = {group for group, at in said.groups.items() if set(at) & set(said.roots.get(root, ()))}
-            typed = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # of which kind the answer is
+            typed = (
+                ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1
+            )  # of which kind the answer is
             weight = 0.25 if typed else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
             found.setdefault((root,), Term((root,), groups(root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
@@ -131,7 +133,7 @@ def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
         yield Hit(found, source, index, score, own, tuple(sorted(places)))
 
 
-def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, tuple[int, ...]]:
+def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence[int]]:
     """How well a sentence has a term, 0 to 1, and at which tokens.
 
     Part of a name counts as the name where the page has it whole and the part is a name of its own.

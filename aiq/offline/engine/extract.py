@@ -14,6 +14,7 @@ from aiq.offline.engine.question import FUNCTION_WORDS, Ask
 from aiq.offline.engine.text import is_chinese
 
 _NAMED = ("person", "place", "organisation", "work", "thing", "name")
+_KINDS = ("named", "date", "number", "age", "colour", "material", "occupation", "reason")
 
 
 @dataclass(frozen=True)
@@ -29,19 +30,20 @@ class Piece:
 def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
     """What in a sentence may be of the kind asked for."""
     sentence = hit.sentence
-    chinese = is_chinese(sentence.text)
-    if ask.kind in _NAMED:
-        yield from _in_chinese(ask, hit) if chinese else _names(ask, hit)
-    elif ask.kind == "date":
+    kind = "named" if ask.kind in _NAMED else ask.kind
+    if kind == "date":
         yield from _dates(ask, sentence)
-    elif ask.kind in ("number", "age"):
+    elif kind in ("number", "age"):
         yield from _numbers(ask, sentence)
-    elif ask.kind in ("colour", "material", "occupation"):
-        yield from _of_class(ask.kind, sentence)
-    elif ask.kind == "reason":
+    elif kind in ("colour", "material", "occupation"):
+        yield from _of_class(kind, sentence)
+    elif kind == "reason":
         yield from _reasons(sentence)
-    elif not sentence.text.endswith(("?", "？")):
-        yield from _in_chinese(ask, hit) if chinese else _phrases(ask, sentence)
+    elif is_chinese(sentence.text):
+        yield from _in_chinese(ask, hit)
+    else:
+        yield from _names(ask, hit) if kind == "named" else _phrases(ask, sentence)
+    if kind not in _KINDS and not sentence.text.endswith(("?", "？")):
         yield from _clauses(hit)
 
 
@@ -110,18 +112,16 @@ def _dates(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
 
 def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     for quantity in sentence.numbers:
-        if any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
-            continue
-        fit = (1.0 if _counts(ask, quantity, sentence.text) else 0.25) if ask.units else 0.7
-        yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
+        if not any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
+            fit = 0.7 if not ask.units else 1.0 if _counts(ask, quantity, sentence.text) else 0.25
+            yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
 
 
 def _counts(ask: Ask, quantity: Quantity, text: str) -> bool:
     """Whether a number has a unit asked for, or counts what is asked for."""
-    if re.search(ask.units, quantity.unit) or (ask.units[:2] == "pe" and kind_of(quantity.unit) == "person"):
-        return True
-    after = text[quantity.end : quantity.end + 40].split()[:3]
-    return bool(ask.head) and any(alike(word.strip(",.;"), ask.head) for word in after)
+    people = ask.units.startswith("pe") and kind_of(quantity.unit) == "person"
+    after = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else ()
+    return people or re.search(ask.units, quantity.unit) is not None or any(alike(word, ask.head) for word in after)
 
 
 _AS_A = re.compile(
@@ -151,17 +151,15 @@ def _of_class(kind: str, sentence: Sentence) -> Iterator[Piece]:
         yield Piece(*match.span(1), match[1], 0.85 if kind_of(match[1].split()[-1]) in ("", "person") else 0.4)
 
 
-_REASON = re.compile(
-    r"(?:\b(?:because(?: of)?|as a result of|due to|owing to)\s+|因为?|由于)(?P<cause>[^.;。；]{4,140})"
-    r"|(?:\b(?:since|so that|after|in order to|to)\s+|为了)(?P<aim>[^.;。；]{4,140})",
-    re.IGNORECASE,
+_CAUSE = re.compile(
+    r"(?:\b(?:because(?: of)?|as a result of|due to|owing to)\s+|因为?|由于)([^.;。；]{4,140})", re.IGNORECASE
 )
+_AIM = re.compile(r"(?:\b(?:since|so that|after|in order to|to)\s+|为了)([^.;。；]{4,140})", re.IGNORECASE)
 
 
 def _reasons(sentence: Sentence) -> Iterator[Piece]:
-    for match in _REASON.finditer(sentence.text):
-        group = "cause" if match["cause"] else "aim"
-        yield Piece(*match.span(group), match[group].strip(), 0.95 if match["cause"] else 0.6)
+    for pattern, fit in ((_CAUSE, 0.95), (_AIM, 0.6)):
+        yield from (Piece(*match.span(1), match[1].strip(), fit) for match in pattern.finditer(sentence.text))
     yield Piece(0, len(sentence.text), sentence.text, 0.5)
 
 
@@ -194,7 +192,7 @@ def _clauses(hit: Hit) -> Iterator[Piece]:
         share = sum(worth for place, worth in hit.places if sentence.at(start) <= place < sentence.at(end)) / total
         clause = sentence.text[start:end].strip(" ,.;:，。；")
         if is_chinese(clause) or (" " in clause and clause.split()[-1].lower() not in FUNCTION_WORDS):
-            yield Piece(start, end, clause, 0.65 * share)
+            yield Piece(start, end, clause, 0.6 * share)
 
 
 _CHINESE_CUT = re.compile(
@@ -206,31 +204,24 @@ _SURNAMES = frozenset("".join(listed("surnames")))
 
 
 def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
-    """Pieces of a Chinese sentence between particles, common verbs, titles and the words asked for; titles whole."""
-    text = hit.sentence.text
-    yield from (
-        Piece(s.start, s.end, s.text, 0.95 if ask.kind in ("work", "name") else 0.5) for s in hit.sentence.names
-    )
-    known = vocabulary()
+    """Pieces of a Chinese sentence between particles, common verbs and the words asked for; titles whole."""
+    text, known = hit.sentence.text, vocabulary().groups.keys()
+    fit = 0.95 if ask.kind in ("work", "name") else 0.5
+    yield from (Piece(span.start, span.end, span.text, fit) for span in hit.sentence.names)
     cuts = {0, len(text)} | {edge for match in _CHINESE_CUT.finditer(text) for edge in match.span()}
-    asked = [hit.sentence.tokens[place] for place, _ in hit.places]
-    cuts |= {edge for t in asked if t.root in known.groups or t.root in ask.words for edge in (t.start, t.end)}
-    if ask.kind == "person":
-        titles = (m for m in known.chinese.finditer(text) if kind_of(m.group()) == "person" and len(m.group()) > 1)
-        cuts |= {match.end() for match in titles}
+    asked = (hit.sentence.tokens[place] for place, _ in hit.places)
+    cuts |= {edge for t in asked if t.root in known or t.root in ask.words for edge in (t.start, t.end)}
     for start, end in pairwise(sorted(cuts)):
         piece = text[start:end]
-        if 2 <= len(piece) <= 14 and is_chinese(piece) and piece not in PARTICLES | known.groups.keys():
+        if 2 <= len(piece) <= 14 and is_chinese(piece) and piece not in PARTICLES | known:
             repeated = analyse(ask.text).roots.keys() & analyse(piece).roots.keys()
             yield Piece(start, end, piece, _fit_in_chinese(ask, piece) * (0.5 if repeated else 1))
 
 
 def _fit_in_chinese(ask: Ask, piece: str) -> float:
-    fit = 0.5 if any(c.isdigit() for c in piece) else 1.0
     if ask.kind == "person":
-        named = (2 <= len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
-        ends = piece[-1] in "".join(_ENDINGS.values())
-        return fit * (0.95 if named else 0.6 if len(piece) <= 6 else 0.3) * (0.5 if ends else 1)
+        named = (len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
+        return (0.95 if named else 0.5) * (0.5 if piece[-1] in "".join(_ENDINGS.values()) else 1)
     if ask.kind in _ENDINGS:
-        return fit * (1.0 if piece[-1] in _ENDINGS[ask.kind] else 0.6)
-    return fit * (1.0 if ask.head and piece.endswith(ask.head) else 0.8)
+        return 1.0 if piece[-1] in _ENDINGS[ask.kind] else 0.6
+    return 1.0 if ask.head and piece.endswith(ask.head) else 0.8

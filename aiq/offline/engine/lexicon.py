@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 from lemminflect import getAllLemmas
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-_WORD_START = 4
-"""Letters that a stem keeps at least; 3 before the endings that inflect."""
-_INFLECTIONS = frozenset(("s", "es", "ies", "ed", "ing", "e", "er", "ers"))
 
 
 class Vocabulary(NamedTuple):
@@ -103,22 +100,19 @@ def stem(word: str) -> str:
     return _stem(word, vocabulary().bases)
 
 
+@cache
+def _endings() -> re.Pattern[str]:
+    """The longest ending of a word: one that inflects leaves three letters, any other four."""
+    return re.compile(rf"(?<=.{{4}})(?:{'|'.join(ordered('suffixes'))})$|(?<=.{{3}})(?:e[sd]?|(?<![su])s|ing|ers?)$")
+
+
 def _stem(word: str, bases: dict[str, str]) -> str:
     word = word.lower().replace("\u2019", "'").removesuffix("'s").removesuffix("'")
     if not word.isascii() or not word.isalpha():
         return word
-    word = bases.get(word, word)
-    word = bases.get(_lemma(word), _lemma(word))
-    for suffix in ordered("suffixes") if len(word) >= _WORD_START else ():
-        rest = word.removesuffix(suffix)
-        if rest == word or (suffix == "s" and word.endswith(("ss", "us", "is"))):
-            continue
-        if len(rest) >= (3 if suffix in _INFLECTIONS else _WORD_START):
-            rest += "i" if suffix == "ies" else ""
-            doubled = len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "aeiouls"
-            word = bases.get(rest) or bases.get(rest + "e") or (rest[:-1] if doubled else rest)
-            break
-    return word[:-1] + "i" if word.endswith("y") and len(word) >= _WORD_START else word.removesuffix("e")
+    lemma = _lemma(bases.get(word, word))
+    root = re.sub(r"(?<=..)([^aeiouls])\1$", r"\1", _endings().sub("", bases.get(lemma, lemma)))
+    return re.sub(r"(?<=...)y$", "i", root).removesuffix("e")
 
 
 def groups(root: str) -> frozenset[int]:
@@ -171,17 +165,12 @@ def kind_of(noun: str) -> str:
 
 
 def _is_agent(word: str) -> bool:
-    """Whether a noun by its ending names somebody who does something: of a known verb, or of a trade."""
+    """Whether a noun by its ending names somebody who does something: of a verb of the vocabulary, or of a trade."""
     word = word.removesuffix("s")
-    if re.search(r"(?:[^aeiou]ist|ian|eer|woman|man|grapher|keeper|maker)$", word):
-        return len(word) > 5
-    return bool(re.search(r"[^e](?:er|or)$", word)) and len(word) > 5 and stem(word) != word and stem(word) in _verbs()
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    """The stems that the vocabulary knows other than by the word in -er itself."""
-    return frozenset(stem(word) for line in vocabulary().lines for word in line if not word.endswith(("er", "or")))
+    if len(word) < 6 or not re.search(r"[^e][eo]r$", word):
+        return re.search(r"..(?:[^aeiou]ist|ian|eer|man|grapher|keeper|maker)$", word) is not None
+    verb = any("VERB" in parts_of_speech(form) for form in (word[:-1], word[:-2], word[:-3]))
+    return verb and stem(word) in vocabulary().groups
 
 
 def is_occupation(noun: str) -> bool:
