@@ -108,7 +108,7 @@ def _endings() -> re.Pattern[str]:
 
 def _stem(word: str, bases: dict[str, str]) -> str:
     word = word.lower().replace("\u2019", "'").removesuffix("'s").removesuffix("'")
-    if not word.isascii() or not word.isalpha():
+    if not word.isascii() or not word.isalpha() or word in ordered("auxiliaries"):
         return word
     lemma = _lemma(bases.get(word, word))
     root = re.sub(r"(?<=..)([^aeiouls])\1$", r"\1", _endings().sub("", bases.get(lemma, lemma)))
