@@ -1,19 +1,18 @@
 """Sentences and pages as the reader compares them: stems with their places, synonym groups, names, numbers, dates."""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
-from typing import TypeVar
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, numbers
 from aiq.offline.engine.text import Span, name_spans, sentences
 
-_K = TypeVar("_K")
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W\d_]+)?|[\u3400-\u9fff]+")
 BOILERPLATE = re.compile(
     r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies"
@@ -23,11 +22,13 @@ BOILERPLATE = re.compile(
 )
 """What a page says of itself and not of its subject."""
 
+_LIFE = re.compile(r"\(([^()]*?\d{4})\s*[–-]\s*([^()]*?\d{4})\)")
+"""When somebody was born and died: "Ada Prill (1931 – 2009)"."""
+
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
-_PARTICLES = (
+PARTICLES = frozenset(
     "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
 )
-PARTICLES = frozenset(_PARTICLES)
 """Chinese characters that join words and belong to no name."""
 
 
@@ -47,8 +48,8 @@ class Sentence:
 
     text: str
     tokens: tuple[Token, ...]
-    roots: Mapping[str, tuple[int, ...]]
-    groups: Mapping[int, tuple[int, ...]]
+    roots: Mapping[str, Sequence[int]]
+    groups: Mapping[int, Sequence[int]]
 
     @cached_property
     def names(self) -> tuple[Span, ...]:
@@ -68,16 +69,13 @@ class Sentence:
         first = re.split(r"[;；]", self.text)[0]
         return dates.stated(first) or dates.changed(first)
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [token.end for token in self.tokens]
+
     def at(self, offset: int) -> int:
-        """The number of the token at a place of the text."""
-        low, high = 0, len(self.tokens)
-        while low < high:
-            middle = (low + high) // 2
-            if self.tokens[middle].end <= offset:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        """The number of the token at a place of the text, or of the next one."""
+        return bisect_right(self._ends, offset)
 
 
 @lru_cache(maxsize=32768)
@@ -89,20 +87,21 @@ def analyse(text: str) -> Sentence:
             tokens += _chinese(match.group(), match.start())
         else:
             tokens.append(Token(*match.span(), match.group(), stem(match.group())))
-    roots, found = defaultdict(list), defaultdict(list)
+    roots: dict[str, list[int]] = {}
+    found: dict[int, list[int]] = {}
     phrases = vocabulary().phrases
     for number, token in enumerate(tokens):
-        roots[token.root].append(number)
+        roots.setdefault(token.root, []).append(number)
         for group in groups(token.root):
-            found[group].append(number)
+            found.setdefault(group, []).append(number)
         for parts, group in phrases.get(token.root, ()):
             if all(n < len(tokens) and tokens[n].root == part for n, part in enumerate(parts, number)):
-                found[group] += range(number, number + len(parts))
-    return Sentence(text, tuple(tokens), _frozen(roots), _frozen(found))
-
-
-def _frozen(places: Mapping[_K, list[int]]) -> dict[_K, tuple[int, ...]]:
-    return {key: tuple(numbers) for key, numbers in places.items()}
+                found.setdefault(group, []).extend(range(number, number + len(parts)))
+    for lived in _LIFE.finditer(text):
+        for word, end in zip(("born", "die"), (lived.end(1), lived.end(2)), strict=True):
+            for group in groups(stem(word)):
+                found.setdefault(group, []).extend([n for n, token in enumerate(tokens) if token.end <= end][-1:])
+    return Sentence(text, tuple(tokens), roots, found)
 
 
 def _chinese(run: str, offset: int) -> list[Token]:
@@ -123,43 +122,34 @@ class Page:
     day: date | None
 
     @cached_property
-    def roots(self) -> frozenset[str]:
-        return frozenset(root for sentence in (self.title, *self.sentences) for root in sentence.roots)
+    def roots(self) -> Counter[str]:
+        return Counter(root for sentence in (self.title, *self.sentences) for root in sentence.roots)
 
     @cached_property
     def groups(self) -> frozenset[int]:
         return frozenset(group for sentence in (self.title, *self.sentences) for group in sentence.groups)
 
     @cached_property
-    def text(self) -> str:
-        """Title and sentences as one text."""
-        return " ".join(s.text for s in (self.title, *self.sentences))
+    def names(self) -> tuple[str, ...]:
+        """The names that the page speaks of."""
+        return tuple(span.text for sentence in (self.title, *self.sentences) for span in sentence.names)
 
     def in_full(self, name: str) -> str:
         """A surname as the page gives it in full; another name as it is."""
-        found = re.search(rf"(?:[A-Z][\w'’-]+ ){{1,2}}{re.escape(name)}\b", self.text) if " " not in name else None
-        known = found and found.group() in {span.text for s in (self.title, *self.sentences) for span in s.names}
-        return found.group() if found and known else name
+        full = (other for other in self.names if re.fullmatch(rf"(?:\S+ ){{1,2}}{re.escape(name)}", other))
+        return name if " " in name else next(full, name)
 
     @cached_property
     def subject(self) -> str:
         """What the page is about: the name in its title that its first sentences take up, or the title itself."""
         first = " ".join(s.text for s in self.sentences[:2])
         title = re.sub(r"\s*[|–—(（-]\s.*$|\s*[(（].*$", "", self.title.text).strip()
-        if title and title in first:
-            return title
-        inside = [span.text for span in self.title.names if span.text in first]
-        return max(inside, key=len) if inside else ""
+        inside = [name for name in (title, *(span.text for span in self.title.names)) if name and name in first]
+        return title if title in inside else max(inside, key=len, default="")
 
 
 @lru_cache(maxsize=2048)
 def page(text: str, title: str, day: date | None) -> Page:
     """A page, taken apart once."""
     found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
-    line = _DATELINE.match(text)
-    place = (
-        line.group().strip(" –—-").title()
-        if line and line.group().isascii() is False and line.group()[:1].isascii()
-        else ""
-    )
-    return Page(analyse(f"{title} – {place}" if place else title), found, day or dates.of_page(text))
+    return Page(analyse(title), found, day or dates.of_page(text))

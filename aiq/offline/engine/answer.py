@@ -8,7 +8,7 @@ from typing import Literal
 
 from aiq.offline.engine import premise
 from aiq.offline.engine.compare import reckon
-from aiq.offline.engine.describe import descriptions, rewritten
+from aiq.offline.engine.describe import description, rewritten
 from aiq.offline.engine.evidence import Evidence, Material, distinct, is_statement
 from aiq.offline.engine.lookup import SURE, Finding, Lookup, key
 from aiq.offline.engine.question import parse
@@ -17,11 +17,14 @@ from aiq.offline.engine.text import name_spans
 
 __all__ = ["Answer", "Evidence", "answer", "rank"]
 
-_BEAM = 3
-"""How many values of a hop are followed."""
-_MOST_HOPS = 4
-_DOUBTFUL, _LIKELY = 0.25, 0.5
-"""Between these scores a hop is followed before it is confirmed."""
+_BEAM, _MOST_HOPS = 3, 4
+"""How many values of a hop are followed, and how many hops."""
+
+_RIVAL = 0.65
+"""Values of this share of the best one's score are followed too."""
+
+_AT_ONCE = 0.4
+"""What an answer is worth that leaves out a hop."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,6 @@ class Answer:
     confidence: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Path:
-    """A way through the hops: the question as it now reads, how sure the hops are, and what they found and want."""
-
-    question: str
-    sure: float = 1.0
-    evidence: tuple[Evidence, ...] = ()
-    wanted: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
-
-
 def answer(
     question: str, sources: Sequence[Source], now: date | None = None, *, asked: Sequence[str] = (), context: str = ""
 ) -> Answer:
@@ -59,15 +51,12 @@ def answer(
     """
     question = _in_context(question, context) if context else question
     look = Lookup(Material(sources), question, asked, now)
-    found = _follow(_Path(rewritten(question)), look)
-    path, best = max(found, key=lambda f: _confidence(*f))
-    wanted = [q for p, f in sorted(found, key=lambda f: -f[0].sure) for q in (*p.wanted, *f.wanted)]
-    wanted += [q for p, _ in found for q in p.later]
-    wanted = [q for q in dict.fromkeys([*wanted, question]) if key(q) not in look.asked]
-    confidence = _confidence(path, best)
+    found = _follow(rewritten(question), look)
+    best = max(found, key=lambda f: f.confidence)
+    queries = dict.fromkeys([*(q for f in found for q in f.wanted), question])
+    wanted = tuple(q for q in queries if key(q) not in look.asked) if best.confidence < SURE else ()
     kind: Literal["value", "premise", "none"] = "premise" if best.premise else "value" if best.value else "none"
-    evidence = tuple(dict.fromkeys((*path.evidence, *best.evidence)))
-    return Answer(kind, best.value, evidence, () if confidence >= SURE else tuple(wanted), confidence)
+    return Answer(kind, best.value, tuple(dict.fromkeys(best.evidence)), wanted, best.confidence)
 
 
 def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most: int = 10) -> list[Evidence]:
@@ -76,46 +65,26 @@ def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most
     return [hit.evidence for hit in distinct(hits, most)]
 
 
-def _confidence(path: _Path, found: Finding) -> float:
-    return min(1.0, path.sure * found.confidence)
-
-
-def _follow(path: _Path, look: Lookup, depth: int = 0) -> list[tuple[_Path, Finding]]:
-    """The ways from here to an answer: looking up the innermost description first, or answering at once."""
-    inner = descriptions(path.question) if depth < _MOST_HOPS else []
-    direct = _settle(path.question, look)
+def _follow(question: str, look: Lookup, depth: int = 0) -> list[Finding]:
+    """The findings by every way from here: at once, or with the innermost description looked up first."""
+    direct = premise.check(question, look) or reckon(question, look) or look.best(parse(question))
+    inner = description(question) if depth < _MOST_HOPS else None
     if not inner:
-        return [(path, direct)]
-    first = 0.0
-    found = [
-        (path, replace(direct, wanted=(), confidence=direct.confidence * (0.4 if len(direct.evidence) > 1 else 0.85)))
-    ]
-    for number, description in enumerate(inner):
-        options = look.values(description.ask)
-        if number and first >= 0.4:
-            break
-        first = options[0].score if options else 0.0
-        if any(o.value == direct.value for o in options):  # what only stands for the thing asked about
-            found[0] = (path, Finding())
-        options = [o for o in options[:_BEAM] if o.score >= 0.65 * options[0].score and o.value not in path.question]
-        hop = options[0].score if options else 0.0
-        queries = look.queries(description.ask, hop)
-        doubtful = _DOUBTFUL <= hop < _LIKELY  # go on with it first
-        wanted, later = (path.wanted, (*path.later, *queries)) if doubtful else ((*path.wanted, *queries), path.later)
-        if not options:
-            found.append((replace(path, wanted=wanted), Finding()))
-        for option in options:
-            text = path.question[: description.start] + option.value + path.question[description.end :]
-            sure = path.sure * min(1.0, 0.3 + 0.9 * option.score)
-            found += _follow(_Path(text, sure, (*path.evidence, option.hit.evidence), wanted, later), look, depth + 1)
+        return [direct]
+    options = look.values(inner.ask)
+    best = options[0].score if options else 0.0
+    if any(option.value == direct.value for option in options):  # what only stands for the thing asked about
+        direct = Finding()
+    found = [replace(direct, confidence=direct.confidence * _AT_ONCE, wanted=look.queries(inner.ask, best))]
+    for option in options[:_BEAM]:
+        if option.score >= _RIVAL * best and option.value not in question:
+            text = question[: inner.start] + option.value + question[inner.end :]
+            sure = min(1.0, 0.3 + 0.9 * option.score)
+            found += [
+                replace(f, evidence=(option.hit.evidence, *f.evidence), confidence=f.confidence * sure)
+                for f in _follow(text, look, depth + 1)
+            ]
     return found
-
-
-def _settle(question: str, look: Lookup) -> Finding:
-    """The answer to a question as it reads."""
-    if corrected := premise.check(question, look):
-        return corrected
-    return reckon(question, look) or look.best(parse(question))
 
 
 _REFERRING = re.compile(

@@ -1,13 +1,13 @@
 """Questions whose answer is reckoned from several values: comparisons, choices, superlatives, spans, yes or no."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import pairwise
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
-from aiq.offline.engine.lexicon import kind_of, listed, stem, table
+from aiq.offline.engine.lexicon import kind_of, listed, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
@@ -17,7 +17,8 @@ from aiq.offline.engine.text import is_chinese, name_spans, names
 _MEASURED = 0.4
 """Confidence from which a value enters a comparison."""
 
-_LASTING_VERB = re.compile(r"\b(?:live|last|take|serve|reign|stay)")
+_NEAR = 0.7
+"""Sentences of this share of the best one's score speak of the same."""
 
 
 @dataclass(frozen=True)
@@ -32,51 +33,42 @@ class _Degree:
 
 def reckon(text: str, look: Lookup) -> Finding | None:
     """The answer to a question that compares, chooses, counts time or asks yes or no; None for any other question."""
-    degree = _degree(text)
-    options = _options(text)
+    ask, degree, options = parse(text), _degree(text), _options(text)
+    if ask.kind == "yes" and degree and len(ask.names) >= 2 and re.search(r"\bthan\b|比", text):
+        result = _extreme(ask.names[:2], degree, _rest(text, ask.names[:2], degree), look)
+        return replace(result, value=_yes_or_no(text, result.value == ask.names[0]) if result.value else "")
     if len(options) >= 2:
-        return _compare(text, options, degree, look) if degree else _choose(text, options, look)
-    ask = parse(text)
+        rest = _rest(text, options, degree)
+        return _extreme(options, degree, rest, look) if degree else _choose(ask, options, rest, look)
     if ask.kind == "yes":
-        if degree and len(ask.names) >= 2 and re.search(r"\bthan\b|比", text):
-            result = _compare(text, [*ask.names[:2]], degree, look)
-            return replace(result, value=_yes_or_no(text, result.value == ask.names[0]) if result.value else "")
         return _verify(ask, look)
     if degree and degree.word not in ("latest", "newest") and re.search(r"\b(?:which|what|who)\b|哪|谁", text.lower()):
         return _among(ask, degree, look)
-    return _span(text, ask, look)
+    return _difference(_ends(text, ask), look)
 
 
 def _degree(text: str) -> _Degree | None:
     """The comparative or superlative of a question."""
+    known = table("degrees")
     if is_chinese(text):
         match = re.search(
             r"[最更](古老|[高长大小早晚多少])|(?<=哪)[个座条所].{0,4}?([高长大小早晚多少])|较?([早晚])", text
         )
         word = next((group for group in match.groups() if group), "") if match else ""
-        return _of_base(word, word)
+        return _Degree(word, tuple(known[word][0].split()), *known[word][1:]) if word else None
     found = re.findall(r"[a-z]+", re.sub(r"\b(?:came|come|finished) first\b", "", text.lower()))
     for word, after in pairwise([*found, ""]):
         base = table("irregular").get(word) or re.sub(r"(?:i?er|i?est)$", "", word)
-        if base in ("many", "few"):
-            if after in table("degrees"):
-                return replace(_of_base(after, word) or _Degree(word, (), "", True), most=base == "many")
-            if after not in FUNCTION_WORDS | {""}:
-                return _Degree(word, (after,), "number", base == "many")
-        elif kind_of(after) == "number" and word.endswith("est"):
-            return _Degree(word, (after,), "number", base not in ("low", "small", "short"))
-        elif base != word or word == "first":
-            for form in (base, base + "e", base + "y", base[:-1]):
-                if degree := _of_base(form, word):
-                    return degree
+        counted = base in ("many", "few")
+        if base == word and word != "first":
+            continue
+        for form in (after,) if counted else (base, base + "e", base + "y", base[:-1]):
+            if form in known:
+                words, kind, most = known[form]
+                return _Degree(word, tuple(words.split()), kind, base == "many" if counted else most)
+        if (counted and after not in FUNCTION_WORDS | {""}) or (word.endswith("est") and kind_of(after) == "number"):
+            return _Degree(word, (after,), "number", base not in ("few", "low", "small", "short"))
     return None
-
-
-def _of_base(base: str, word: str) -> _Degree | None:
-    if base not in table("degrees"):
-        return None
-    words, kind, most = table("degrees")[base]
-    return _Degree(word, tuple(words.split()), kind, most)
 
 
 def _options(text: str) -> list[str]:
@@ -90,68 +82,11 @@ def _options(text: str) -> list[str]:
     found = found or re.match(r"(?:Of|Among|Between|Out of)\s+(.+?),?\s+(?:which|who|what)\b", text, re.IGNORECASE)
     region = next((group for group in found.groups() if group), "") if found else ""
     named = [span.text for span in name_spans(region)]
-    parts = [p.strip() for p in re.split(r",\s*(?:or|and)?\s*|\s+(?:or|and)\s+", region) if p.strip()]
-    if len(named) >= len(parts) >= 2 or (len(named) >= 2 and " or " not in region):
-        return named
-    if len(parts) < 2 or any(len(part.split()) > 7 for part in parts[1:]):
-        return []
-    parts = [re.sub(r"^(?:.*\bthe|the|an?)\s+", "", part) for part in parts]
-    noun = parts[-1].split()[-1]  # "the red or the blue house": the noun stands once
-    return [part if noun in part.split() or name_spans(part) else f"{part} {noun}" for part in parts]
+    parts = [re.sub(r"^.*\b(?:the|an?) ", "", p) for p in re.split(r",?\s+(?:or|and)\s+|,\s+", region) if p.strip()]
+    return named if len(named) >= 2 else parts if all(len(part.split()) <= 7 for part in parts) else []
 
 
-def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
-    """The ask for one thing's value."""
-    units = table("units").get(degree.words[0], "") if degree.words else ""
-    words = (*degree.words, *rest)
-    if degree.words[:1] == ("length",) and _LASTING_VERB.search(" ".join(rest)):
-        words, units = rest, table("units")["duration"]
-    elif degree.words and kind_of(degree.words[0]) == "person":
-        units = "people|person"
-    words = tuple(dict.fromkeys(words)) or tuple(sorted(listed("chinese_origin" if is_chinese(option) else "origin")))
-    head = degree.words[0] if degree.kind == "number" and degree.words else ""
-    return Ask(f"{' '.join(words)} {option}", degree.kind, head, units, (option,), words)
-
-
-def _measured(
-    options: list[str], degree: _Degree, rest: tuple[str, ...], look: Lookup
-) -> tuple[list[tuple[float, str, Finding]], tuple[str, ...]]:
-    """Each option with its number where the material gives one, and the queries for the others."""
-    found: list[tuple[float, str, Finding]] = []
-    wanted: list[tuple[int, str]] = []
-    for option in options:
-        ask = _value_ask(option, degree, rest)
-        finding = _of(option, ask, look)
-        measure = _measure(finding.value, degree.kind) if finding.confidence > _MEASURED else None
-        if any(measure == other and finding.evidence[0].sentence == f.evidence[0].sentence for other, _, f in found):
-            measure = None  # one value is said of one thing
-        if measure is None:
-            wanted += [(look.tried(ask), query) for query in look.queries(ask, 0.0)[:1]]
-        else:
-            found.append((measure, option, finding))
-    return found, tuple(query for _, query in sorted(wanted, key=lambda w: w[0]))
-
-
-def _of(option: str, ask: Ask, look: Lookup) -> Finding:
-    """The best value whose page title, or else whose sentence, names the option."""
-    roots = {t.root for t in analyse(option).tokens if t.text.lower() not in FUNCTION_WORDS}
-    options = look.values(ask)
-    entitled = [c for c in options if roots <= c.hit.page.title.roots.keys() and c.score > _MEASURED]
-    for candidate in entitled or [c for c in options if roots <= c.hit.sentence.roots.keys()]:
-        return Finding(candidate.value, (candidate.hit.evidence,), candidate.score)
-    return Finding()
-
-
-def _measure(value: str, kind: str) -> float | None:
-    """A value as a comparable number: years, or units of the same base."""
-    if kind == "date":
-        found = dates.find(value)
-        return found[0].year + found[0].month / 12 + found[0].day / 400 if found else None
-    quantities = numbers(value)
-    return base_value(quantities[0]) if quantities else None
-
-
-def _rest(text: str, options: list[str], degree: _Degree | None) -> tuple[str, ...]:
+def _rest(text: str, options: Sequence[str], degree: _Degree | None) -> tuple[str, ...]:
     """The words of the question besides its options and what compares them."""
     for word in sorted((w for option in options for w in (option, *option.split())), key=len, reverse=True):
         text = text.replace(word, " ")
@@ -159,29 +94,63 @@ def _rest(text: str, options: list[str], degree: _Degree | None) -> tuple[str, .
     return tuple(w for w in parse(text.strip(" ?,.:") or "x").words if w.lower() not in drop and len(w) > 1)
 
 
-def _compare(text: str, options: list[str], degree: _Degree, look: Lookup) -> Finding:
+def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
+    """The ask for one thing's value."""
+    units, words = "", tuple(dict.fromkeys((*degree.words, *rest)))
+    if degree.words:
+        units = table("units").get(degree.words[0], "people|person" if kind_of(degree.words[0]) == "person" else "")
+    words = words or tuple(sorted(listed("chinese_origin" if is_chinese(option) else "origin")))
+    return Ask(f"{' '.join(words)} {option}", degree.kind, (*degree.words, "")[0], units, (option,), words)
+
+
+def _of(ask: Ask, look: Lookup) -> Finding:
+    """The best value whose page title, or else whose sentence, has the name asked about."""
+    roots = {t.root for t in analyse(ask.names[0]).tokens if t.text.lower() not in FUNCTION_WORDS}
+    found = look.values(ask)
+    entitled = [c for c in found if roots <= c.hit.page.title.roots.keys() and c.score > _MEASURED]
+    for candidate in entitled or [c for c in found if roots <= c.hit.sentence.roots.keys()]:
+        return Finding(candidate.value, (candidate.hit.evidence,), candidate.score)
+    return Finding()
+
+
+def _measure(finding: Finding, kind: str) -> float | None:
+    """A value as a comparable number: years, or units of the same base; None where it is too doubtful."""
+    if finding.confidence <= _MEASURED:
+        return None
+    if kind == "date":
+        found = dates.find(finding.value)
+        return found[0].year + found[0].month / 12 + found[0].day / 400 if found else None
+    quantities = numbers(finding.value)
+    return base_value(quantities[0]) if quantities else None
+
+
+def _extreme(options: Sequence[str], degree: _Degree, rest: tuple[str, ...], look: Lookup) -> Finding:
     """The option with the greatest or least value."""
-    found, wanted = _measured(options, degree, _rest(text, options, degree), look)
+    found: list[tuple[float, str, Finding]] = []
+    wanted: tuple[str, ...] = ()
+    for option in options:
+        ask = _value_ask(option, degree, rest)
+        finding = _of(ask, look)
+        measure = _measure(finding, degree.kind)
+        if measure is None or any(finding.evidence == f.evidence and finding.value == f.value for _, _, f in found):
+            wanted += look.queries(ask, 0.0)[:1]
+        else:
+            found.append((measure, option, finding))
     if not found:
         return Finding(wanted=wanted)
     best = (max if degree.most else min)(found, key=lambda f: f[0])
-    complete = len(found) == len(options)
-    confidence = min(f[2].confidence for f in found) ** 0.5 if complete else 0.2
+    confidence = min(f[2].confidence for f in found) ** 0.5 if len(found) == len(options) else 0.2
     return Finding(best[1], tuple(e for f in found for e in f[2].evidence), confidence, wanted)
 
 
-def _choose(text: str, options: list[str], look: Lookup) -> Finding:
-    """The option that the evidence connects best with the question's other words."""
-    rest = _rest(text, options, None)
-    best = Finding()
-    wanted: list[str] = []
-    for option in options:
-        ask = Ask(f"{option} {' '.join(rest)}", "yes", names=(option,), words=rest)
-        hit = next((h for h in look.material.find(ask, 3) if not denies(h)), None)
-        wanted += look.queries(ask, hit.score if hit else 0.0)[:1]
-        if hit and hit.score * 0.9 > best.confidence:
-            best = Finding(option, (hit.evidence,), hit.score * 0.9)
-    return replace(best, wanted=tuple(wanted))
+def _choose(ask: Ask, options: list[str], rest: tuple[str, ...], look: Lookup) -> Finding:
+    """The option that the evidence connects with the question's other words."""
+    ask = replace(ask, names=tuple(name for name in ask.names if name not in options), words=rest)
+    for hit in look.material.find(ask):
+        named = [option for option in options if option in hit.sentence.text]
+        if len(named) == 1 and not denies(hit):
+            return Finding(named[0], (hit.evidence,), hit.score * 0.9, look.queries(ask, hit.score))
+    return Finding(wanted=tuple(q for option in options for q in look.queries(replace(ask, names=(option,)), 0.0)[:1]))
 
 
 def _among(ask: Ask, degree: _Degree, look: Lookup) -> Finding:
@@ -191,19 +160,19 @@ def _among(ask: Ask, degree: _Degree, look: Lookup) -> Finding:
     said = any(re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in outright.evidence)
     if outright.confidence >= _MEASURED and said:
         return outright
-    rest = tuple(w for w in ask.words if w.lower() not in degree.words and stem(w) != stem(degree.word))
+    rest = tuple(w for w in ask.words if w.lower() not in (degree.word, *degree.words))
     members = replace(ask, words=rest)
     hits = look.material.find(members)
-    near = [hit for hit in hits if hit.score >= 0.7 * hits[0].score]
+    near = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]
     groups = [[n for n in names(hit.sentence.text) if not any(n in m or m in n for m in ask.names)] for hit in near]
     longest = max(groups, key=len, default=[])
     named = longest if len(longest) >= 3 else [*dict.fromkeys(name for group in groups for name in group)]
-    found, wanted = _measured(named[:8], degree, (), look) if len(named) >= 2 else ([], look.queries(members, 0.0))
-    if not found:
-        return replace(outright, wanted=(*wanted, *outright.wanted))
-    best = (max if degree.most else min)(found, key=lambda f: f[0])
-    evidence = tuple(e for f in found for e in f[2].evidence)
-    return Finding(best[1], evidence, 0.75 * len(found) / len(named[:8]), wanted)
+    if len(named) < 2:
+        return replace(outright, wanted=(*look.queries(members, 0.0), *outright.wanted))
+    found = _extreme(named[:8], degree, (), look)
+    if not found.value:
+        return replace(outright, wanted=(*found.wanted, *outright.wanted))
+    return replace(found, confidence=0.75 * len(found.evidence) / len(named[:8]))
 
 
 def _yes_or_no(text: str, true: bool) -> str:
@@ -215,53 +184,55 @@ def _verify(ask: Ask, look: Lookup) -> Finding:
     hits = [hit for hit in look.material.find(ask) if hit.own > 0]
     if not hits:
         return Finding(wanted=look.queries(ask, 0.0))
-    near = [hit for hit in hits if hit.score >= 0.7 * hits[0].score]
+    near = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]
     best = hits[0] if ask.past else max(near, key=lambda hit: (hit.day, hit.score))
-    true = not denies(best)
-    if ask.names[1:] and not any(name in best.sentence.text for name in ask.names[1:]):
-        subject = replace(ask, names=ask.names[:1], kind="place", text=ask.names[0])
-        options = [c for c in look.values(subject, known=ask.names[0]) if c.score > _MEASURED]
-        true = bool(options) and any(options[0].value in n or n in options[0].value for n in ask.names[1:])
-        best = options[0].hit if options else best
+    told = not ask.names[1:] or any(name in best.sentence.text for name in ask.names[1:])
     score = best.score * 0.9
-    return Finding(_yes_or_no(ask.text, true), (best.evidence,), score, look.queries(ask, score))
+    return Finding(_yes_or_no(ask.text, told and not denies(best)), (best.evidence,), score, look.queries(ask, score))
 
 
-def _span(text: str, ask: Ask, look: Lookup) -> Finding | None:
-    """Somebody's age, or the years between two dated things."""
-    asks: list[Ask] = []
-    if ask.kind == "age" and ask.names:
-        origin = tuple(sorted(listed("origin")))
-        asks.append(Ask(f"born founded {ask.names[0]}", "date", names=ask.names[:1], words=origin))
-        if event := re.search(r"\b(?:when|at the time of)\s+(.+?)\??$", text):
-            asks.append(replace(parse(f"When did {event[1]}?"), kind="date"))
-    elif re.search(r"\bhow (?:many years|long)\b|多少年|多久", text, re.IGNORECASE) and ask.kind == "number":
-        between = re.search(r"\bbetween (.+?) and (.+?)\??$|\bfrom (.+?) (?:to|until) (.+?)\??$", text)
-        if not between:
-            return _years_in(ask, look)
-        asks = [replace(parse(f"When was {part}?"), kind="date") for part in between.groups() if part]
+_SPANS = (
+    r"\b(?:between|from) (.+?) (?:and|to|until) (.+?)\??$",
+    r"\bhow (?:many years|long) (?:after|before) (.+?),? (?:did|was|were|had|is) (.+?)\??$",
+    r"从(.+?)到(.+?)(?:[，,。？?]|一共|总共|相隔|用|有|经)",
+)
+
+
+def _ends(text: str, ask: Ask) -> list[Ask]:
+    """The two asks whose values are to be subtracted; one for an age today; none for any other question."""
+    low = text.lower()
+    if (ask.kind == "age" or re.search(r"\bage (?:did|was)\b", low)) and ask.names:
+        event = re.search(r"\b(?:when|at the time of|(?:what|which) age (?:did|was))\s+(.+?)\??$", text)
+        ends = ["When was it born?", *([f"When did {event[1]}?"] if event else [])]
+        born, *then = [replace(parse(end), kind="date") for end in ends]
+        return [replace(born, names=ask.names[:1]), *then]
+    if re.search(r"\bhow (?:many years|long)\b|多少年|多久", low) and ask.kind == "number":
+        match = next((m for pattern in _SPANS if (m := re.search(pattern, text, re.IGNORECASE))), None)
+        return [replace(parse(f"When was {part}?"), kind="date") for part in match.groups()] if match else []
+    years = re.search(r"\b(?:between|from) (\d{4}) (?:and|to) (\d{4})\b", text)
+    if years and re.search(r"\bhow (?:much|many)\b", low):
+        return [parse(text.replace(years.group(), f"in {year}")) for year in years.groups()]
+    return []
+
+
+def _difference(asks: list[Ask], look: Lookup) -> Finding | None:
+    """Somebody's age, the years between two dated things, or the difference of two values."""
     if not asks:
         return None
     found = [look.best(one) for one in asks]
-    days = [stated[0] for f in found if (stated := dates.find(f.value))]
     evidence = tuple(e for f in found for e in f.evidence)
-    wanted = tuple(q for f in found for q in f.wanted)
-    if len(days) < len(asks) or (len(days) == 1 and look.now is None):
-        return Finding(evidence=evidence, wanted=wanted)
-    ends: list[date] = sorted([*(d.when for d in days), *([look.now] if look.now and len(days) == 1 else [])])
-    not_yet = all(d.month for d in days) and (ends[1].month, ends[1].day) < (ends[0].month, ends[0].day)
+    open_ = Finding(evidence=evidence, wanted=tuple(q for f in found for q in f.wanted))
     confidence = min(f.confidence for f in found) ** 0.7
-    return Finding(str(ends[1].year - ends[0].year - not_yet), evidence, confidence, wanted)
-
-
-def _years_in(ask: Ask, look: Lookup) -> Finding | None:
-    """A span that a sentence gives only by its two years, where none gives it in words."""
-    said = look.best(ask)
-    if said.confidence >= 0.5:
-        return said
-    for hit in look.material.find(ask, 4):
-        years = [stated.year for stated in hit.sentence.dates]
-        if len(years) == 2 and years[1] > years[0] and hit.own >= 0.4:
-            confidence = max(said.confidence, hit.score * 0.75)
-            return Finding(str(years[1] - years[0]), (hit.evidence,), confidence, said.wanted)
-    return None
+    if asks[0].kind == "date":
+        days = [stated[0] for f in found if (stated := dates.find(f.value))]
+        ends = sorted([*(d.when for d in days), *([look.now] if look.now and len(asks) == 1 else [])])
+        if len(ends) < 2:
+            return open_
+        not_yet = all(d.month for d in days) and (ends[1].month, ends[1].day) < (ends[0].month, ends[0].day)
+        return replace(open_, value=str(ends[1].year - ends[0].year - not_yet), confidence=confidence)
+    first, last = ((*numbers(f.value), None)[0] for f in found)
+    if not first or not last or first == last:
+        return open_
+    return replace(
+        open_, value=found[1].value.replace(last.text, f"{abs(last.value - first.value):g}"), confidence=confidence
+    )

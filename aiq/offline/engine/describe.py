@@ -3,18 +3,25 @@
 import re
 from dataclasses import dataclass, replace
 
-from aiq.offline.engine.lexicon import kind_of, listed
-from aiq.offline.engine.question import FUNCTION_WORDS, PARTICLES_PATTERN, Ask, parse, tidy
+from aiq.offline.engine.lexicon import kind_of, listed, parts_of_speech
+from aiq.offline.engine.question import FUNCTION_WORDS, PARTICLES_PATTERN, PREPOSITIONS, Ask, parse, tidy
 from aiq.offline.engine.text import is_chinese, name_spans
 
-_LINKS, _PREPOSITIONS, _AUXILIARIES, _AFTERTHOUGHTS = (
-    listed(name) for name in ("links", "prepositions", "auxiliaries", "afterthoughts")
-)
-_OWN = frozenset(("its", "their", "his", "her"))
-_ARTICLES = _OWN | {"the", "a", "an"}
+_AUXILIARIES, _AFTERTHOUGHTS = listed("auxiliaries"), listed("afterthoughts")
+_TAGS = {"the": "t", "a": "i", "an": "i", "that": "h", "which": "h", "who": "h", ",": "c", ";": "c", ":": "c", "?": "c"}
+_TAGS |= dict.fromkeys(("its", "their", "his", "her"), "o") | dict.fromkeys(("where", "whose", "when", "whom"), "w")
 _THINGS = ("person", "place", "organisation", "work", "thing")
 _PARTICIPLE = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
-_WORD = re.compile(r"⟦\d+⟧|[^\W_]+(?:['’-][^\W_]+)*|[,;:?]")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:?]")
+_DESCRIPTION = re.compile(
+    r"(?P<head>[kns][knsdv]{0,4}?)"
+    r"(?:(?:w|p[wh]|h(?=[Nt]))[^Nc]*(?:N(?:pN)*[kn]*[xf]*(?:[tio][knsv]*|[knsv](?:o[knsv]+)?)?)?"  # its subject first
+    r"|[hv][^Nc]*(?:N(?:pN)*[kn]*)?"
+    r"|(?<=k)p[^Nxc]*(?:N(?:pN)*[kn]*)?)"
+    r"(?:p[Nd]|p(?=c|$))?"
+)
+"""Noun and clause, or noun and preposition, up to a verb that is not theirs, as tags of words (see `_tagged`)."""
+
 _ASKED_ITSELF = re.compile(
     r"(?:(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name)?|.*\bwhich of"
 )
@@ -30,178 +37,107 @@ class Description:
 
 
 def rewritten(question: str) -> str:
-    """The question with possessives as "the ... of", as the places of `descriptions` count in it."""
+    """The question with possessives as "the ... of", as the places of `description` counts in it."""
     text = tidy(question)
-    return text if is_chinese(text) else _without_possessives(text)
-
-
-def descriptions(question: str) -> list[Description]:
-    """The innermost description and the next outer one; none where the question is plain."""
-    text = rewritten(question)
     if is_chinese(text):
-        return _in_chinese(text)
-    masked = _Masked(text)
-    found = (masked.description(i) for i in range(len(masked.tokens) - 2, -1, -1))
-    return [description for description in found if description][:2]
-
-
-def _without_possessives(text: str) -> str:
-    """ "X's founder's birthplace" as "the birthplace of the founder of X"."""
+        return text
     for span in reversed(name_spans(text)):
-        chain: list[str] = []
-        stop = span.end
+        stop, chain = span.end, ""
         while owned := re.match(r"['’]s?((?:\s+[a-z][\w-]*)+)", text[stop:]):
-            run: list[str] = []
-            for word in owned[1].split():
-                if word in FUNCTION_WORDS or (run and kind_of(run[-1]) and not kind_of(word)):
-                    break
-                run.append(word)
-            if not run:
+            nouns = _nouns(owned[1].split())
+            if not nouns:
                 break
-            chain.insert(0, " ".join(run))
-            stop += text[stop:].index(run[-1], text[stop:].index(run[0])) + len(run[-1])
+            chain = f"the {' '.join(nouns)} of {chain}"
+            stop += re.match(r"\W*s?\s*" + r"\s+".join(nouns), text[stop:]).end()  # type: ignore[union-attr]
         if chain:
             article = re.search(r"\b(?:the|an?)\s+$", text[: span.start], re.IGNORECASE)
             start = article.start() if article else span.start
-            owner = f"{'the ' if article else ''}{span.text}"
-            text = f"{text[:start]}the {' of the '.join(chain)} of {owner}{text[stop:]}"
+            text = f"{text[:start]}{chain}{'the ' if article else ''}{span.text}{text[stop:]}"
     return text
 
 
-class _Masked:
-    """A question as tokens, each name one of them."""
+def _nouns(words: list[str]) -> list[str]:
+    """The words of what is owned: up to a function word or a verb."""
+    for n, word in enumerate(words):
+        verb = n and "NOUN" in parts_of_speech(words[n - 1]) and "NOUN" not in (parts_of_speech(word) or ("NOUN",))
+        if verb or word in FUNCTION_WORDS | PREPOSITIONS:
+            return words[:n]
+    return words
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        masked = text
-        for number, span in reversed([*enumerate(name_spans(text))]):
-            masked = f"{masked[: span.start]}⟦{number}⟧{masked[span.end :]}"
-        self.tokens = [m.group() for m in _WORD.finditer(masked)]
-        spans = name_spans(text)
-        self.starts, self.ends, at = [], [], 0
-        for token in self.tokens:  # where the tokens stand in the text itself
-            plain = spans[int(token[1:-1])].text if token[0] == "⟦" else token
-            at = text.index(plain, at)
-            self.starts.append(at)
-            at += len(plain)
-            self.ends.append(at)
 
-    def word(self, k: int) -> str:
-        return self.tokens[k].lower() if 0 <= k < len(self.tokens) else ""
+def description(question: str) -> Description | None:
+    """The innermost description; None where the question is plain."""
+    text = rewritten(question)
+    if is_chinese(text):
+        return _in_chinese(text)
+    tags, places = _tagged(text)
+    for i in range(len(tags) - 2, -1, -1):
+        match = _DESCRIPTION.match(tags, i + 1) if tags[i] in "tio" else None
+        known = match and (tags[i] != "i" or tags[match.end("head")] in "wh")
+        if match and known and (found := _described(text, tags, places, match)):
+            return found
+    return None
 
-    def is_name(self, k: int) -> bool:
-        return self.word(k)[:1] == "⟦"
 
-    def is_content(self, k: int) -> bool:
-        word = self.word(k)
-        vague = word in FUNCTION_WORDS and word not in ("current", "latest", "newest", "recent")
-        return word[:1].isalnum() and not vague and word not in _PREPOSITIONS
+def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A tag for each word, and its place.
 
-    def nouns(self, k: int) -> int:
-        """The token after the content words that begin at k."""
-        while self.is_content(k) and not self.is_name(k):
-            k += 1
-        return k
-
-    def participle(self, k: int) -> bool:
-        """Whether token k opens a shortened clause: "founded by ...", "making ..."."""
-        word, after = self.word(k), self.word(k + 1)
-        if not _PARTICIPLE.search(word) or (kind_of(word) and not word.endswith(("ed", "ing"))):
-            return False
-        return after in _PREPOSITIONS - {"of"} or (
-            word.endswith("ing") and (self.is_name(k + 1) or after in ("the", "a"))
+    N: name, d: number, t, i, o: "the", "a", "its", p: preposition, h: "that", w: "where", x: auxiliary, f: other
+    function word, c: punctuation, v: participle that opens a clause, k: noun of a known kind, n: other noun,
+    s: other word.
+    """
+    names = {(span.start, span.end): "N" for span in name_spans(text)}
+    words = [m for m in _WORD.finditer(text) if not any(a <= m.start() < b for a, b in names)]
+    places = sorted([*names, *(m.span() for m in words)])
+    tags = ""
+    for at, after in zip(places, [*places[1:], (0, 0)], strict=False):
+        word, following = (text[a:b].lower() for a, b in (at, after))
+        opens = following in PREPOSITIONS - {"of"} or (
+            word.endswith("ing") and (after in names or following in ("the", "a"))
         )
+        if at in names or word in _TAGS:
+            tags += names.get(at) or _TAGS[word]
+        elif word in PREPOSITIONS | _AUXILIARIES:
+            tags += "p" if word in PREPOSITIONS else "x"
+        elif word in FUNCTION_WORDS - {"current", "latest", "newest", "recent"} or word.isdigit():
+            tags += "d" if word.isdigit() else "f"
+        elif opens and _PARTICIPLE.search(word) and (word.endswith(("ed", "ing")) or not kind_of(word)):
+            tags += "v"
+        else:
+            noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
+            tags += "k" if kind_of(word) in _THINGS else "n" if noun else "s"
+    return tags, places
 
-    def description(self, i: int) -> Description | None:
-        """The description whose article, or "which", is token i."""
-        if self.word(i) not in _ARTICLES and self.word(i - 1) not in ("which", "what"):
-            return None
-        j = i + 1
-        while j - i <= 5 and self.is_content(j) and not self.is_name(j) and not (j > i + 1 and self.participle(j)):
-            j += 1
-        link, kind = self.word(j), kind_of(self.word(j - 1))
-        clause = link in _LINKS or self.participle(j) or (link in _PREPOSITIONS and self.word(j + 1) in _LINKS)
-        if j == i + 1 or not (clause or (link in _PREPOSITIONS and kind in _THINGS)):
-            return None
-        if self.word(i) in ("a", "an") and link not in _LINKS:
-            return None
-        end = self.end(j, clause)
-        if end <= j + 1 or not any(self.is_name(k) or len(self.word(k)) > 3 for k in range(j + 1, end)):
-            return None
-        before = self.text[: self.starts[i]].strip().lower()
-        rest = [w for k in range(end, len(self.tokens)) if (w := self.word(k)) not in _AFTERTHOUGHTS]
-        if before.endswith("which of") or (not rest and _ASKED_ITSELF.fullmatch(before)):
-            return None
-        asked = parse("Which " + self.text[self.starts[i + 1] : self.ends[end - 1]])
-        current = asked.current or kind == "person"
-        asked = replace(asked, kind=kind or "name", head=self.word(j - 1), units="", current=current)
-        return Description(self.starts[i], self.ends[end - 1], asked)
 
-    def end(self, j: int, clause: bool) -> int:
-        """The token after the last of the description whose linking word is token j."""
-        k, seen = j + 1, False
-        while self.word(k) and self.word(k) not in ",;:?":
-            if not self.is_name(k):
-                if not clause and self.word(k) in _AUXILIARIES:
-                    break
-                k += 1
-                continue
-            if seen and not clause and self.word(k - 1) not in _PREPOSITIONS | {"the", "and", "a"}:
-                break
-            seen = True
-            k += 1
-            if self.word(k) in _PREPOSITIONS and self.is_name(k + 1):
-                continue
-            while self.is_content(k) and (kind_of(self.word(k)) in _THINGS[:3] + _THINGS[4:] or self._owned(k)):
-                k += 1
-            return self.verb(k) if clause and self._opens_subject(j) else self.place(k)
-        return k
-
-    def _owned(self, k: int) -> bool:
-        return self.word(k).endswith(("'s", "’s")) or self.word(k - 1).endswith(("'s", "’s"))
-
-    def _opens_subject(self, j: int) -> bool:
-        """Whether the clause opened at j has its subject first, its verb still to come."""
-        link = self.word(j)
-        if link in ("where", "whose", "when", "whom") or self.word(j + 1) in _LINKS:
-            return True
-        return link in ("that", "which", "who") and (self.is_name(j + 1) or self.word(j + 1) == "the")
-
-    def verb(self, k: int) -> int:
-        """The token after the verb that begins at k, with its object "its ..." and a place or time."""
-        while self.word(k) in _AUXILIARIES | {"not", "still", "currently", "now", "first"}:
-            k += 1
-        if self.word(k) in _ARTICLES:
-            k = self.nouns(k + 1)
-        elif self.word(k).isalpha():
-            k = self.nouns(k + 2) if self.word(k + 1) in _OWN else k + 1
-        return self.place(k)
-
-    def place(self, k: int) -> int:
-        """The token after a preposition at k with its name or year; k where there is none."""
-        if self.word(k) not in _PREPOSITIONS:
-            return k
-        if self.is_name(k + 1) or self.word(k + 1).isdigit():
-            return k + 2
-        return k + 1 if not self.word(k + 1) or self.word(k + 1) in "?," else k
+def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
+    """The description matched, unless it says nothing or is what the question asks itself."""
+    start, link, end = match.start(), match.end("head"), match.end()
+    told = [n for n in range(link + 1, end) if tags[n] == "N" or places[n][1] - places[n][0] > 3]
+    before = text[: places[start - 1][0]].strip().lower()
+    rest = {text[a:b].lower() for a, b in places[end:]} - _AFTERTHOUGHTS
+    if not told or before.endswith("which of") or (not rest and _ASKED_ITSELF.fullmatch(before)):
+        return None
+    noun = text[slice(*places[link - 1])].lower()
+    kind = kind_of(noun)
+    ask = parse("Which " + text[places[start][0] : places[end - 1][1]])
+    ask = replace(ask, kind=kind or "name", head=noun, units="", current=ask.current or kind == "person")
+    return Description(places[start - 1][0], places[end - 1][1], ask)
 
 
 _OF = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？、,?的是]{1,6})")
 _ASKED_IN_CHINESE = re.compile(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0,4}|什么名字|何人|何处)(?:呢|啊)?")
 
 
-def _in_chinese(text: str) -> list[Description]:
+def _in_chinese(text: str) -> Description | None:
     """The first link of a chain "X的A的B": what "X的A" stands for, when something is asked of it."""
     for match in _OF.finditer(text):
         first = re.split(r"[有多少几哪什谁，]|" + PARTICLES_PATTERN, match["head"])[0]
         noun = next((first[:n] for n in range(len(first), 0, -1) if kind_of(first[:n])), "")
         end = match.start("head") + len(noun)
-        rest = re.sub(r"[？?。\s]", "", text[end:])
-        if kind_of(noun) in ("", "number", "time") or _ASKED_IN_CHINESE.fullmatch(rest):
-            continue
-        if re.search(r"哪|谁|什么", match["of"]):
-            continue
-        ask = parse(text[match.start() : end])
-        current = ask.current or kind_of(noun) == "person"
-        return [Description(match.start(), end, replace(ask, kind=kind_of(noun), head=noun, units="", current=current))]
-    return []
+        kind, rest = kind_of(noun), re.sub(r"[？?。\s]", "", text[end:])
+        asked = _ASKED_IN_CHINESE.fullmatch(rest) or re.search(r"哪|谁|什么", match["of"])
+        if kind not in ("", "number", "time") and not asked:
+            ask = parse(text[match.start() : end])
+            ask = replace(ask, kind=kind, head=noun, units="", current=ask.current or kind == "person")
+            return Description(match.start(), end, ask)
+    return None

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,9 +14,8 @@ from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
-"""What a match is worth that is not the word in the sentence: a synonym, in the title, a sentence before, elsewhere."""
+"""What a match is worth that is no word of the sentence: a synonym, in the title, the sentence before, elsewhere."""
 
-_PLACED = groups(stem("located"))
 _SMALL = frozenset(("the", "of", "and", "a", "in"))
 _VAGUE = frozenset(stem(word) for word in listed("vague"))
 
@@ -74,119 +74,83 @@ class Material:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self.pages = [page(source.text, source.title, source.day) for source in sources]
-        self._count: dict[str, int] = {}
-        for found in self.pages:
-            for root in found.roots:
-                self._count[root] = self._count.get(root, 0) + 1
+        self._count = Counter(root for found in self.pages for root in found.roots)
         self._found: dict[Ask, list[Hit]] = {}
+
+    def rarity(self, root: str) -> float:
+        """0 for a word that every page has, 1 for one that none has."""
+        pages = len(self.pages)
+        return max(0.0, math.log((2 + pages) / (1 + self._count[root])) / math.log(2 + pages))
 
     def terms(self, ask: Ask) -> list[Term]:
         """The words of an ask, each once, weighed by rarity among the pages."""
         found: dict[tuple[str, ...], Term] = {}
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
-            found[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self._rarity, roots), default=0.0), True)
+            found[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self.rarity, roots), default=0.0), True)
         said = analyse(ask.text)
-        for word in ask.words:
-            for token in analyse(word).tokens:
-                of_phrase = {g for g, at in said.groups.items() if set(at) & set(said.roots.get(token.root, ()))}
-                typed = ask.kind != "person" and stem(ask.head) == token.root and len(ask.words) > 1
-                vague = token.root in _VAGUE or (ask.kind == "place" and groups(token.root) & _PLACED)
-                weight = 0.25 if typed else 0.35 if vague else 0.7 + 0.6 * self._rarity(token.root)
-                wide = groups(token.root) | of_phrase
-                found.setdefault((token.root,), Term((token.root,), wide, weight, False))
+        for root in (token.root for word in ask.words for token in analyse(word).tokens):
+            of_phrase = {group for group, at in said.groups.items() if set(at) & set(said.roots.get(root, ()))}
+            typed = (
+                ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1
+            )  # of which kind the answer is
+            weight = 0.25 if typed else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
+            found.setdefault((root,), Term((root,), groups(root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
-
-    def _rarity(self, root: str) -> float:
-        """0 for a word that every page has, 1 for one that none has."""
-        pages = len(self.pages)
-        return max(0.0, math.log((2 + pages) / (1 + self._count.get(root, 0))) / math.log(2 + pages))
 
     def find(self, ask: Ask, most: int = 12) -> list[Hit]:
         """The sentences that speak of what is asked, best first."""
         if ask not in self._found:
             terms = self.terms(ask)
-            views = [_View(found, terms) for found in self.pages]
-            hits = [hit for view, source in zip(views, self.sources, strict=True) for hit in view.hits(source)]
+            pairs = zip(self.pages, self.sources, strict=True)
+            hits = [hit for found, source in pairs for hit in _hits(found, source, terms)]
             self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
         return self._found[ask][:most]
 
 
-class _View:
-    """A page in the light of the words asked for: which terms each sentence has, and which its surroundings have."""
-
-    def __init__(self, found: Page, terms: list[Term]) -> None:
-        self.page = found
-        self.terms = terms
-        wholes = [_mentions(found, term) for term in terms]
-        titles = [_match(found.title, term, whole)[0] for term, whole in zip(terms, wholes, strict=True)]
-        self.context = [
-            max(TITLE * title, PAGE if whole else PAGE * SYNONYM if term.groups & found.groups else 0.0)
-            for term, whole, title in zip(terms, wholes, titles, strict=True)
-        ]
-        named = [c for c, term in zip(self.context, terms, strict=True) if term.name]
-        self.about = any(c >= TITLE * 0.9 for c in named)
-        entitled = {n for n, term in enumerate(terms) if not term.name and term.roots[0] in found.title.roots}
-        plain = {n for n, term in enumerate(terms) if not term.name}
-        self.asked = plain - entitled or plain  # words of the title tell its sentences not apart
-        self.matches = (
-            [[_match(s, term, whole) for term, whole in zip(terms, wholes, strict=True)] for s in found.sentences]
-            if any(self.context)
-            else []
-        )
-
-    def covered(self, index: int) -> list[float]:
-        """How well a sentence with its surroundings covers each term, 0 to 1."""
-        found = []
-        for n, term in enumerate(self.terms):
-            here = self.matches[index][n][0] * (0.92 if term.name and self.context[n] < TITLE else 1.0)
-            before = [self.matches[i][n][0] * (BEFORE - 0.1 * (index - 1 - i)) for i in range(max(index - 2, 0), index)]
-            found.append(max(here, self.context[n], *before))
-        return found
-
-    def hits(self, source: Source) -> Iterator[Hit]:
-        """The page's sentences that have a word asked for, or all where the page is about what is asked."""
-        terms = self.terms
-        total = sum(term.weight for term in terms) or 1.0
-        plain = sum(terms[n].weight for n in self.asked) or 1.0
-        weak = all(term.weight <= 0.35 for term in terms if not term.name)
-        for index, found in enumerate(self.matches):
-            if not self.about and not any(worth for worth, _ in found):
-                continue
-            own = sum(terms[n].weight * found[n][0] for n in self.asked) / plain
-            places = [
-                (p, terms[n].weight * worth) for n, (worth, at) in enumerate(found) if not terms[n].name for p in at
-            ]
-            score = sum(c * term.weight for c, term in zip(self.covered(index), terms, strict=True)) / total
-            if not all(max(found[n][0], self.context[n]) > 0.3 for n, term in enumerate(terms) if term.name):
-                score *= 0.4  # it speaks of something else
-            own = max(own, 0.5 if weak else 0.0)
-            yield Hit(self.page, source, index, score * (0.55 + 0.45 * min(1.0, own * 1.5)), own, tuple(sorted(places)))
+def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
+    """A page's sentences that have a word asked for, or all where the page is about what is asked."""
+    if not any(term.groups & found.groups or found.roots.keys() >= set(term.roots) for term in terms):
+        return
+    numbers = range(len(terms))
+    title = [_match(found.title, term, found)[0] for term in terms]
+    rows = [[_match(sentence, term, found) for term in terms] for sentence in found.sentences]
+    context = [max(TITLE * title[n], *(PAGE * row[n][0] for row in rows)) for n in numbers] if rows else []
+    names, plain = [n for n in numbers if terms[n].name], [n for n in numbers if not terms[n].name]
+    # words of the title tell its sentences not apart
+    asked = [n for n in plain if terms[n].roots[0] not in found.title.roots] or plain
+    about = any(title[n] >= 0.9 for n in names)
+    total = sum(term.weight for term in terms) or 1.0
+    for index, row in enumerate(rows):
+        if not about and not any(worth for worth, _ in row):
+            continue
+        before = rows[index - 1] if index else row
+        covered = (terms[n].weight * max(row[n][0], context[n], BEFORE * before[n][0]) for n in numbers)
+        own = sum(terms[n].weight * row[n][0] for n in asked) / (sum(terms[n].weight for n in asked) or 1.0)
+        places = [(place, terms[n].weight * row[n][0]) for n in plain for place in row[n][1]]
+        other = any(max(row[n][0], context[n]) <= 0.3 for n in names)  # it speaks of something else
+        score = sum(covered) / total * (0.55 + 0.45 * min(1.0, own * 1.5)) * (0.4 if other else 1.0)
+        yield Hit(found, source, index, score, own, tuple(sorted(places)))
 
 
-def _mentions(found: Page, term: Term) -> bool:
-    """Whether a page has the word, or the whole name."""
-    if not all(root in found.roots for root in term.roots):
-        return False
-    return not term.name or any(all(root in s.roots for root in term.roots) for s in (found.title, *found.sentences))
+def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence[int]]:
+    """How well a sentence has a term, 0 to 1, and at which tokens.
 
-
-def _match(sentence: Sentence, term: Term, whole: bool) -> tuple[float, tuple[int, ...]]:
-    """How well a sentence has a term, 0 to 1, and where. Part of a name counts where the page has it `whole`."""
+    Part of a name counts as the name where the page has it whole and the part is a name of its own.
+    """
     present = [places for root in term.roots if (places := sentence.roots.get(root))]
     if len(present) == len(term.roots):
         return 1.0, present[0]
     if present and term.name:
-        short = whole and any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
-        return (0.9 if short else 0.15), present[0]
-    if term.groups:
-        found = (place for group in term.groups for place in sentence.groups.get(group, ()))
-        places = tuple(
-            p for p in found if p == 0 or not sentence.tokens[p].text[0].isupper()
-        )  # a name's words mean no synonym
-        if places:
-            return SYNONYM, places
-    return 0.0, ()
+        short = any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
+        return (0.9 if short and found.roots.keys() >= set(term.roots) else 0.15), present[0]
+    places = tuple(
+        place
+        for group in sorted(term.groups)
+        for place in sentence.groups.get(group, ())
+        if place == 0 or not sentence.tokens[place].text[0].isupper()  # a name's words mean no synonym
+    )
+    return (SYNONYM, places) if places else (0.0, ())
 
 
 @lru_cache(maxsize=16384)
@@ -196,25 +160,16 @@ def is_statement(text: str) -> bool:
         return False
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None
-    found = text.split()
-    return (
-        len(found) >= 5
-        and (text[-1] in ".!”\")]'’" or len(found) >= 9)
-        and text.count("|") < 2
-        and text.count("http") < 2
-    )
+    length = len(text.split())
+    whole = length >= 9 or (length >= 5 and text[-1] in ".!”\")]'’")
+    return whole and text.count("|") < 2 and text.count("http") < 2
 
 
-def distinct(hits: list[Hit], most: int, *, alike: float = 0.6) -> list[Hit]:
-    """The first hits of which no two say the same."""
+def distinct(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """The first hits of which no two share most of their words."""
     kept: list[Hit] = []
     for hit in hits:
-        roots = hit.sentence.roots.keys()
-        if all(
-            len(roots & other.sentence.roots.keys()) <= alike * min(len(roots), len(other.sentence.roots))
-            for other in kept
-        ):
+        others = ((hit.sentence.roots.keys(), other.sentence.roots.keys()) for other in kept)
+        if len(kept) < most and all(len(one & two) <= 0.6 * min(len(one), len(two)) for one, two in others):
             kept.append(hit)
-            if len(kept) == most:
-                break
     return kept

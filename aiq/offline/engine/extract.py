@@ -8,12 +8,13 @@ from itertools import pairwise
 from aiq.offline.engine.analysis import PARTICLES, Sentence, analyse
 from aiq.offline.engine.dates import MONTHS
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.lexicon import alike, is_occupation, kind_of, listed, stem, vocabulary
+from aiq.offline.engine.lexicon import alike, is_occupation, kind_of, listed, parts_of_speech, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, with_unit
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask
 from aiq.offline.engine.text import is_chinese
 
 _NAMED = ("person", "place", "organisation", "work", "thing", "name")
+_KINDS = ("named", "date", "number", "age", "colour", "material", "occupation", "reason")
 
 
 @dataclass(frozen=True)
@@ -29,24 +30,22 @@ class Piece:
 def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
     """What in a sentence may be of the kind asked for."""
     sentence = hit.sentence
-    chinese = is_chinese(sentence.text)
-    if ask.kind in _NAMED:
-        yield from _in_chinese(ask, hit) if chinese else _names(ask, hit)
-    elif ask.kind == "date":
+    kind = "named" if ask.kind in _NAMED else ask.kind
+    if kind == "date":
         yield from _dates(ask, sentence)
-    elif ask.kind in ("number", "age"):
+    elif kind in ("number", "age"):
         yield from _numbers(ask, sentence)
-    elif ask.kind in ("colour", "material", "occupation"):
-        yield from _of_class(ask.kind, sentence)
-    elif ask.kind == "reason":
+    elif kind in ("colour", "material", "occupation"):
+        yield from _of_class(kind, sentence)
+    elif kind == "reason":
         yield from _reasons(sentence)
-    elif not sentence.text.endswith(("?", "？")):
-        yield from _in_chinese(ask, hit) if chinese else _phrases(ask, sentence)
+    elif is_chinese(sentence.text):
+        yield from _in_chinese(ask, hit)
+    else:
+        yield from _names(ask, hit) if kind == "named" else _phrases(ask, sentence)
+    if kind not in _KINDS and not sentence.text.endswith(("?", "？")):
         yield from _clauses(hit)
 
-
-_TERRITORY = "city town village country region place area land"
-"""What a name after "in" or "from" is taken for without further evidence."""
 
 _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:\s+the)?\s*", re.IGNORECASE)
 """What stands between "the stadium of X" and the stadium's name."""
@@ -59,10 +58,8 @@ def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
         yield Piece(span.start, span.end, name, fit(ask, name, hit.sentence, span.start, span.end))
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in hit.sentence.names):
-        refers = re.match(r"(?:the|it|he|she|they|its|his|her|their|since|in|after|this)\b", hit.sentence.text, re.I)
-        told = any(stem(ask.head) in s.roots for s in (hit.page.title, *hit.page.sentences[:2]))
         other = ask.kind == "person" or kind_of_name(subject) not in ("", ask.kind, "name")
-        yield Piece(-1, -1, subject, (0.75 if refers else 0.6) * (0.5 if other else 1) * (1 if told else 0.85))
+        yield Piece(-1, -1, subject, 0.3 if other else 0.6)
 
 
 def kind_of_name(name: str) -> str:
@@ -78,64 +75,53 @@ def _as_person(ask: Ask, name: str, sentence: Sentence, start: int, end: int) ->
 
 
 def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
-    """How well a name fits a place, an organisation, a work or a thing."""
-    kind, last = kind_of_name(name), name.split()[-1]
+    """How well a name fits a place, an organisation, a work or a thing, and the noun asked for."""
+    kind = kind_of_name(name)
     if ask.head:
         called = re.match(r"\s*(?:,|is\b|was\b|\()[^.;]{0,36}", sentence.text[end:])
+        roots = analyse(f"{name} {called.group() if called else ''}").roots
         before = [t.end for t in sentence.tokens if t.end <= start and alike(t.text, ask.head)]
-        led = before and _LEADS.fullmatch(sentence.text[before[-1] : start])
-        if led or stem(ask.head) in analyse(name).roots or (called and stem(ask.head) in analyse(called.group()).roots):
+        if stem(ask.head) in roots or (before and _LEADS.fullmatch(sentence.text[before[-1] : start])):
             return 1.0
-        if kind_of_name(last) and not alike(last, ask.head):
+        if kind_of_name(name.split()[-1]) and not alike(name.split()[-1], ask.head):
             return 0.4  # "Balotti Coast" is no city
-        if not alike(ask.head, _TERRITORY):
-            return 0.55
     if ask.kind == "place":
         placed = re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", sentence.text[:start])
-        return 0.6 if not placed else 0.9 if kind in ("", "place") or not ask.head else 0.7
-    if ask.kind == "organisation":
-        return 0.95 if kind == "organisation" else 0.65
-    return 0.8
+        return 0.6 if not placed else 0.9 if kind in ("", "place") else 0.7
+    return 0.55 if ask.head else 0.95 if kind == ask.kind else 0.7
 
 
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}}")
+_PART = re.compile(
+    rf"(?P<month>\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}})|\b(?:1\d|20)\d0s\b"
+    r"|\b(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)\b"
+)
+"""A month without a year, a decade, a day of the week."""
 
 
 def _dates(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     unit = ask.head.removesuffix("s")
-    for stated in sentence.dates:
+    for stated in (stated for stated in sentence.dates if stated.month or unit != "month"):
         text = sentence.text[stated.start : stated.end]
-        if unit == "month" and not stated.month:
-            continue
         text = MONTHS[stated.month - 1] if unit == "month" else str(stated.year) if unit == "year" else text
         yield Piece(stated.start, stated.end, text, 0.6 if unit in ("day", "date") and not stated.day else 0.95)
-    for match in _MONTH.finditer(sentence.text) if unit in ("", "month") else ():
+    for match in _PART.finditer(sentence.text) if unit != "year" else ():
+        exact = match["weekday"] and "week" in ask.text if unit == "day" else match["month"] and unit == "month"
         if not any(stated.start <= match.start() < stated.end for stated in sentence.dates):
-            yield Piece(*match.span(), match.group(), 0.85 if unit else 0.6)
-    yield from (Piece(*match.span(), match.group(), 0.7) for match in re.finditer(r"\b1\d\d0s|20\d0s\b", sentence.text))
-
-
-_RELATIVE = re.compile(
-    r"\s*[\w°%]*\s+(?:lower|higher|taller|longer|shorter|more|less|fewer|older|younger|larger|smaller|later|earlier|than)\b"
-)
-"""What makes a number a difference."""
+            yield Piece(*match.span(), match.group(), 1.0 if exact else 0.2 if match["weekday"] else 0.6)
 
 
 def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     for quantity in sentence.numbers:
-        if any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
-            continue
-        fit = (1.0 if _counts(ask, quantity, sentence.text) else 0.25) if ask.units else 0.7
-        fit *= 0.3 if _RELATIVE.match(sentence.text, quantity.end) else 1
-        yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
+        if not any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
+            fit = 0.7 if not ask.units else 1.0 if _counts(ask, quantity, sentence.text) else 0.25
+            yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
 
 
 def _counts(ask: Ask, quantity: Quantity, text: str) -> bool:
     """Whether a number has a unit asked for, or counts what is asked for."""
-    if re.search(ask.units, quantity.unit) or (ask.units[:2] == "pe" and kind_of(quantity.unit) == "person"):
-        return True
-    after = text[quantity.end : quantity.end + 40].split()[:3]
-    return bool(ask.head) and any(alike(word.strip(",.;"), ask.head) for word in after)
+    people = ask.units.startswith("pe") and kind_of(quantity.unit) == "person"
+    after = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else ()
+    return people or re.search(ask.units, quantity.unit) is not None or any(alike(word, ask.head) for word in after)
 
 
 _AS_A = re.compile(
@@ -146,55 +132,55 @@ _AS_A = re.compile(
 
 
 def _of_class(kind: str, sentence: Sentence) -> Iterator[Piece]:
-    """Colours, materials and occupations, with the word before that makes them exact ("dark brown")."""
-    work = kind == "occupation"
-    for token in sentence.tokens:
+    """Colours, materials and occupations, with the word before that makes them exact and what "and" adds to them."""
+    work, text = kind == "occupation", sentence.text
+    last: Piece | None = None
+    for number, token in enumerate(sentence.tokens):
         if not (is_occupation(token.text) if work else vocabulary().classes.get(token.text.lower()) == kind):
             continue
-        shade = re.search(r"\b(?:dark|light|pale|bright|deep) $", sentence.text[: token.start])
-        start = shade.start() if shade and not work else token.start
-        said = re.search(r"\b(?:an?|as|former|retired|by)\s(?:[a-z-]+\s)?$|[一是名位的]$", sentence.text[:start])
+        before = sentence.tokens[number - 1] if number else token
+        exact = before.text.islower() and before.text not in FUNCTION_WORDS and text[before.end : token.start] == " "
+        start = before.start if exact and parts_of_speech(before.text) & {"NOUN", "ADJ"} else token.start
+        said = re.search(r"\b(?:an?|as|former|retired|by)\s(?:[a-z-]+\s)?$|[一是名位的]$", text[:start])
         fit = 0.95 if (said or not work) and len(token.text) > 1 else 0.5
-        yield Piece(start, token.end, sentence.text[start : token.end], fit)
-    for match in _AS_A.finditer(sentence.text) if work else ():
+        if last and re.fullmatch(r",? and |、|和", text[last.end : start]):
+            yield Piece(last.start, token.end, text[last.start : token.end], min(1.0, last.fit + 0.1))
+        last = Piece(start, token.end, text[start : token.end], fit)
+        yield last
+    for match in _AS_A.finditer(text) if work else ():
         yield Piece(*match.span(1), match[1], 0.85 if kind_of(match[1].split()[-1]) in ("", "person") else 0.4)
 
 
-_REASON = re.compile(
-    r"(?:\b(?:because(?: of)?|as a result of|due to|owing to)\s+|因为?|由于)(?P<cause>[^.;。；]{4,140})"
-    r"|(?:\b(?:since|so that|after|in order to|to)\s+|为了)(?P<aim>[^.;。；]{4,140})",
-    re.IGNORECASE,
+_CAUSE = re.compile(
+    r"(?:\b(?:because(?: of)?|as a result of|due to|owing to)\s+|因为?|由于)([^.;。；]{4,140})", re.IGNORECASE
 )
+_AIM = re.compile(r"(?:\b(?:since|so that|after|in order to|to)\s+|为了)([^.;。；]{4,140})", re.IGNORECASE)
 
 
 def _reasons(sentence: Sentence) -> Iterator[Piece]:
-    for match in _REASON.finditer(sentence.text):
-        group = "cause" if match["cause"] else "aim"
-        yield Piece(*match.span(group), match[group].strip(), 0.95 if match["cause"] else 0.6)
+    for pattern, fit in ((_CAUSE, 0.95), (_AIM, 0.6)):
+        yield from (Piece(*match.span(1), match[1].strip(), fit) for match in pattern.finditer(sentence.text))
     yield Piece(0, len(sentence.text), sentence.text, 0.5)
 
 
 _CUT = re.compile(
     r"[,;:()–—\"“”]|\s(?:which|that|who|when|where|because|and|but|while|until|after|before|than|although|whose|if)\s",
-    re.I,
+    re.IGNORECASE,
 )
-_NOT_BUT = re.compile(r"\bnot\b[^.;]*?\bbut\s+(?!also)([^.;]{3,80})")
 
 
 def _phrases(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     """Names, and stretches up to the next break that do not repeat the question."""
     yield from (Piece(span.start, span.end, span.text, 0.7) for span in sentence.names)
-    yield from (Piece(0, match.end(1), match[1], 1.0) for match in _NOT_BUT.finditer(sentence.text))
     asked = analyse(ask.text)
     for token in sentence.tokens:
         phrase = _CUT.split(sentence.text[token.start :], maxsplit=1)[0].strip(" .!?,;")
         parts = phrase.split()
-        if not parts or len(parts) > 9 or parts[0].lower() in FUNCTION_WORDS - {"the", "a", "an"}:
-            continue
-        inside = analyse(phrase)
-        repeated = sum(root in asked.roots for root in inside.roots) + sum(g in asked.groups for g in inside.groups)
-        fit = 0.75 * (1 - 0.7 * min(1.0, repeated / max(1, len(inside.roots))))
-        yield Piece(token.start, token.start + len(phrase), phrase, fit)
+        if parts and len(parts) <= 9 and parts[0].lower() not in FUNCTION_WORDS - {"the", "a", "an"}:
+            inside = analyse(phrase)
+            repeated = len(inside.roots.keys() & asked.roots.keys()) + len(inside.groups.keys() & asked.groups.keys())
+            fit = 0.75 * (1 - 0.7 * min(1.0, repeated / max(1, len(inside.roots))))
+            yield Piece(token.start, token.start + len(phrase), phrase, fit)
 
 
 def _clauses(hit: Hit) -> Iterator[Piece]:
@@ -205,9 +191,8 @@ def _clauses(hit: Hit) -> Iterator[Piece]:
     for start, end in pairwise([0, *(match.end() for match in breaks), len(sentence.text)]):
         share = sum(worth for place, worth in hit.places if sentence.at(start) <= place < sentence.at(end)) / total
         clause = sentence.text[start:end].strip(" ,.;:，。；")
-        last = clause.split()[-1:]
-        if is_chinese(clause) or (" " in clause and last[0].lower() not in FUNCTION_WORDS):
-            yield Piece(start, end, clause, 0.8 * share)
+        if is_chinese(clause) or (" " in clause and clause.split()[-1].lower() not in FUNCTION_WORDS):
+            yield Piece(start, end, clause, 0.6 * share)
 
 
 _CHINESE_CUT = re.compile(
@@ -215,35 +200,28 @@ _CHINESE_CUT = re.compile(
     r"|现任|新一任|新任|一任|昨日|名叫|叫做"
 )
 _ENDINGS = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
-_SURNAMES = listed("surnames")
+_SURNAMES = frozenset("".join(listed("surnames")))
 
 
 def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
-    """Pieces of a Chinese sentence between particles, common verbs, titles and the words asked for; titles whole."""
-    text = hit.sentence.text
-    yield from (
-        Piece(s.start, s.end, s.text, 0.95 if ask.kind in ("work", "name") else 0.5) for s in hit.sentence.names
-    )
-    known = vocabulary()
+    """Pieces of a Chinese sentence between particles, common verbs and the words asked for; titles whole."""
+    text, known = hit.sentence.text, vocabulary().groups.keys()
+    fit = 0.95 if ask.kind in ("work", "name") else 0.5
+    yield from (Piece(span.start, span.end, span.text, fit) for span in hit.sentence.names)
     cuts = {0, len(text)} | {edge for match in _CHINESE_CUT.finditer(text) for edge in match.span()}
-    asked = [hit.sentence.tokens[place] for place, _ in hit.places]
-    cuts |= {edge for t in asked if t.root in known.groups or t.root in ask.words for edge in (t.start, t.end)}
-    if ask.kind == "person":
-        titles = (m for m in known.chinese.finditer(text) if kind_of(m.group()) == "person" and len(m.group()) > 1)
-        cuts |= {match.end() for match in titles}
+    asked = (hit.sentence.tokens[place] for place, _ in hit.places)
+    cuts |= {edge for t in asked if t.root in known or t.root in ask.words for edge in (t.start, t.end)}
     for start, end in pairwise(sorted(cuts)):
         piece = text[start:end]
-        if 2 <= len(piece) <= 14 and is_chinese(piece) and piece not in PARTICLES | known.groups.keys():
+        if 2 <= len(piece) <= 14 and is_chinese(piece) and piece not in PARTICLES | known:
             repeated = analyse(ask.text).roots.keys() & analyse(piece).roots.keys()
             yield Piece(start, end, piece, _fit_in_chinese(ask, piece) * (0.5 if repeated else 1))
 
 
 def _fit_in_chinese(ask: Ask, piece: str) -> float:
-    fit = 0.5 if any(c.isdigit() for c in piece) else 1.0
     if ask.kind == "person":
-        named = (2 <= len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
-        ends = piece[-1] in "".join(_ENDINGS.values())
-        return fit * (0.95 if named else 0.6 if len(piece) <= 6 else 0.3) * (0.5 if ends else 1)
+        named = (len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
+        return (0.95 if named else 0.5) * (0.5 if piece[-1] in "".join(_ENDINGS.values()) else 1)
     if ask.kind in _ENDINGS:
-        return fit * (1.0 if piece[-1] in _ENDINGS[ask.kind] else 0.6)
-    return fit * (1.0 if ask.head and piece.endswith(ask.head) else 0.8)
+        return 1.0 if piece[-1] in _ENDINGS[ask.kind] else 0.6
+    return 1.0 if ask.head and piece.endswith(ask.head) else 0.8

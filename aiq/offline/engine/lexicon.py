@@ -1,6 +1,7 @@
-"""General knowledge of words: stems, irregular forms, synonyms, and what kind of thing a noun stands for.
+"""General knowledge of words: stems, parts of speech, synonyms, and what kind of thing a noun stands for.
 
-The vocabulary is `synonyms.toml`: a thesaurus of everyday language, nothing of any data set.
+The vocabulary is `synonyms.toml`, a thesaurus of everyday language with nothing of any data set; the forms of English
+words are the dictionary of `lemminflect`.
 """
 
 import re
@@ -9,13 +10,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lemminflect import getAllLemmas
+
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-_WORD_START = 4
-"""Letters that a stem keeps at least."""
 
 
 class Vocabulary(NamedTuple):
-    """The data file, read: base of an irregular form, groups of a stem, phrases by first stem, classes of a noun."""
+    """The data file, read: base of an irregular noun, groups of a stem, phrases by first stem, classes of a noun."""
 
     bases: dict[str, str]
     groups: dict[str, frozenset[int]]
@@ -30,16 +31,25 @@ def _data() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("synonyms.toml").read_text(encoding="utf-8"))
 
 
+@cache
 def table(name: str) -> dict[str, Any]:
-    """A table of the data file: `units`, `measures`, `degrees`, `bases` or `irregular`."""
+    """A table by word: `units` and `bases` as the file has them; of `measures` the property, of `irregular` the base;
+    of `degrees` the words of the property, the kind of its values, and whether more of it is the greater value.
+    """
     found: dict[str, Any] = _data()[name]
+    if name == "degrees":
+        sides = [(*key.split(", "), more, side) for key, pair in found.items() for more, side in enumerate(pair[::-1])]
+        return {word: [about, kind, bool(more)] for about, kind, more, side in sides for word in side.split()}
+    if name in ("measures", "irregular"):
+        return {word: key for key, words in found.items() for word in words.split()}
     return found
 
 
 @cache
 def ordered(name: str) -> tuple[str, ...]:
     """A list of words of the data file, as it stands."""
-    return tuple(_data()["words"][name].split())
+    found: list[str] = _data()["words"][name].split()
+    return tuple(word for entry in found for word in (ordered(entry[1:]) if entry[0] == "@" else (entry,)))
 
 
 def listed(name: str) -> frozenset[str]:
@@ -51,26 +61,37 @@ def listed(name: str) -> frozenset[str]:
 def vocabulary() -> Vocabulary:
     """The vocabulary, read once."""
     data = _data()
-    bases: dict[str, str] = {}
-    for entry in re.split(r"[;\n]", data["forms"]):
-        base, *forms = entry.split() or [""]
-        bases |= {form: base for form in forms if form not in bases}
+    entries = [entry.split() for entry in re.split(r"[;\n]", data["forms"].strip())]
+    bases = {form: base for base, *forms in entries for form in forms}
     lines = [line.split() for line in data["groups"].strip().splitlines()]
     groups: dict[str, set[int]] = {}
     phrases: dict[str, list[tuple[tuple[str, ...], int]]] = {}
     for number, line in enumerate(lines):
         for word in line:
-            roots = tuple(_stem(part, bases) for part in re.split(r"[_-]", word))
-            if len(roots) == 1:
-                groups.setdefault(roots[0], set()).add(number)
+            first, *more = (_stem(part, bases) for part in re.split(r"[_-]", word))
+            if more:
+                phrases.setdefault(first, []).append(((first, *more), number))
             else:
-                phrases.setdefault(roots[0], []).append((roots, number))
+                groups.setdefault(first, set()).add(number)
     classes: dict[str, str] = {}
     for name, members in data["classes"].items():
-        classes |= {word: name for word in members.split() if word not in classes}
-    chinese = {w for line in lines for w in line if _CHINESE.match(w)} | {w for w in classes if _CHINESE.match(w)}
+        classes = dict.fromkeys(members.split(), name) | classes
+    chinese = {word for word in (*classes, *(w for line in lines for w in line)) if _CHINESE.match(word)}
     pattern = re.compile("|".join(sorted(chinese, key=lambda w: (-len(w), w))))
     return Vocabulary(bases, {r: frozenset(g) for r, g in groups.items()}, phrases, classes, pattern, lines)
+
+
+@lru_cache(maxsize=65536)
+def parts_of_speech(word: str) -> frozenset[str]:
+    """What an English word can be: NOUN, VERB, ADJ, ADV; nothing for one that the dictionary has not."""
+    return frozenset(getAllLemmas(word.lower()))
+
+
+def _lemma(word: str) -> str:
+    """The base form: of a verb before a noun before an adjective, the word itself where it is one."""
+    found = getAllLemmas(word)
+    bases = next((found[part] for part in ("VERB", "NOUN", "ADJ") if part in found), (word,))
+    return word if word in bases else bases[0]
 
 
 @lru_cache(maxsize=65536)
@@ -79,21 +100,19 @@ def stem(word: str) -> str:
     return _stem(word, vocabulary().bases)
 
 
+@cache
+def _endings() -> re.Pattern[str]:
+    """The longest ending of a word: one that inflects leaves three letters, any other four."""
+    return re.compile(rf"(?<=.{{4}})(?:{'|'.join(ordered('suffixes'))})$|(?<=.{{3}})(?:e[sd]?|(?<![su])s|ing|ers?)$")
+
+
 def _stem(word: str, bases: dict[str, str]) -> str:
     word = word.lower().replace("\u2019", "'").removesuffix("'s").removesuffix("'")
-    word = bases.get(word) or bases.get(word.removesuffix("s")) or word
-    if len(word) < _WORD_START or not word.isascii() or not word.isalpha():
+    if not word.isascii() or not word.isalpha() or word in ordered("auxiliaries"):
         return word
-    for suffix in ordered("suffixes"):
-        rest = word.removesuffix(suffix)
-        if rest == word or (suffix == "s" and word.endswith(("ss", "us", "is"))):
-            continue
-        if len(rest) >= (3 if suffix in ("s", "es", "ed", "ing", "e", "er", "ers", "ies") else _WORD_START):
-            rest += "i" if suffix == "ies" else ""
-            undoubled = rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "aeiouls" else rest
-            word = bases.get(rest) or bases.get(rest + "e") or undoubled
-            break
-    return word[:-1] + "i" if word.endswith("y") and len(word) >= _WORD_START else word.removesuffix("e")
+    lemma = _lemma(bases.get(word, word))
+    root = re.sub(r"(?<=..)([^aeiouls])\1$", r"\1", _endings().sub("", bases.get(lemma, lemma)))
+    return re.sub(r"(?<=...)y$", "i", root).removesuffix("e")
 
 
 def groups(root: str) -> frozenset[int]:
@@ -106,9 +125,15 @@ def _common() -> frozenset[str]:
     return frozenset(word for line in vocabulary().lines for word in line) | vocabulary().classes.keys()
 
 
+@lru_cache(maxsize=65536)
 def is_common(word: str) -> bool:
-    """Whether the vocabulary has a word as it is, or its singular."""
-    return not {word.lower(), word.lower().removesuffix("s")}.isdisjoint(_common())
+    """Whether a capital at the start of a sentence is all that makes a word look like a name.
+
+    A singular noun may be a name unless the vocabulary has it: as a common noun it would have an article.
+    """
+    low = word.lower()
+    found = getAllLemmas(low)
+    return low in _common() or (bool(found) and low not in found.get("NOUN", ()))
 
 
 @lru_cache(maxsize=32768)
@@ -124,47 +149,28 @@ def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
     lines = vocabulary().lines
     numbers = sorted(groups(stem(word)), key=lambda n: (word.lower() not in lines[n], len(lines[n]), n))
     written = bool(_CHINESE.search(word))
-    found = dict.fromkeys(
-        other.replace("_", " ")
-        for n in numbers
-        for other in lines[n]
-        if stem(other) != stem(word) and bool(_CHINESE.search(other)) == written
-    )
-    return tuple(found)[:most]
+    others = (other for n in numbers for other in lines[n] if bool(_CHINESE.search(other)) == written)
+    return tuple(dict.fromkeys(other.replace("_", " ") for other in others if stem(other) != stem(word)))[:most]
 
 
 @lru_cache(maxsize=8192)
 def kind_of(noun: str) -> str:
     """What a noun stands for: person, place, organisation, work, thing, time, number, colour, material; else ""."""
-    classes = vocabulary().classes
-    word = noun.lower()
-    for form in (
-        word,
-        vocabulary().bases.get(word, word),
-        word.removesuffix("s"),
-        word.removesuffix("es"),
-        re.sub("ies$", "y", word),
-    ):
-        if form in classes:
-            return "person" if classes[form] == "occupation" else classes[form]
+    classes, word = vocabulary().classes, noun.lower()
+    forms = (word, vocabulary().bases.get(word, word), *getAllLemmas(word).get("NOUN", ()))
     if _CHINESE.search(word):
-        return next((classes[word[i:]] for i in range(1, len(word)) if word[i:] in classes), "")
-    return "person" if _is_agent(word) else ""
+        forms = tuple(word[i:] for i in range(len(word)))
+    kind = next((classes[form] for form in forms if form in classes), "person" if _is_agent(word) else "")
+    return "person" if kind == "occupation" else kind
 
 
 def _is_agent(word: str) -> bool:
-    """Whether a noun by its ending names somebody who does something: of a known verb, or of a trade."""
+    """Whether a noun by its ending names somebody who does something: of a verb of the vocabulary, or of a trade."""
     word = word.removesuffix("s")
-    if re.search(r"(?:[^aeiou]ist|ian|eer|woman|man|grapher|keeper|maker)$", word):
-        return len(word) > 5
-    return bool(re.search(r"[^e](?:er|or)$", word)) and len(word) > 5 and stem(word) != word and stem(word) in _verbs()
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    """The stems that the vocabulary knows other than by the word in -er itself."""
-    plain = (word for line in vocabulary().lines for word in line if not word.endswith(("er", "or")))
-    return frozenset(stem(word) for word in (*plain, *vocabulary().bases.values()))
+    if len(word) < 6 or not re.search(r"[^e][eo]r$", word):
+        return re.search(r"..(?:[^aeiou]ist|ian|eer|man|grapher|keeper|maker)$", word) is not None
+    verb = any("VERB" in parts_of_speech(form) for form in (word[:-1], word[:-2], word[:-3]))
+    return verb and stem(word) in vocabulary().groups
 
 
 def is_occupation(noun: str) -> bool:

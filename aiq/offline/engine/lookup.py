@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from operator import ge
 
 from aiq.offline.engine.evidence import Evidence, Material
-from aiq.offline.engine.lexicon import alike, stem, synonyms
+from aiq.offline.engine.lexicon import stem, synonyms
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.standing import Candidate, candidates
 from aiq.offline.engine.text import is_chinese, words
@@ -19,12 +20,6 @@ _SAME_DAYS = 60
 
 _RIVAL = 0.7
 """A value of this share of the best one's score, and newer, replaces it."""
-
-_LEFT = (
-    r"(?:left (?:office|the post)|leav(?:es|ing)|step(?:s|ped|ping) down|resign(?:s|ed|ing)?|g(?:ave|iv(?:es|ing)) up"
-    r"|retir(?:es|ed|ing)|sack(?:s|ed)|dismiss(?:es|ed)|fire[sd]|replace[sd]|succeed(?:s|ed|ing)|hand(?:s|ed|ing) over"
-    r"|his job|her job|quits?\b)"
-)
 
 
 @dataclass(frozen=True)
@@ -50,31 +45,25 @@ class Lookup:
     def values(self, ask: Ask, *, known: str | None = None) -> list[Candidate]:
         """The values for one ask, best first, each once; of rivals nearly as good the newest first."""
         best: dict[tuple[str, ...], Candidate] = {}
+        years = {word for word in ask.words if re.fullmatch(r"1\d{3}|20\d\d", word)}
         for hit in self.material.find(ask):
-            for candidate in candidates(ask, hit, self.question if known is None else known):
-                name = key(candidate.value)
-                if name not in best or best[name].score < candidate.score:
-                    best[name] = candidate
-        found = sorted(best.values(), key=lambda c: -c.score)[:8]
-        if not found or ask.past or not _changes(ask):
-            return found
-        if ask.kind == "person":
-            found = sorted((self._in_office(c) for c in found), key=lambda c: -c.score)
-        first = found[0]
-        rivals = [c for c in found if c.score >= _RIVAL * first.score and c.hit.score >= _RIVAL * first.hit.score]
-        rivals = [c for c in rivals if c.hit.own >= 0.5 * first.hit.own] or [first]
+            said = {str(stated.year) for stated in hit.sentence.dates}
+            fit = 0.5 if years and said and not years & said else 1.0
+            for found in candidates(ask, hit, self.question if known is None else known):
+                name, score = key(found.value), found.score * fit
+                if name not in best or best[name].score < score:
+                    best[name] = replace(found, score=score)
+        ranked = sorted(best.values(), key=lambda c: -c.score)[:8]
+        lasting = ask.kind in ("place", "thing", "work", "date") and not ask.current
+        if not ranked or ask.past or lasting:
+            return ranked
+        first = ranked[0]
+        least = [_RIVAL * first.score, _RIVAL * first.hit.score, 0.5 * first.hit.own]
+        rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own), least))]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score))
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
-            return found
-        return [replace(newest, score=max(newest.score, first.score * 0.95)), *(c for c in found if c is not newest)]
-
-    def _in_office(self, candidate: Candidate) -> Candidate:
-        """The candidate, down where later evidence reports that this person left."""
-        last = re.escape(candidate.value.split()[-1])
-        report = re.compile(rf"\b{last}\b.{{0,30}}\b{_LEFT}|\b{_LEFT}.{{0,12}}\b{last}\b")
-        later = (page for page in self.material.pages if page.day and page.day >= candidate.hit.day)
-        left = any(report.search(sentence.text) for page in later for sentence in (page.title, *page.sentences))
-        return replace(candidate, score=candidate.score * 0.4) if left else candidate
+            return ranked
+        return [replace(newest, score=max(newest.score, first.score * 0.95)), *(c for c in ranked if c is not newest)]
 
     def best(self, ask: Ask) -> Finding:
         """The best value for an ask."""
@@ -84,21 +73,11 @@ class Lookup:
         score = options[0].score
         return Finding(options[0].value, (options[0].hit.evidence,), score, self.queries(ask, score))
 
-    def tried(self, ask: Ask) -> int:
-        """How many wordings of a query for this were asked."""
-        return sum(key(form) in self.asked for form in _forms(ask))
-
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
         """Queries for an ask: its names and words, then other words for them while nothing good was found."""
-        most = 0 if score >= SURE else 2 if score > 0.3 else 3
-        left = [form for form in _forms(ask) if key(form) not in self.asked]
-        return tuple(left[: 1 if score > 0.3 else 2]) if self.tried(ask) < most else ()
-
-
-def _changes(ask: Ask) -> bool:
-    """Whether what is asked may change with time."""
-    seat = any(alike(word, "headquarters based moved held") for word in ask.words)
-    return ask.current or seat or ask.kind not in ("place", "thing", "work", "date")
+        forms = _forms(ask)
+        left = [form for form in forms if key(form) not in self.asked]
+        return tuple(left[:2]) if score < SURE and len(forms) - len(left) < 3 else ()
 
 
 def _forms(ask: Ask) -> list[str]:

@@ -24,72 +24,45 @@ def check(text: str, look: Lookup) -> Finding | None:
     ask = parse(text)
     if ask.kind not in ("date", "reason", "number") or not ask.names:
         return None
-    if denial := _denial(ask, look):
-        return Finding(denial.sentence.text, (denial.evidence,), 0.7, premise=True)
-    if ask.kind == "number":
-        return None
-    if _ENDS.search(text) and (still := _still(ask, look)):
-        return still
-    return _otherwise(ask, look) if len(ask.names) >= 2 and not _together(ask, look) else None
-
-
-def _denial(ask: Ask, look: Lookup) -> Hit | None:
-    """A sentence that denies what is asked about, said of the same names."""
-    if DENIED.search(ask.text):
-        return None
+    hits = [hit for hit in look.material.find(ask) if _names_all(hit, ask)]
     asked = {t.root for word in ask.words for t in analyse(word).tokens}
-    for hit in look.material.find(ask, 6):
-        shown = analyse(f"{hit.page.title.text} {hit.sentence.text}").roots
-        named = all(any(t.root in shown for t in analyse(name).tokens) for name in ask.names)
-        if hit.score >= 0.4 and named and asked & set(denied(hit)):
-            return hit
-    return None
+    for hit in hits:
+        if hit.score >= 0.4 and not DENIED.search(text) and asked & set(denied(hit)):
+            return Finding(hit.sentence.text, (hit.evidence,), 0.7, premise=True)
+    state = set(parse(_ENDS.sub(" ", ask.text)).words) if _ENDS.search(text) else set()
+    lasting = tuple(word for word in ask.words if word in state)
+    if lasting and (still := _still(ask, lasting, look)):
+        return still
+    said = any(hit.own >= 0.3 and not denies(hit) for hit in hits)
+    return None if said or len(ask.names) < 2 else _otherwise(ask, lasting or ask.words, look)
 
 
-def _speaks_of(hit: Hit, ask: Ask) -> bool:
-    """Whether a sentence with its page's title has all the names, and does not deny what it says."""
-    return not denies(hit) and all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
+def _names_all(hit: Hit, ask: Ask) -> bool:
+    return all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
 
 
-def _together(ask: Ask, look: Lookup) -> bool:
-    """Whether a sentence says what is taken for granted."""
-    return any(hit.own >= 0.3 and _speaks_of(hit, ask) for hit in look.material.find(ask))
-
-
-def _state(ask: Ask) -> tuple[str, ...]:
-    """The words of the state that the question says has ended: those besides the verb of ending."""
-    staying = set(parse(_ENDS.sub(" ", ask.text)).words)
-    return tuple(word for word in ask.words if word in staying)
-
-
-def _otherwise(ask: Ask, look: Lookup) -> Finding | None:
+def _otherwise(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """Another value in the place of one of the names, where the evidence has that and never the name asked about."""
-    words = _state(ask) or ask.words
     for name in reversed(ask.names):
         others = tuple(other for other in ask.names if other != name)
         for kind in ("person", "place", "organisation"):
             turned = Ask(" ".join((*others, *words)), kind, names=others, words=words, current=ask.current)
-            options = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
-            if not options or options[0].score < _CONTRARY:
-                continue
-            near = [c.value for c in options if c.score > 0.6 * options[0].score]
-            if not any(name in value or value in name for value in near):
-                best = options[0]
-                text = best.hit.sentence.text.rstrip(".。")
+            found = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
+            near = [c.value for c in found if c.score > 0.6 * found[0].score]
+            if found and found[0].score >= _CONTRARY and not any(name in value or value in name for value in near):
+                text = found[0].hit.sentence.text.rstrip(".。")
                 text += f", 而不是{name}。" if is_chinese(ask.text) else f", not {name}."
-                return Finding(text, (best.hit.evidence,), best.score, premise=True)
+                return Finding(text, (found[0].hit.evidence,), found[0].score, premise=True)
     return None
 
 
-def _still(ask: Ask, look: Lookup) -> Finding | None:
+def _still(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """The state that the question says has ended, where the evidence has it going on and none reports the end."""
-    state = _state(ask)
-    ended = tuple(word for word in ask.words if word not in state)
-    if not state:
-        return None
-    lasting = [h for h in look.material.find(replace(ask, words=state), 8) if h.own >= 0.5 and _speaks_of(h, ask)]
+    ended = tuple(word for word in ask.words if word not in words)
     reports = look.material.find(replace(ask, words=ended), 6) if ended else []
-    if not lasting or any(h.own >= 0.5 and set(names(h.sentence.text)) & set(ask.names) for h in reports):
+    if any(hit.own >= 0.5 and set(names(hit.sentence.text)) & set(ask.names) for hit in reports):
         return None
-    best = max(lasting, key=lambda h: h.day)
-    return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True)
+    hits = look.material.find(replace(ask, words=words), 8)
+    lasting = [hit for hit in hits if hit.own >= 0.5 and _names_all(hit, ask) and not denies(hit)]
+    best = max(lasting, key=lambda hit: hit.day, default=None)
+    return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True) if best else None

@@ -1,5 +1,6 @@
 """Numbers of a text: values, units, and how they are written ("8,176 people", "8 thousand", "forty-three metres")."""
 
+import math
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -37,14 +38,12 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _HAN_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
-_HAN = re.compile(
-    r"(?P<head>\d[\d,]*(?:\.\d+)?|[〇零一二两三四五六七八九十百千]+)(?P<large>[万亿]+)?"
-    r"(?:(?P<more>\d[\d,]*|[零一二两三四五六七八九十百千]+)(?P<large2>万)?)?[余多]?"
-)
+_HAN_SCALES = {"十": 10.0, "百": 100.0, "千": 1000.0, "万": 1e4, "亿": 1e8}
+_HAN_PART = re.compile(r"(\d[\d,]*(?:\.\d+)?|[〇零一二两三四五六七八九十百千]+)([万亿]*)")
+_HAN = re.compile(rf"(?:{_HAN_PART.pattern})+[余多]?")
 _UNIT = re.compile(r"[\s-]*(?:(?P<sign>%|°\s?[CF]?|per cent|percent|square \w+|cubic \w+)|(?P<word>[A-Za-z²³]+))")
 _HAN_UNIT = re.compile(rf"\s*({'|'.join(ordered('chinese_units'))}|[^\W\d]?)")
-_NO_UNIT = listed("no_units")
+_NO_UNIT = listed("stop") | {"per"}
 _SYMBOLS = {
     "km": "kilometre", "m": "metre", "cm": "centimetre", "mm": "millimetre",
     "kg": "kilogram", "g": "gram", "t": "tonne",
@@ -54,13 +53,11 @@ _SYMBOLS = {
 def _in_words(text: str) -> float:
     """The value of an English number in words ("one hundred and forty thousand")."""
     total, part = 0.0, 0.0
-    for word in re.split(r"[\s-]+", text.lower()):
-        if word in _SMALL:
-            part += _SMALL[word]
-        elif word == "hundred":
-            part = (part or 1) * 100
-        elif word in _LARGE:
+    for word in re.split(r"[\s-]+", text):
+        if word in ("thousand", "million", "billion", "trillion"):
             total, part = total + (part or 1) * _LARGE[word], 0.0
+        else:
+            part = (part or 1) * 100 if word == "hundred" else part + _SMALL.get(word, 0.0)
     return total + part
 
 
@@ -68,15 +65,13 @@ def _in_han(text: str) -> float:
     """The value of Chinese digits below ten thousand, or of figures ("二十一", "一九〇三", "318")."""
     if text[0].isdigit():
         return float(text.replace(",", ""))
-    if not any(c in _HAN_UNITS for c in text):
+    if not any(c in _HAN_SCALES for c in text):
         return float("".join(str(_HAN_DIGITS[c]) for c in text))
-    total, digit = 0, 0
+    total, digit = 0.0, 0
     for c in text:
-        if c in _HAN_UNITS:
-            total, digit = total + (digit or 1) * _HAN_UNITS[c], 0
-        else:
-            digit = _HAN_DIGITS[c]
-    return float(total + digit)
+        total += (digit or 1) * _HAN_SCALES[c] if c in _HAN_SCALES else 0
+        digit = _HAN_DIGITS.get(c, 0)
+    return total + digit
 
 
 @lru_cache(maxsize=16384)
@@ -90,31 +85,21 @@ def numbers(text: str) -> tuple[Quantity, ...]:
 
 
 def _english(text: str, match: re.Match[str]) -> Quantity | None:
-    if words := match["words"]:
-        if words.lower() in ("one", "half", "once", "a half", "second") or re.fullmatch(_SCALE, words.lower()):
-            return None
-        value = _in_words(re.sub(r"^a\s+", "", words.lower()))
-    else:
-        value = float(re.sub(r"[^\d.]", "", match["figure"])) * _LARGE.get((match["scale"] or "").lower(), 1)
+    words = (match["words"] or "").lower()
+    if words in ("one", "half", "once", "a half", "second") or re.fullmatch(_SCALE, words):
+        return None
+    figure = float(re.sub(r"[^\d.]", "", match["figure"] or "0")) * _LARGE.get((match["scale"] or "").lower(), 1)
     unit = _UNIT.match(text, match.end())
     word = "" if match["ordinal"] or not unit else (unit["sign"] or unit["word"]).lower()
-    word = (
-        ""
-        if word in _NO_UNIT
-        else _SYMBOLS.get(word, word if word == "people" else re.sub(r"(?<=[a-z]{3})s$", "", word))
-    )
-    return Quantity(value, match["sign"] or word, match.start(), match.end(), match.group())
+    word = "" if word in _NO_UNIT else _SYMBOLS.get(word, re.sub(r"(?<=[a-z]{3})s$", "", word))
+    return Quantity(_in_words(words) if words else figure, match["sign"] or word, *match.span(), match.group())
 
 
 def _chinese(text: str, match: re.Match[str]) -> Quantity:
-    scale = 1.0
-    for sign in match["large"] or "":
-        scale *= 1e4 if sign == "万" else 1e8
-    value = _in_han(match["head"]) * scale
-    if match["more"]:
-        value += _in_han(match["more"]) * (1e4 if match["large2"] else 1)
+    parts = _HAN_PART.findall(match.group())
+    value = sum(_in_han(head) * math.prod(_HAN_SCALES[c] for c in large) for head, large in parts)
     unit = _HAN_UNIT.match(text, match.end())
-    return Quantity(value, unit[1] if unit else "", match.start(), match.end(), match.group())
+    return Quantity(value, unit[1] if unit else "", *match.span(), match.group())
 
 
 def base_value(quantity: Quantity) -> float:

@@ -3,15 +3,15 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise
 
 from aiq.offline.engine.analysis import PARTICLES, analyse
-from aiq.offline.engine.lexicon import kind_of, listed, stem, table, vocabulary
+from aiq.offline.engine.lexicon import kind_of, listed, parts_of_speech, stem, table, vocabulary
 from aiq.offline.engine.text import is_chinese, name_spans
 
 FUNCTION_WORDS = listed("function")
 PARTICLES_PATTERN = f"[{''.join(sorted(PARTICLES))}]"
-_PREPOSITIONS = listed("prepositions")
+PREPOSITIONS = listed("prepositions")
 
 _PAST = re.compile(
     r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first)\b|以前|曾|之前|原|前任|当初|最初"
@@ -34,12 +34,17 @@ _BESIDES = re.compile(
 )
 """What is not wanted."""
 
+_BEFORE_NOUNS = frozenset(("most", "recent", "latest", "current", "newest", "right"))
+_AFTER_NOUNS = listed("auxiliaries") | {"of"}
+"""After these a word that may be a verb or a noun is a noun."""
+
 _RUN = r"((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,5})"
 _OF_WHAT = re.compile(
     rf"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:of\s+)?(?:all\s+)?(?:(?:the|its|an?|two|three|four)\s+)*{_RUN}",
     re.IGNORECASE,
 )
 _KINDS = (  # the first that a question matches, in lower case; "" leaves it to the noun
+    (r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b(?!.*\bknow)", "yes"),
     (r"\bhow (?!come\b)(\w+)(?!.*\b(?:what|which) year\b)", "how"),
     (r"\b(?:what|which) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b", "date"),
     (r"\bwhy\b|\bwhat(?: (?:was|is) the)? reason\b|\bwhat (?:caused|made|led|drove|prompted)\b|\bhow come\b", "reason"),
@@ -48,7 +53,6 @@ _KINDS = (  # the first that a question matches, in lower case; "" leaves it to 
     (r"\bfor a living\b|\bwhat (?:is|was) (?:he|she)\b|\bwhat (?:job|profession|occupation)\b", "occupation"),
     (r"\bwhat (?:do|does|did|has|have|had)\b|^what\b.*\b(?:for|as|about|with|to be)\?*$", "phrase"),
     (r"\b(?:what|which)\b", ""),
-    (r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", "yes"),
     (r"哪位|谁|哪个人|什么人|何人|哪一位", "person"),
     (r"为什么|为何|什么原因|何以", "reason"),
     (r"哪(?:一)?年|何时|什么时候|哪天|几月|哪个?月|几号|哪一天|什么时间|何年", "date"),
@@ -61,18 +65,12 @@ _KINDS = (  # the first that a question matches, in lower case; "" leaves it to 
     (r"哪|什么名字|叫什么|名称", "name"),
     (r"吗|是否|是不是|有没有|能不能|会不会", "yes"),
 )
-_KIND_OF_NOUN = {"time": "date", "color": "colour", "stone": "material", "wood": "material", "metal": "material"}
-_KIND_OF_NOUN |= dict.fromkeys(("colour", "material"), "") | dict.fromkeys(("name", "nickname", "title"), "name")
+_KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
+_KIND_OF_NOUN |= {"wood": "material", "metal": "material"} | dict.fromkeys(("name", "nickname", "title"), "name")
 _KIND_OF_NOUN |= dict.fromkeys(("job", "profession", "occupation", "trade", "living"), "occupation")
-
-
-class _Sought(NamedTuple):
-    """Kind, head noun and units of what is sought, and the question's words that said so."""
-
-    kind: str
-    head: str = ""
-    units: str = ""
-    used: tuple[str, ...] = ()
+_SAYING = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
+_SAYING |= {"occupation": "living"}
+"""Words that only say of which kind the answer is."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def tidy(question: str) -> str:
     """The question without politeness, on one line."""
     text = " ".join(question.split())
     text = re.sub(r"\bwhat(?: is|'s| was) the (?:number|total) of\b", "How many", text, flags=re.IGNORECASE)
-    named = r"\b(?:what|which)(?: is|'s| was) the names? of (?=the|its|their)"
+    named = r"\b(?:what|which)(?: is|'s| was) the (?:name|title)s? of (?=the|its|their)"
     return _CHATTER.sub("", re.sub(named, "Which is ", text, flags=re.IGNORECASE)).strip() or text
 
 
@@ -109,95 +107,77 @@ def parse(question: str) -> Ask:
     """What a question asks, its descriptions taken as words."""
     text = tidy(question)
     wanted = _BESIDES.sub(lambda m: m["instead"] or " ", text)
-    sought = _sought(wanted)
-    names = _entities(wanted)
-    measures = [m for u in sought.used if (m := table("measures").get(u))]
-    words = [*measures, *(w for w in _words(wanted, names) if w.lower() not in sought.used)]
-    told = sought.kind == "person" or sought.head in ("", "year", "years", "date") or sought.head in FUNCTION_WORDS
-    if not told and not any(sought.head in name for name in names):
-        words.append(sought.head)
-    once = tuple(dict.fromkeys(words))
-    now, past = _NOW.search(wanted) is not None, _PAST.search(wanted) is not None
-    return Ask(text, sought.kind, sought.head, sought.units, names, once, now, past)
-
-
-def _sought(text: str) -> _Sought:
-    low = text.lower()
+    low, names = wanted.lower(), _entities(wanted)
     kind, match = next(((k, m) for pattern, k in _KINDS if (m := re.search(pattern, low))), ("", None))
+    asking = match[1] if match and kind == "how" else ""
     if is_chinese(text):
-        return _sought_in_chinese(text, kind)
-    if kind == "date":
-        unit = re.search(r"\b(?:year|month|day|date|century|decade|time)s?\b", low)
-        return _Sought("date", unit.group() if unit else "", "", ("year", "years", "date", "time"))
-    if kind == "reason":
-        return _Sought("reason", used=("reason", "come", "made", "caused", "led", "prompted", "drove"))
-    if kind == "how" and match:
-        return _how(match[1], low)
-    if kind:
-        return _Sought(kind, used=("living",))
-    if run := _OF_WHAT.search(text):
-        sought = _by_noun(_head(run[1]))
-        what_of_person = sought.kind == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", low)
-        return _Sought("phrase") if what_of_person else sought
-    run = re.search(rf"\b(?:the|an?)\s+{_RUN}", text)
-    return _by_noun(_head(run[1])) if run else _Sought("phrase")
+        kind, head, units = _in_chinese(text, kind)
+    else:
+        kind, head, units = _how(asking, low) if asking else _of_noun(wanted) if not kind else (kind, "", "")
+    if kind == "date" and (unit := re.search(r"\b(?:year|month|day|date|century|decade)s?\b", low)):
+        head = unit.group()
+    said = {asking, *_SAYING.get(kind, "").split()}
+    words = [table("measures").get(asking), *(w for w in _words(wanted, names) if w.lower() not in said)]
+    now, past = _NOW.search(wanted) is not None, _PAST.search(wanted) is not None
+    return Ask(text, kind, head, units, names, tuple(dict.fromkeys(filter(None, words))), now, past)
 
 
-def _how(word: str, low: str) -> _Sought:
-    """What "how tall", "how many ..." or "how often" seeks."""
-    measures, units = table("measures"), table("units")
-    if word not in measures:
-        return _Sought("number" if kind_of(word) == "number" else "phrase")
-    if word == "much" and "weigh" in low:
-        return _Sought("number", "", units["weight"], (word,))
-    if word in ("many", "much"):
-        counted = re.search(r"\bhow many (\w+)", low)
-        head = counted[1] if counted and counted[1] not in FUNCTION_WORDS else ""
-        return _Sought("number", head, stem(head), (word,))
-    if word == "long" and re.search(r"\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|until|did|has)\b", low):
-        return _Sought("number", "", units["duration"], (word,))
-    return _Sought("age" if word == "old" else "number", "", units.get(measures[word], ""), (word,))
+def _how(word: str, low: str) -> tuple[str, str, str]:
+    """Kind, head and units that "how tall", "how many ..." or "how often" seeks."""
+    measure, units = table("measures").get(word, ""), table("units")
+    if word in ("many", "much") and (counted := re.search(r"\bhow (?:many|much) (\w+)", low)):
+        head = counted[1] if counted[1] not in FUNCTION_WORDS else ""
+        return "number", head, units["weight"] if "weigh" in low else stem(head)
+    if re.search(r"\bhow long\b.*\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|until|did|has)\b", low):
+        return "number", "", units["duration"]
+    kind = "age" if word == "old" else "number" if measure or kind_of(word) == "number" else "phrase"
+    return kind, "", units.get(measure, "")
 
 
-def _by_noun(head: str) -> _Sought:
-    """Kind by the noun that "what" or "which" asks for."""
-    noun, kind = head.lower(), kind_of(head)
-    if kind == "number":
-        return _Sought("number", head, table("units").get(noun, ""))
-    kind = _KIND_OF_NOUN.get(noun.removesuffix("s"), _KIND_OF_NOUN.get(kind, kind)) or noun.removesuffix("s")
-    known = noun in _KIND_OF_NOUN or (head and (kind_of(head) or kind != noun))
-    return _Sought(kind if known else "phrase", head)
+def _of_noun(text: str) -> tuple[str, str, str]:
+    """Kind, head and units that "what" or "which" seeks, by its noun."""
+    plain = re.sub(r"\b(?:kind|type|sort)s? of ", "", text)
+    run = _OF_WHAT.search(plain) or re.search(rf"\b(?:the|an?)\s+{_RUN}", text)
+    head = _head(run[1]) if run else ""
+    noun, kind = head.lower().removesuffix("s"), kind_of(head)
+    kind = _KIND_OF_NOUN.get(noun, "date" if kind == "time" else kind)
+    if kind == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", text, re.IGNORECASE):
+        return "phrase", "", ""  # what somebody is
+    return kind or "phrase", head, table("units").get(head.lower(), "") if kind == "number" else ""
 
 
 def _head(run: str) -> str:
     """The head noun of a run of words: the last before a verb, preposition or name."""
-    noun = ""
-    for word in run.split():
+    noun, words = "", run.split()
+    for word, after in pairwise([*words, "of"]):
         low = re.sub(r"['’]s$", "", word.lower())
-        if not noun and (low in ("most", "recent", "latest", "current", "newest", "right") or word[0].isupper()):
+        if not noun and (low in _BEFORE_NOUNS or word[0].isupper()):
             continue
-        verb = noun and (
-            low in vocabulary().bases or (low.endswith(("ed", "s")) and not kind_of(low) and kind_of(noun))
-        )
-        if verb or (noun and word[0].isupper()) or low in FUNCTION_WORDS | _PREPOSITIONS:
+        possible = parts_of_speech(low)
+        inflected = low[-1] == "s" or noun[-1:] == "s"  # "hosts" is a verb after "city", "host" after "cities"
+        verb = "NOUN" not in possible or ("VERB" in possible and inflected and after not in _AFTER_NOUNS)
+        if word[0].isupper() or low in FUNCTION_WORDS | PREPOSITIONS or (noun and possible and verb):
             break
         noun = word.removesuffix("'s")
+        if noun in ("colour", "color"):  # "colour shirts"
+            break
     return noun
 
 
-def _sought_in_chinese(text: str, kind: str) -> _Sought:
+def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
+    """Kind, head and units that a Chinese question seeks."""
     if kind == "number":
-        near = re.search(r"多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)|(人)口", text)
-        sign = "人" if re.search(r"人口|居民", text) else next((g for g in near.groups() if g), "") if near else ""
-        units = table("units").get(table("measures").get(sign, ""))
-        return _Sought(kind, "", units or (sign if sign not in PARTICLES else ""))
-    head = (
-        re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
-        if kind in ("place", "organisation", "name")
-        else None
-    )
-    noun = next((head[1][:n] for n in (3, 2, 1) if kind_of(head[1][:n])), "") if head else ""
-    return _Sought(kind or "phrase", noun)
+        sign_of = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
+        near = re.search(sign_of, text)
+        sign = next((group for group in near.groups() if group), "人") if near else ""
+        units = str(table("units").get(table("measures").get(sign, ""), ""))
+        return kind, "", units or (sign if sign not in PARTICLES else "")
+    run = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
+    known = [run[1][:n] for n in (3, 2, 1) if kind_of(run[1][:n])] if run and kind in _NAMED else []
+    return kind or "phrase", (*known, "")[0], ""
+
+
+_NAMED = ("place", "organisation", "name")
 
 
 def _entities(text: str) -> tuple[str, ...]:
@@ -235,7 +215,7 @@ def _words(text: str, names: tuple[str, ...]) -> list[str]:
         text = text.replace(name, " ⟦ ")
     if not is_chinese(text):
         plain = (t.text for t in analyse(text).tokens if len(t.text) > 1)
-        return [word for word in plain if word.lower() not in FUNCTION_WORDS | _PREPOSITIONS]
+        return [word for word in plain if word.lower() not in FUNCTION_WORDS | PREPOSITIONS]
     text = _CHINESE_STOP.sub(" ", text)
     known = [match.group() for match in vocabulary().chinese.finditer(text)]
     rest = vocabulary().chinese.sub(" ", text)

@@ -1,6 +1,7 @@
 """Judging a candidate by where it stands: how near to the words asked for, denied or over, and by whom."""
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
 from aiq.offline.engine.analysis import analyse
@@ -14,12 +15,6 @@ DENIED = re.compile(
     r"|不是|并非|没有|未|误",
     re.IGNORECASE,
 )
-_OVER = re.compile(
-    r"\b(?:former(?:ly)?|until|previous(?:ly)?|used to|ex-|no longer|outgoing|had been|predecessor|before)\b"
-    r"|原|前任|卸任|曾任|此前|接替",
-    re.IGNORECASE,
-)
-_REPLACED = re.compile(r"\b(?:succe|replac|defeat|beat|follow)\w*\s+(?:to\s+)?(?:[\w-]+\s+){0,2}$")
 
 
 @dataclass(frozen=True)
@@ -35,13 +30,13 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     """The values that a sentence may give; none that only repeats what is `known`."""
     asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     return [
-        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(ask, hit, p)))
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(hit, p)))
         for p in pieces(ask, hit)
         if not _repeats(p.value, asked, ask)
     ]
 
 
-def _repeats(value: str, asked: set[str], ask: Ask) -> bool:
+def _repeats(value: str, asked: Set[str], ask: Ask) -> bool:
     roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
     new_figure = ask.kind in ("number", "date") and value not in ask.text
     return bool(roots) and not new_figure and all(root in asked for root in roots)
@@ -50,48 +45,27 @@ def _repeats(value: str, asked: set[str], ask: Ask) -> bool:
 def _nearness(hit: Hit, piece: Piece) -> float:
     """How near a piece is to the words asked for: 1 beside them, less with every token and break between."""
     if not hit.places or piece.start < 0:
-        return 0.9 if hit.places else 0.55
+        return 0.7
     sentence = hit.sentence
     first, last = sentence.at(piece.start), sentence.at(max(piece.start, piece.end - 1))
     total = 0.0
     for place, worth in hit.places:
         low, high = sorted((sentence.tokens[place].start, piece.start))
-        breaks = len(re.findall(r"[,;，；]|\b(?:and|but|who|which)\b", sentence.text[low:high]))
+        breaks = len(re.findall(r"[,;,；]|\b(?:and|but|who|which)\b", sentence.text[low:high]))
         total += worth / (1 + 0.1 * max(max(place - last, first - place, 0) + 3 * breaks - 1, 0))
     return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
 
 
-def _standing(ask: Ask, hit: Hit, piece: Piece) -> float:
-    """What the words around a value say of it: denied, over, the agent of a passive."""
-    if piece.start < 0:
-        return 1.0
-    text, factor = hit.sentence.text, 1.0
-    before = re.split(r"[,;.，；]", text[: piece.start])[-1][-40:]
-    if (denial := DENIED.search(before)) and not re.search(r"\bbut\b|而是", before[denial.start() :]):
-        factor *= 0.4
-    if not ask.past and (_REPLACED.search(before) or _is_over(hit)):
-        factor *= 0.5
-    if (ask.kind == "person" or re.search(r"(?:er|or)s?$", ask.head)) and " by " in text:
-        factor *= 1.15 if _is_agent(hit, piece) else 0.85
-    return factor
-
-
-def _is_agent(hit: Hit, piece: Piece) -> bool:
-    """Whether "by" joins a value to a word asked for that stands before it, no other name between."""
-    ends = [t.end for place, _ in hit.places if (t := hit.sentence.tokens[place]).end <= piece.start]
-    between = hit.sentence.text[max(ends) : piece.start] if ends else ""
-    return " by " in between and not any(max(ends) <= name.start < piece.start for name in hit.sentence.names)
-
-
-def _is_over(hit: Hit) -> bool:
-    """Whether a word asked for is said to be past: "the former mayor", "until 2020 the mayor"."""
-    starts = (hit.sentence.tokens[place].start for place, _ in hit.places)
-    return any(_OVER.search(re.split(r"[,;.，；]", hit.sentence.text[:start])[-1][-16:]) for start in starts)
+def _standing(hit: Hit, piece: Piece) -> float:
+    """Less for a value that the words before it deny."""
+    before = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
+    denial = DENIED.search(before)
+    return 0.4 if denial and not re.search(r"\bbut\b|而是", before[denial.start() :]) else 1.0
 
 
 def denies(hit: Hit) -> bool:
     """Whether a sentence denies what was found in it: a negation before a matching word of the same clause."""
-    return any(True for _ in denied(hit))
+    return bool(denied(hit))
 
 
 def denied(hit: Hit) -> list[str]:

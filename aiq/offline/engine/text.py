@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from aiq.offline.engine.lexicon import is_common, listed, stem
+from aiq.offline.engine.lexicon import is_common, listed, parts_of_speech, stem
 from aiq.tools.tokens import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -14,16 +14,16 @@ _STOP = listed("stop")
 
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Mt|vs|No|Inc|Ltd|Co|Corp|Gen|Col|Sen|Rep|Gov|Jan|Feb|Mar|Apr|Jun|Jul"
-    r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])$"
+    r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])\.$"
 )
 _BOUNDARY = re.compile(
     r"(?<=[.!?])[\"'”’)\]]*(?:\[\d+\])*\s+(?=[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f\u3400-\u9fff])|(?<=[。！？；])|\n+|(?<=[a-z0-9)”\"][.!?])(?=[A-Z][a-z])"
 )
 
-_JOINERS = r"(?:of|the|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
+_JOINERS = r"(?:of(?:\s+the)?|de|da|di|del|la|le|van|von|der|den|al|bin|ibn|du|&)"
 _UPPER = r"[A-Z\u00c0-\u00de\u0100-\u024f]"
 _CAPITAL = rf"(?:(?:St|Mt|Dr|Jr|Sr)\.|(?:{_UPPER}\.)+|{_UPPER}[\w’'\-&]*)"
-_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS}){{0,2}}\s+(?:{_CAPITAL}|\d+(?=\s|$|[?.]|,(?!\d))))*")
+_NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:(?:\s+{_JOINERS})?\s+(?:{_CAPITAL}|\d+(?=\s|$|[?.]|,(?!\d))))*")
 _QUOTED = re.compile(r"[\"“„「『《]([^\"”“」』》]{2,80})[\"”」』》]")
 
 
@@ -48,20 +48,14 @@ def stems(text: str) -> frozenset[str]:
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, in order, without blank ones; lines end sentences, common abbreviations do not."""
     found: list[str] = []
-    pending = ""
     start = 0
     for boundary in [*_BOUNDARY.finditer(text), None]:
-        end = boundary.end() if boundary else len(text)
-        pending += text[start:end]
-        start = end
-        stripped = pending.strip()
-        broken_off = boundary is not None and "\n" not in boundary.group() and stripped.endswith(".")
-        if broken_off and _ABBREVIATION.search(stripped[:-1]):
+        piece = text[start : boundary.end() if boundary else len(text)]
+        if boundary and "\n" not in boundary.group() and _ABBREVIATION.search(piece.rstrip()):
             continue
-        if stripped:
-            found.append(" ".join(stripped.split()))
-        pending = ""
-    return tuple(found)
+        found.append(" ".join(piece.split()))
+        start = boundary.end() if boundary else 0
+    return tuple(filter(None, found))
 
 
 class Span(NamedTuple):
@@ -86,16 +80,12 @@ def name_spans(text: str) -> tuple[Span, ...]:
     """The same with their places, repetitions included."""
     quoted = [match for match in _QUOTED.finditer(text) if match.group()[0] in "《『" or _is_title(match.group(1))]
     found = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quoted]
-    inside = [match.span() for match in quoted]
     for match in _NAME.finditer(text):
         name = _clean(match.group())
-        if (
-            " " not in name
-            and is_common(name)
-            and not text[: match.start()].rstrip("\"“‘'( ").rstrip()[-1:].strip(".!?:\n")
-        ):
-            continue  # only the first word of a sentence
-        if name and not any(start <= match.start() < end for start, end in inside):
+        first = not text[: match.start()].rstrip("\"“‘'( ").rstrip()[-1:].strip(".!?:\n")
+        if not name or (first and " " not in name and is_common(name)):
+            continue
+        if not any(other.start() <= match.start() < other.end() for other in quoted):
             start = match.start() + match.group().rfind(name)
             found.append(Span(start, start + len(name), name))
     return tuple(sorted(found))
@@ -116,24 +106,21 @@ def _clean(run: str) -> str:
     """A capitalised run without ordinary words at its ends, titles and possessive; empty where nothing is left."""
     run = re.sub(r"['’]s?$", "", run.rstrip(".,;:&- ")) if not re.fullmatch(r"(?:[A-Z]\.)+", run) else run
     parts = run.split()
-    while parts and (parts[0] in _ORDINARY or not parts[0][0].isupper()):
+    while parts and (_is_ordinary(parts[0]) or not parts[0][0].isupper()):
         if parts[0] == "The" and len(parts) > 2 and parts[1][0].isupper():  # "The Glass Meridian" is a title
             break
         parts = parts[1:]
-    while len(parts) > 1 and parts[0].rstrip(".") in _TITLES and parts[1][0].isupper():
+    while len(parts) > 1 and parts[0].rstrip(".").lower() in _TITLES and parts[1][0].isupper():
         parts = parts[1:]
-    while parts and (parts[-1] in _ORDINARY or parts[-1][0].islower()):
+    while parts and _is_ordinary(parts[-1]):
         parts = parts[:-1]
     return " ".join(parts)
 
 
-def same_name(left: str, right: str) -> bool:
-    """Whether two names are written alike, but for case, accents, articles and punctuation."""
-    return _key(left) == _key(right)
-
-
-def _key(name: str) -> tuple[str, ...]:
-    return tuple(token for token in tokens(name) if token not in ("the", "a", "an"))
+def _is_ordinary(word: str) -> bool:
+    """Whether a word, capitalised or not, is one of grammar, of the calendar or an adverb ("US" is not "us")."""
+    adverb = "ADV" in (found := parts_of_speech(word)) and "NOUN" not in found
+    return word in (word.lower(), word.capitalize()) and (adverb or word.lower() in _ORDINARY)
 
 
 def contains_name(text: str, name: str) -> bool:

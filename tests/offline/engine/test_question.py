@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.offline.engine.describe import descriptions, rewritten
+from aiq.offline.engine.describe import description, rewritten
 from aiq.offline.engine.question import parse, tidy
 
 
@@ -45,7 +45,8 @@ def test_the_kind_of_answer(question: str, kind: str) -> None:
     ],
 )
 def test_the_innermost_description(question: str, innermost: str) -> None:
-    found = descriptions(question)[0]
+    found = description(question)
+    assert found
     assert rewritten(question)[found.start : found.end] == innermost
 
 
@@ -59,7 +60,7 @@ def test_the_innermost_description(question: str, innermost: str) -> None:
     ],
 )
 def test_what_is_asked_itself_is_no_description(question: str) -> None:
-    assert descriptions(question) == []
+    assert description(question) is None
 
 
 def test_possessives_are_read_as_of() -> None:
