@@ -7,15 +7,17 @@ without key and network, until Ctrl-C.
 import argparse
 import asyncio
 import json
+from contextlib import suppress
 
 from aiq.core.errors import ConfigError
+from aiq.offline.__main__ import key, serve
 
 GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it).
 
   model   http://{host}:{port}/v1      any OpenAI client: OpenAI(base_url="http://{host}:{port}/v1", api_key="{key}")
                                        (chat completions, responses, embeddings)
   search  http://{host}:{port}/search  Tavily's request and answer; so does /extract
-  pages   any host below offline.example, named in the Host header
+  pages   any host of the world, named in the Host header
   counts  http://{host}:{port}/stats
 
   curl http://{host}:{port}/v1/chat/completions -H 'authorization: Bearer {key}' \\
@@ -47,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pages", metavar="FILE", action="append", default=[], help="further pages, as offline.pages has them"
     )
-    parser.add_argument("--api-key", metavar="KEY", help="refuse model and search requests without this bearer token")
+    parser.add_argument(
+        "--api-key", metavar="KEY", type=key, help="refuse model and search requests without this bearer token"
+    )
     parser.add_argument("--faults", metavar="JSON", default="{}", help="rates of planted faults: '{\"http_429\": 0.1}'")
     parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
     parser.add_argument(
@@ -56,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from aiq.offline.__main__ import serve
     from aiq.offline.launch import page_files
 
     def greet(port: int) -> None:
@@ -65,23 +68,26 @@ def run(args: argparse.Namespace) -> int:
     options = argparse.Namespace(
         host=args.host,
         port=args.port,
-        pages=page_files(args.world, args.pages),
+        pages=page_files(args.world, args.pages, "--"),
         faults=_faults(args.faults),
         seed=args.seed,
         api_key=args.api_key,
         context_tokens=args.context_tokens,
         keep=True,
     )
-    try:
+    with suppress(KeyboardInterrupt):
         asyncio.run(serve(options, greet))
-    except KeyboardInterrupt:
-        print("ended")
+    print("ended")
     return 0
 
 
 def _faults(text: str) -> dict[str, float]:
+    from aiq.offline.faults import check
+
     try:
         rates = json.loads(text)
-        return {str(name): float(rate) for name, rate in rates.items()}
+        faults = {str(name): float(rate) for name, rate in rates.items()}
     except (ValueError, TypeError, AttributeError):
         raise ConfigError(f"--faults {text}: write a JSON object such as '{{\"http_429\": 0.1}}'") from None
+    check(faults, "--faults: ")
+    return faults

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")
 """Maps whose keys are the user's: a new key below them needs no `+`."""
 
+_UNREADABLE = (
+    "this is no SETTING=VALUE; write each setting as an argument of its own, close what you open, "
+    "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
+)
+
 _LONGEST_LIST = 12
 
 
@@ -39,8 +44,10 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
         try:
             override = OverridesParser.create().parse_override(text)
         except HydraException as error:
-            reason = str(error).splitlines()[0] if str(error) else "it is not of the form SETTING=VALUE"
-            raise ConfigError(f"{text}: {reason}") from None
+            reason = str(error).partition("\n")[0]
+            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _UNREADABLE}") from None
+        if not override.key_or_group:
+            raise ConfigError(f"{text}: expected SETTING=VALUE; the setting has no name")
         if override.is_hydra_override():
             raise ConfigError(f"{text}: Hydra's own settings have no effect here; see `aiq run --help`")
         parsed.append(override)

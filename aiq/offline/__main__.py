@@ -6,8 +6,10 @@ it cannot outlive the command that started it.
 
 import argparse
 import asyncio
+import errno
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -32,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--pages", type=Path, nargs="+", required=True, help="files (or folders with a pages.jsonl)")
     parser.add_argument("--faults", type=json.loads, default={}, help="JSON object: rate by fault name")
     parser.add_argument("--seed", type=int, default=0, help="of the faults")
-    parser.add_argument("--api-key", help="refuse requests without this bearer token")
+    parser.add_argument("--api-key", type=key, help="refuse requests without this bearer token")
     parser.add_argument("--context-tokens", type=int, default=131_072, help="longest prompt (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="stay when standard input closes")
     try:
@@ -40,7 +42,16 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        pass
     return 0
+
+
+def key(text: str) -> str:
+    """A key that a bearer token can have: empty, it would let everybody in."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the key is empty; leave the option out to let every client in")
+    return text
 
 
 def _print_port(port: int) -> None:
@@ -48,13 +59,14 @@ def _print_port(port: int) -> None:
 
 
 async def serve(options: argparse.Namespace, ready: Callable[[int], None] = _print_port) -> None:
-    """Serve until told to stop; `ready` is called with the port.
+    """Serve until told to stop; `ready` is called with the port. SIGTERM ends it as Ctrl-C does.
 
-    Raises UserError when a page file or a fault is wrong or the port is taken.
+    Raises UserError when a page file or a fault is wrong, there is no such host or the port is taken.
     """
     from aiq.offline.faults import Faults
     from aiq.offline.protocol.work import Work, Workers
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     workers = Workers(Work(Faults(options.faults, options.seed), options.context_tokens))  # first: they take longest
     try:
         import uvicorn
@@ -84,7 +96,9 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener.bind((host, port))
     except OSError as error:
-        remedy = "choose another --port (0 takes a free one)"
+        remedy = "--host is an IPv4 address of this machine, such as 127.0.0.1"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            remedy = "choose another --port (0 takes a free one)"
         raise UserError(f"cannot listen on {host}:{port}: {error.strerror}; {remedy}") from None
     return listener
 

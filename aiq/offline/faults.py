@@ -30,13 +30,13 @@ SLOW_SECONDS = 2.0
 RETRY_AFTER_SECONDS = 1
 
 
-def check(rates: Mapping[str, float]) -> None:
-    """Raises ConfigError for a name that is no fault, or a rate outside 0 to 1."""
+def check(rates: Mapping[str, float], where: str = "offline.faults.") -> None:
+    """Raises ConfigError, beginning with `where`, for a name that is no fault, or a rate outside 0 to 1."""
     for name, rate in rates.items():
         if name not in KNOWN:
-            raise ConfigError(f"offline.faults.{name}: there is no such fault; there are {', '.join(KNOWN)}")
+            raise ConfigError(f"{where}{name}: there is no such fault; there are {', '.join(KNOWN)}")
         if not 0 <= rate <= 1:
-            raise ConfigError(f"offline.faults.{name}={rate}: a rate is between 0 and 1")
+            raise ConfigError(f"{where}{name}={rate}: a rate is between 0 and 1")
 
 
 class Faults:

@@ -17,19 +17,20 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
 
-def page_files(world: str | None, more: Iterable[str]) -> list[Path]:
+def page_files(world: str | None, more: Iterable[str], prefix: str = "offline.") -> list[Path]:
     """The files of `offline.world` (by default the closed world that came with aiq) and of `offline.pages`.
 
-    Each is named by itself or by its folder. Raises ConfigError when there is no such file.
+    Each is named by itself or by its folder. Raises ConfigError when there is no such file; `prefix` is what an
+    error writes before `world` or `pages`.
     """
     files = []
-    named = [("offline.world", world or str(shipped("benchmarks/world"))), *(("offline.pages", name) for name in more)]
+    named = [("world", world or str(shipped("benchmarks/world"))), *(("pages", name) for name in more)]
     for setting, name in named:
         path = resolve(name)
         found = [file for file in (path / "pages.jsonl", path / "pages.jsonl.gz", path) if file.is_file()]
         if not found:
             remedy = "name a JSONL of url, title, text or its folder"
-            raise ConfigError(f"{setting}={name}: there is no pages.jsonl; {remedy}")
+            raise ConfigError(f"{prefix}{setting}={name}: there is no pages.jsonl; {remedy}")
         files.append(found[0])
     return files
 

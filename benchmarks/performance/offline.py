@@ -1,4 +1,4 @@
-"""What the offline stack makes a client wait: python -m benchmarks.performance.offline [--quick].
+"""What the offline stack makes a client wait: .venv/bin/python -m benchmarks.performance.offline [--quick].
 
 Starts a real stack and times it over loopback. Exit code 1 where a promise of the README beside this
 file is broken; `--quick` only shows that everything runs.
@@ -16,8 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from aiq.core.paths import shipped
-from aiq.llm.http import AsyncClient
+try:
+    from aiq.core.paths import shipped
+    from aiq.llm.http import AsyncClient
+except ImportError as missing:
+    sys.exit(f"{missing}; run it with the checkout's .venv/bin/python")
 
 PAGES = shipped("benchmarks/world") / "pages.jsonl"
 SENTENCE = "The council of Tessmark met in 2024 and elected Oda Prill. "

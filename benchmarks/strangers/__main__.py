@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import csv
 import json
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -19,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from aiq.core.errors import UserError
 from benchmarks.strangers.web import Web
 
 QUESTIONS = Path("benchmarks/freshqa_mini/freshqa_mini.csv")
@@ -44,7 +46,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any], str]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.strangers", description=__doc__)
     parser.add_argument("agents", choices=AGENTS, nargs="+", metavar="AGENT", help=", ".join(AGENTS))
-    parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("--limit", type=_count, default=60, help="questions, 1 or more (default: %(default)s)")
     parser.add_argument("--base-url", help="of a stack that runs already, e.g. http://127.0.0.1:8808")
     parser.add_argument("--model-url", help="of the model, where a proxy stands before the stack's")
     parser.add_argument("--api-key", default="none", help="of that proxy")
@@ -55,11 +57,14 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     if options.only_answer:
         return _answer_all(options)
+    if not shutil.which(options.python):
+        parser.error(f"--python {options.python}: there is no such interpreter")
+    if options.base_url:
+        _paths(options.base_url)  # now, before anything runs for minutes
+        return _compare(options)
     from aiq.core.settings import OfflineSettings
     from aiq.offline.launch import OfflineStack
 
-    if options.base_url:
-        return _compare(options)
     with asyncio.Runner() as runner:
         stack = OfflineStack(OfflineSettings(), seed=0)
         options.base_url = f"http://127.0.0.1:{runner.run(stack.start())}"
@@ -67,6 +72,12 @@ def main() -> int:
             return _compare(options)
         finally:
             runner.run(stack.stop())
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of questions; write 1 or more")
+    return int(text)
 
 
 def _answer_all(options: argparse.Namespace) -> int:
@@ -123,16 +134,23 @@ def _score(options: argparse.Namespace, overrides: list[str]) -> float:
     command += [*overrides, f"limit={options.limit}", f"output_dir={options.out}"]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
-        sys.exit(f"{' '.join(command[2:])}: {ended.stderr.strip()}")
+        sys.exit((ended.stderr.strip() or f"aiq run ended with {ended.returncode}").splitlines()[-1])
     newest = max((options.out / "scored").glob("*/summary.json"), key=lambda file: file.stat().st_mtime)
     return float(json.loads(newest.read_text(encoding="utf-8"))["metrics"][METRIC]["mean"])
 
 
 def _paths(url: str) -> dict[str, int]:
-    with urllib.request.urlopen(f"{url}/stats", timeout=60) as reply:  # noqa: S310  the stack's own address
-        counts: dict[str, int] = json.load(reply)["paths"]
+    """How often each path of the stack was asked for. Ends the program where no stack answers."""
+    try:
+        with urllib.request.urlopen(f"{url}/stats", timeout=60) as reply:  # noqa: S310  the stack's own address
+            counts: dict[str, int] = json.load(reply)["paths"]
+    except (OSError, ValueError, LookupError) as error:
+        sys.exit(f"--base-url {url}: no offline stack answers there ({error}); start one with .venv/bin/aiq offline")
     return counts
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ImportError, UserError) as mistake:
+        sys.exit(f"{mistake}; where a package is missing, use .venv/bin/python")

@@ -57,6 +57,11 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
         (["experiment=tiny", "agent=[echo,ai_q]"], "agent=[echo,ai_q]: name one option"),
         (["resume=nowhere"], "nowhere is no run folder"),
         (["resume=results", "-m"], "neither -m"),
+        (["experiment=tiny", "=3"], "=3: expected SETTING=VALUE; the setting has no name"),
+        (["experiment=tiny", "~"], "~: expected SETTING=VALUE; the setting has no name"),
+        (["-m", "experiment=tiny", "limit=1,"], "limit=1,: this is no SETTING=VALUE; write"),
+        (["experiment=tiny limit=3"], "experiment=tiny limit=3: this is no SETTING=VALUE; write each setting as"),
+        (["experiment=tiny", "dataset.path=["], "dataset.path=[: this is no SETTING=VALUE; write"),
         (["experiment=tiny", "nonsense"], "nonsense: expected SETTING=VALUE"),
     ],
 )

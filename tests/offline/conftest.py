@@ -32,6 +32,7 @@ PAGES: list[dict[str, str]] = [
         "title": "沃伦研究所",
         "text": "沃伦研究所位于泰斯马克市。截至2026年，所长是林岚。",
     },
+    {"url": "https://my.site/mill?floor=2", "title": "Vorn Mill", "text": "Ada Kestrel built the second floor."},
 ]
 
 StackMaker = Callable[..., AbstractAsyncContextManager[int]]

@@ -1,7 +1,7 @@
 """Starting and ending the child process."""
 
 import asyncio
-import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
@@ -80,16 +81,36 @@ async def test_child_does_not_outlive_a_killed_parent(pages_file: Path) -> None:
     raise AssertionError("the offline stack is still there")
 
 
-def test_aiq_offline_serves_until_interrupted(pages_file: Path) -> None:
-    code = (
-        "import argparse; from aiq.commands import offline\n"
-        "parser = argparse.ArgumentParser(); offline.add_arguments(parser)\n"
-        f"raise SystemExit(offline.run(parser.parse_args(['--port', '0', '--world', {str(pages_file)!r}])))"
-    )
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_aiq_offline_serves_until_told_to_end(pages_file: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "aiq", "offline", "--port", "0", "--world", str(pages_file)]
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=os.environ.copy()
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline().startswith("The offline stack answers at http://127.0.0.1:")
-        child.send_signal(signal.SIGINT)
-        assert child.wait(10) == 0
+        child.send_signal(number)
+        printed, errors = child.communicate(timeout=10)
+    assert (child.returncode, printed.splitlines()[-1], errors) == (0, "ended", "")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--api-key", "", "the key is empty"),
+        ("--host", "192.0.2.1", "cannot listen on 192.0.2.1:0: .*; --host is an IPv4 address of this machine"),
+        ("--world", "nowhere", "--world=nowhere: there is no pages.jsonl"),
+        ("--pages", "nowhere", "--pages=nowhere: there is no pages.jsonl"),
+        ("--faults", '{"http_42": 1}', "--faults: http_42: there is no such fault"),
+    ],
+)
+def test_a_wrong_option_is_named(
+    option: str, value: str, message: str, pages_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(["offline", "--port", "0", "--world", str(pages_file), option, value])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    error = capsys.readouterr().err
+    assert (code, error.count("\n")) == (2, 1)
+    assert re.search(message, error)

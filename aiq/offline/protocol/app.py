@@ -5,11 +5,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,6 +25,12 @@ MODEL = {"id": "offline-1", "object": "model", "created": 0, "owned_by": "aiq"}
 """What the models list has. Any other name in a request is answered just the same, under its own name."""
 
 SEARCHES = ("/search", "/extract")
+
+HELP = (
+    f"aiq offline: POST {COMPLETIONS}, {RESPONSES}, {EMBEDDINGS}, {', '.join(SEARCHES)}; GET /v1/models, /stats; "
+    "pages by the host in the Host header\n"
+)
+"""What the root answers."""
 
 BODY_BYTES = 64 * 2**20
 """The longest body of a request to the model."""
@@ -48,28 +55,40 @@ class Stack:
 
 
 def build_app(stack: Stack) -> ASGIApp:
-    """Hosts of `offline.example` other than the two services are websites; any other host is the API."""
+    """Hosts of pages and those below `offline.example`, but not the two services, are websites; others are the API."""
     endpoints = Endpoints(stack)
     routes = [Route(path, endpoints.model, methods=["POST"]) for path in (COMPLETIONS, RESPONSES, EMBEDDINGS)]
     routes += [Route(path, endpoints.search, methods=["POST"]) for path in SEARCHES]
     routes += [Route(path, endpoints.models) for path in ("/v1/models", "/v1/models/{name:path}")]
-    routes += [Route("/stats", endpoints.stats)]
+    routes += [Route("/stats", endpoints.stats), Route("/", PlainTextResponse(HELP))]
     errors: Any = {ApiError: _error, HTTPException: _no_route, ClientDisconnect: _gone}
     api = Starlette(routes=routes, exception_handlers=errors)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         answer: ASGIApp = api
         if scope["type"] == "http":
+            scope = _origin_form(scope)
             request = Request(scope)
-            host = request.headers.get("host", "").rsplit(":", 1)[0].lower()
-            if is_offline_website(host):
-                scheme = request.headers.get("x-aiq-scheme", "https")
-                answer = stack.site.answer(str(request.url.replace(scheme=scheme, netloc=host)))
+            host = request.headers.get("host", "").lower()
+            for name in (host, host.rsplit(":", 1)[0]):
+                if name in stack.site.hosts or is_offline_website(name):
+                    scheme = request.headers.get("x-aiq-scheme", "https")
+                    answer = stack.site.answer(str(request.url.replace(scheme=scheme, netloc=name)))
+                    break
             if scope["path"] != "/stats":
                 stack.paths[scope["path"] if answer is api else "page"] += 1
         await answer(scope, receive, send)
 
     return app
+
+
+def _origin_form(scope: Scope) -> Scope:
+    """The request with the host and path of its target where that is a whole URL, as clients of a proxy send it."""
+    host, _, path = scope["path"].partition("://")[2].partition("/")
+    if not host or scope["path"].startswith("/"):
+        return scope
+    headers = [(b"host", host.encode()), *(pair for pair in scope["headers"] if pair[0] != b"host")]
+    return {**scope, "path": f"/{path}", "raw_path": quote(f"/{path}").encode(), "headers": headers}
 
 
 class Endpoints:

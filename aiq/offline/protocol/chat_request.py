@@ -27,8 +27,9 @@ def read_chat(values: Mapping[str, Any], role: str, attempt: int, context_tokens
     _check_messages(asked["messages"])
     if asked.get("stream_options") and not asked.get("stream"):
         raise ApiError("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
-    if "parallel_tool_calls" in asked and "tools" not in asked:
-        raise _only_with_tools("parallel_tool_calls")
+    for name in ("parallel_tool_calls", "tool_choice"):
+        if name in asked and "tools" not in asked:
+            raise _only_with_tools(name)
     if "max_tokens" in asked and "max_completion_tokens" in asked:
         message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
         raise ApiError(message, "max_tokens", "invalid_parameter_combination")

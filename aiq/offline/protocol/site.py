@@ -12,6 +12,7 @@ from pydantic import Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from aiq.core.base import Record
+from aiq.core.hosts import OFFLINE_SERVICES
 from aiq.tools.corpus import Corpus, CorpusPage, address
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -71,13 +72,14 @@ def html_of(page: SitePage) -> str:
 
 
 class Site:
-    """All websites of the offline stack. The same pages are what its search API finds.
+    """All websites of the offline stack, by their `hosts`. The same pages are what its search API finds.
 
     Raises UserError or DatasetError, naming file and row, when a file is absent or malformed.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
         self.corpus = Corpus(page for file in files for page in Corpus.load(file, SitePage).pages)
+        self.hosts = {re.split("[/?]", address(page.url))[0] for page in self.corpus.pages} - OFFLINE_SERVICES
 
     def answer(self, url: str) -> Response:
         """What a website answers."""

@@ -1,6 +1,6 @@
 """How well the shipped shallow researcher answers questions whose wording its authors have not seen.
 
-    python -m tests.offline.held_out.measure [--set held_out|reworded|mini]
+    .venv/bin/python -m tests.offline.held_out.measure [--set held_out|reworded|mini]
 
 `held_out` is `questions.csv` over `pages.jsonl` of this folder, `mini` the shipped `freshqa_mini`, and `reworded` the
 latter with the questions of `reworded.jsonl` and the same answers. Each set goes through `aiq run` as a user's would.
@@ -146,4 +146,7 @@ def table(accuracies: dict[str, Accuracy]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Accuracy on questions in wording not seen; prints aggregates only")
     parser.add_argument("--set", choices=SETS, default="held_out")
-    print(table(measure(parser.parse_args().set)))
+    try:
+        print(table(measure(parser.parse_args().set)))
+    except RuntimeError as error:
+        sys.exit(f"{error}; where packages are missing, use .venv/bin/python")

@@ -45,6 +45,33 @@ async def test_pages_are_html(offline_port: int) -> None:
     assert (missing.status_code, other_site.status_code) == (404, 404)
 
 
+@pytest.mark.parametrize(("host", "status"), [("my.site", 200), ("My.Site:8808", 200), ("your.site", 404)])
+async def test_pages_of_any_host(offline_port: int, host: str, status: int) -> None:
+    async with AsyncClient(verify=TLS) as client:
+        page = await client.get(f"http://127.0.0.1:{offline_port}/mill?floor=2", headers={"host": host})
+    assert (page.status_code, "Ada Kestrel" in page.text) == (status, status == 200)
+
+
+async def test_the_server_is_a_proxy_for_its_pages_and_services(offline_port: int) -> None:
+    async def status(url: str) -> str:
+        reader, writer = await asyncio.open_connection("127.0.0.1", offline_port)
+        writer.write(f"GET {url} HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n".encode())
+        answer = await reader.read()
+        writer.close()
+        return answer.split(b" ")[1].decode()
+
+    known = ("my.site/mill?floor=2", "baike.offline.example/%E6%B2%83%E4%BC%A6", "model.offline.example/v1/models")
+    assert [await status(f"http://{url}") for url in known] == ["200"] * 3
+    assert await status("http://my.site/nowhere") == "404"
+
+
+async def test_the_root_says_what_there_is(offline_port: int) -> None:
+    async with AsyncClient(verify=TLS) as client:
+        page = await client.get(f"http://127.0.0.1:{offline_port}/")
+    assert (page.status_code, page.text.count("\n")) == (200, 1)
+    assert "/v1/chat/completions" in page.text
+
+
 async def test_counts_show_what_was_paid_twice(offline_stack: Any) -> None:
     async with offline_stack() as port:
         await ask(port)
