@@ -23,7 +23,7 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Situation
+from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.schema import (
     Schema,
     as_schema,
@@ -199,7 +199,7 @@ class _Filler:
     def _itself(self, thing: Thing, parts: Mapping[str, Schema]) -> Thing:
         """An entity of a given text; where no field's kind means itself ("name"), its name is the first text."""
         texts = [key for key, part in parts.items() if forms(part)[0]["type"] == "string"]
-        named = not thing.portion or not texts or any(map(kind_of, texts))
+        named = not thing.portion or not texts or {"name", "title", "entity"} & {*map(kind_of, texts)}
         return thing if named else replace(thing, record={texts[0]: thing.text})
 
     # single values
@@ -220,7 +220,9 @@ class _Filler:
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
             return self.w.sources.index(thing.source) + 1 if thing.source else thing.number
         means = (spoken(name).replace("score", ""), about.split(".")[0], name)
-        measured = self.w.measure(means, thing) if options or kind != "string" else None
+        of_text = self.w.sources and self.w.given and not (self.w.draft or self.w.statement or thing.text)
+        copied = kind == "string" or (of_text and re.search(r"\b(?:rating|score)$", means[2]))  # it says its own
+        measured = self.w.measure(means, thing) if options or not copied else None
         if options:
             return self._chosen(options, about, measured, thing)
         if measured is not None:
@@ -248,15 +250,16 @@ class _Filler:
                 return str(value)
         texts = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)] if not thing.text else []
         label = re.escape(spoken(name) or "\0").replace(r"\ ", r"[\s_-]?")
-        line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*(?=$|[\n\"}}]|[,;](?!\d))"
+        line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*"
+        line += r"(?=$|[\n\"}]|[,;](?!\d))"
         line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
         found = re.search(line, "\n".join(texts), re.I | re.M)
         return (found[1] or found[2]).strip() if found else None
 
     def _weight(self, option: str, about: str, measured: float | None, thing: Thing, has: frozenset[str]) -> float:
         """How far an option holds: of grades, and of yes and no, how near it is to what is measured; the measure that
-        its words mean, or those of its description in schema or prompt; else by its words in the request, which `has` them (0.4 to
-        0.9); an option for "none of these" 0.4; any other 0.3."""
+        its words mean, or those of its description in schema or prompt; else by its words among those that the request
+        `has` (0.4 to 0.9); an option for "none of these" 0.4; any other 0.3."""
         w = self.w
         grade = (*meanings(option, "grades"), "")[0]
         if thing.kind in spoken(option).split():
@@ -301,14 +304,14 @@ class _Filler:
             asked = [about]
         else:
             counted, chinese = form["type"] in ("integer", "number"), w.situation.language == "zh"
-            subjects = [thing.text or (w.theme if w.given else w.subject)]
-            subjects += [w.name] if w.given and not subjects[0] else []
-            pairs = [(words, subject) for words in (spoken(name), about) if words for subject in subjects]
-            asked = [q for words, subject in pairs for q in asks(words, subject, counted=counted, chinese=chinese)]
+            subject = thing.text or (w.theme if w.given else w.subject)
+            asked = [q for s in (spoken(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
         told = [thing.source] if thing.source and thing.portion else [] if w.sources else w.given
+        if not told and w.theme and w.given == w.sources:
+            told = [Source(" ".join(s for s in sentences(w.told) if not self._elsewhere(s, name)))]
         for question in asked:
             found = w.reads(question, told)
-            if self._speaks(found, name, question, thing) and found.confidence >= _LEAST:
+            if self._speaks(found, name, question, thing):
                 return found.value
         age = re.match(rf"{re.escape(thing.text)}(?: is|\W)\W?(\d{{1,3}})\b(?! [a-z]+s\b|[\d.,]\d)", thing.portion)
         if age and lexicon.alike(name, "age"):
@@ -316,22 +319,28 @@ class _Filler:
         answers = own if self.single or not asked else ()
         return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
 
+    def _elsewhere(self, sentence: str, name: str) -> bool:
+        """Whether a sentence of a given text has a subject of its own, neither the theme nor what the field names."""
+        opening = re.match(r"(?:the|an?)((?: [\w'’-]+){1,3})", sentence, re.IGNORECASE)
+        if not opening or stems(self.w.theme) & stems(sentence):
+            return False
+        return not stems(spoken(name)) & stems(opening[1])
+
     def _speaks(self, found: Answer, name: str, question: str, thing: Thing) -> bool:
-        """Whether the evidence names the thing asked about and has the field's head word, or the value its unit."""
+        """Whether the evidence is of the thing asked about and has the field's head word, or the value its unit or the
+        class that the field names (a colour, an occupation)."""
         w = self.w
         shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
         subject = "" if w.given and (thing.portion or not thing.text) else thing.text or w.subject
-        if (
-            not found.value
-            or (subject and not contains_name(shown, subject))
-            or contains_name(found.value, subject or thing.text)
-        ):
-            return False
-        if w.given and (not stems(w.theme) <= stems(w.told) or found.value == w.name):
+        strange = stems(w.theme) - stems(w.told) if w.given else subject and not contains_name(shown, subject)
+        whole = found.value == shown.strip(" .。\n")
+        if not found.value or whole or strange or contains_name(found.value, thing.text or subject):
             return False
         ask = parse(question)
+        if ask.kind in ("colour", "material", "occupation"):
+            return found.confidence >= _LEAST / 2
         unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(found.value))
         head = [stem(word) for word in words(spoken(name)) if lexicon.kind_of(word) != "time"][-1:]
         told = analyse(shown)
         speaks = any(root in told.roots or lexicon.groups(root) & told.groups.keys() for root in head)
-        return bool(unit) or not head or speaks or ask.kind in ("colour", "material", "occupation")
+        return found.confidence >= _LEAST and (bool(unit) or not head or speaks)

@@ -29,7 +29,7 @@ _CHANGE = re.compile(
     r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"(?:^|[:,;(–—•*-]\s*|\b(?:and|while|but|whereas|by|with)\s+)(?:[A-Z]\w{1,3}\. )?$")
+_HEAD = re.compile(r"(?:^|[:,;(–—•*-]\s*|\b(?:and|while|but|whereas)\s+)(?:[Tt]he\s+)?(?:[A-Z]\w{1,3}\. )?$")
 """What stands before a name of which a part of a sentence speaks."""
 _GOES_ON = re.compile(r"(?:he|she|it|they|his|her|its|their)\b", re.I)
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)

@@ -129,12 +129,13 @@ class Weighing:
 
     @cached_property
     def theme(self) -> str:
-        """What the given text is asked about: the task's name, or those of its words that the text has; "" for the
-        text as a whole."""
+        """What the given text is asked about: the task's name, or those of its words that the text has, or the name
+        that opens the text; "" for the text as a whole."""
         if not self.sources:
             return ""
         named = [n for n in parse(self.task).names if n in self.told or not self.task.startswith(n)]
-        return (*named, " ".join(word for word in words(self.topic.subject) if stems(word) & stems(self.told)))[0]
+        common = " ".join(word for word in words(self.topic.subject) if stems(word) & stems(self.told))
+        return (*named, common)[0] or (self.name if self.told.startswith(self.name) else "")
 
     @cached_property
     def name(self) -> str:
@@ -142,7 +143,7 @@ class Weighing:
         if not (self.sources and self.given):
             return self.subject
         found = names(self.told)
-        return next((n for n in found if stems(n) & stems(self.theme)), (*found, "")[0])
+        return next((n for n in found if stems(n) & stems(self.topic.subject)), (*found, "")[0])
 
     @cached_property
     def evidence(self) -> list[Evidence]:
