@@ -182,7 +182,7 @@ class _Filler:
         """
         items = form.get("items", True)
         parts = forms(items)[0].get("properties", {})
-        inner = [kind for kind in map(kind_of, parts) if kind in _TELLING]
+        inner = [k for at, k in enumerate(map(kind_of, parts)) if k in _TELLING and not (at and k == "date")]
         other = "entity" if parts else "" if name else "query"
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
         least, most = self.things.bounds(name, form)
