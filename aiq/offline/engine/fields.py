@@ -8,12 +8,14 @@ import tomllib
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from aiq.offline.engine import lexicon
 from aiq.offline.engine.lexicon import stem
 from aiq.tools.tokens import tokens
 
 _FIRST = ("clarify", "gap", "conflict", "dependency")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
 
+_TURNS = re.compile(r"\b(?:not|never|no|hardly|without)\b|n['’]t\b|不|没", re.I)
 _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 
 
@@ -44,6 +46,32 @@ def kind_of(name: str, description: str = "") -> str:
     if "clarify" in more and "question" in told:
         return "clarify"
     return next((kind for kind in _FIRST if kind in told), (told or more[:1] or [""])[-1])
+
+
+def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:
+    """The questions that a field puts about a subject: `collapse_date` is "When was the collapse of ...?"."""
+    said = re.sub(r"\b(?:num|number|count|total)(?: of)?\b", "", spoken(name)).strip() or spoken(name)
+    *rest, last = said.split() or [""]
+    of = f" of {subject}" if subject else ""
+    kind = lexicon.kind_of(last)
+    if chinese:
+        way = "多少" if counted else "谁" if kind == "person" else "什么"
+        return [f"{subject}{'的' * bool(subject)}{said}是{way}？"]
+    if kind == "time" and rest:
+        return [f"{'In what year' if last == 'year' else 'When'} was the {' '.join(rest)}{of}?"]
+    if counted and kind not in ("time", "number") and last.endswith("s"):
+        return [f"How many {said}{of}?"]
+    return [f"{'Who' if kind == 'person' else 'What'} is the {said}{of}?"]
+
+
+def tone(text: str) -> float | None:
+    """The share of praise among the words of a text that praise or blame, a negation turning those of its clause; None
+    where neither outweighs."""
+    found = []
+    for clause in re.split(r"[.,;:!?。，；！？]|\bbut\b|但", text):
+        turned = _TURNS.search(clause) is not None
+        found += [(kind == "praise") != turned for kind in meanings(clause, "tone")]
+    return sum(found) / len(found) if found and 2 * sum(found) != len(found) else None
 
 
 def measure_of(text: str) -> str:

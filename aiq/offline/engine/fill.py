@@ -8,7 +8,7 @@ the whole is refused.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -16,9 +16,14 @@ from typing import Any
 from langchain_core.utils.json_schema import dereference_refs
 
 from aiq.offline.engine import lexicon
-from aiq.offline.engine.fields import kind_of, meanings, spoken
+from aiq.offline.engine.analysis import analyse
+from aiq.offline.engine.answer import Answer
+from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.read import Situation
+from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.quantities import numbers
+from aiq.offline.engine.question import parse
+from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.schema import (
     Schema,
     as_schema,
@@ -30,17 +35,13 @@ from aiq.offline.engine.schema import (
     shaped,
     stated_options,
 )
-from aiq.offline.engine.text import contains_name, sentences, stems
+from aiq.offline.engine.text import contains_name, sentences, stems, words
 from aiq.offline.engine.things import Things
 from aiq.offline.engine.weigh import CITE, Thing, Weighing
 from aiq.offline.engine.write import small_talk, write
 
 _READ = frozenset(("", "other", "entity", "date", "description", "answer"))
 """Kinds whose values the reader finds."""
-_TELLING = frozenset(
-    ["query", "question", "section", "gap", "reason", "clarify", "quote", "source", "date", "conflict"]
-)
-"""Kinds of fields that tell what an object is about."""
 _JUDGED = 4
 """Fields at most of an object that judges what the prompt lists: its id, a score, a reason and one more."""
 _SILENT = frozenset(("clarify", "gap", "conflict"))
@@ -157,7 +158,7 @@ class _Filler:
         """
         items = form.get("items", True)
         parts = forms(items)[0].get("properties", {})
-        inner = [kind for kind in map(kind_of, parts) if kind in _TELLING]
+        inner = [k for at, k in enumerate(map(kind_of, parts)) if k in _TELLING and not (at and k == "date")]
         other = "entity" if parts else "" if name else "query"
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
         least, most = self.things.bounds(name, form)
@@ -165,10 +166,17 @@ class _Filler:
         out: list[Any] = []
         for each in judged or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
-                one = self.value(items, name if kind_of(name) else "", each)
-                if one is not None and one not in out and len(out) < most:
+                one = self.value(items, name if kind_of(name) else "", self._itself(each, parts))
+                bare = each.portion and len(parts) > 1 and not any(v for v in one.values() if v != each.text)
+                if one is not None and one not in out and len(out) < most and not bare:
                     out.append(one)
         return out
+
+    def _itself(self, thing: Thing, parts: Mapping[str, Schema]) -> Thing:
+        """An entity of a given text; where no field's kind means itself ("name"), its name is the first text."""
+        texts = [key for key, part in parts.items() if forms(part)[0]["type"] == "string"]
+        named = not thing.portion or not texts or {"name", "title", "entity"} & {*map(kind_of, texts)}
+        return thing if named else replace(thing, record={texts[0]: thing.text})
 
     # single values
 
@@ -188,17 +196,27 @@ class _Filler:
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
             return self.w.sources.index(thing.source) + 1 if thing.source else thing.number
         means = (spoken(name).replace("score", ""), about.split(".")[0], name)
-        measured = self.w.measure(means, thing) if options or kind != "string" else None
+        of_text = self.w.sources and self.w.given and not (self.w.draft or self.w.statement or thing.text)
+        copied = kind == "string" or (of_text and re.search(r"\b(?:rating|score)$", means[2]))  # it says its own
+        measured = self.w.measure(means, thing) if options or not copied else None
         if options:
-            weights = [self._weight(str(option), about, measured, thing) for option in options]
-            best = options[weights.index(max(weights))]
-            return best if max(weights) > _NONE_FITS or len(options) == 1 else None
+            return self._chosen(options, about, measured, thing)
         if measured is not None:
             return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
-        if _counts(name) or (kind != "string" and kind_of(name) not in _READ):
+        if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
             return None
-        words = self._text(form, name, about, thing) if kind == "string" else self._read(name, about, thing)
+        words = (self._text if kind == "string" else self._read)(form, name, about, thing)
         return shaped(words, form) if words else None
+
+    def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Thing) -> Any:
+        """The option that weighs most, if any speaks for it; a sentence that lists the options speaks for none."""
+        w = self.w
+        told = [thing.portion or thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
+        named = [stems(spoken(str(option))) for option in options]
+        has = [said for text in told for said in map(stems, sentences(text)) if sum(n <= said for n in named) < 2]
+        weights = [self._weight(str(option), about, measured, thing, frozenset().union(*has)) for option in options]
+        best = options[weights.index(max(weights))]
+        return best if max(weights) > _NONE_FITS or len(options) == 1 else None
 
     def _stated(self, name: str, thing: Thing) -> str | None:
         """What the prompt's own record of the thing has under the name; what "name: value" or "name is value" says in
@@ -208,15 +226,16 @@ class _Filler:
                 return str(value)
         texts = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)] if not thing.text else []
         label = re.escape(spoken(name) or "\0").replace(r"\ ", r"[\s_-]?")
-        line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*(?=$|[\n\"}},;])"
+        line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*"
+        line += r"(?=$|[\n\"}]|[,;](?!\d))"
         line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
         found = re.search(line, "\n".join(texts), re.I | re.M)
         return (found[1] or found[2]).strip() if found else None
 
-    def _weight(self, option: str, about: str, measured: float | None, thing: Thing) -> float:
+    def _weight(self, option: str, about: str, measured: float | None, thing: Thing, has: frozenset[str]) -> float:
         """How far an option holds: of grades, and of yes and no, how near it is to what is measured; the measure that
-        its words mean, or those of its description in schema or prompt; else by its words in the request (0.4 to 0.9);
-        an option for "none of these" 0.4; any other 0.3."""
+        its words mean, or those of its description in schema or prompt; else by its words among those that the request
+        `has` (0.4 to 0.9); an option for "none of these" 0.4; any other 0.3."""
         w = self.w
         grade = (*meanings(option, "grades"), "")[0]
         if thing.kind in spoken(option).split():
@@ -228,7 +247,6 @@ class _Filler:
         value = w.measure((option, told.split(".")[0]), thing)
         if value is not None:
             return value
-        has = stems(thing.text or "\n".join([w.task, w.draft, *(s.text for s in w.sources[:5])]))
         hits = 3 * len(stems(spoken(option)) & has) + len(stems(told) & has)
         return min(0.9, 0.4 + 0.1 * hits) if hits or grade == "other" else _NONE_FITS
 
@@ -236,6 +254,9 @@ class _Filler:
         """A text of the kind that the name means: of the request, or of the thing in whose object the field stands."""
         kind = kind_of(name, about) if name else thing.kind or "answer"
         told = self.things.texts(thing)
+        if part := kind == "name" and re.match("first|given|last|family", spoken(name)):
+            called = (thing.text or self.w.name).split()
+            return None if len(called) < 2 else called[0] if part[0] in ("first", "given") else called[-1]
         if kind in told:
             return told[kind] or None
         if kind == "answer" and about[-1:] not in ("?", "？"):
@@ -245,22 +266,57 @@ class _Filler:
             self.prefix = shape[1] if shape else self.prefix
             return str(thing.record.get("id") or f"{self.prefix}{thing.number}")
         if kind in _READ:
-            return self._read(name, about, thing)
+            return self._read(form, name, about, thing)
         return next((each.text for each in self.things.of(kind, name, thing)), None)
 
-    def _read(self, name: str, about: str, thing: Thing) -> str | None:
-        """The reader's value for "<name> of <thing>", or for a description that asks; where a name is wanted,
-        or nothing else, the answer to the task."""
+    def _read(self, form: Schema, name: str, about: str, thing: Thing) -> str | None:
+        """The reader's value for what the field asks about the thing or the given text, or for a description that
+        asks, where its evidence speaks of both; where a name is wanted, or nothing else, the answer to the task."""
         w = self.w
-        subject = thing.text or w.subject
         own = [w.found] if w.is_question and not thing.text else []
-        way = "Who" if lexicon.kind_of(spoken(name).rpartition(" ")[2]) == "person" else "What"
-        frame = "{1}的{0}是什么？" if w.situation.language == "zh" else way + " is the {0} of {1}?"
-        asked = [frame.format(words, subject) for words in (spoken(name), about) if words]
-        answers = map(w.reads, [about] if about[-1:] in ("?", "？") else asked)
-        for found in own if kind_of(name) == "entity" and own else (*answers, *(own if self.single else [])):
-            shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
-            speaks = thing.text == "" or (contains_name(shown, subject) and not contains_name(found.value, subject))
-            if speaks and found.confidence >= _LEAST and found.value:
+        if own and kind_of(name) == "entity":
+            asked = []
+        elif about[-1:] in ("?", "？"):
+            asked = [about]
+        else:
+            counted, chinese = form["type"] in ("integer", "number"), w.situation.language == "zh"
+            subject = thing.text or (w.theme if w.given else w.subject)
+            asked = [q for s in (spoken(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
+        told = [thing.source] if thing.source and thing.portion else [] if w.sources else w.given
+        if not told and w.theme and w.given == w.sources:
+            told = [Source(" ".join(s for s in sentences(w.told) if not self._elsewhere(s, name)))]
+        for question in asked:
+            found = w.reads(question, told)
+            if self._speaks(found, name, question, thing):
                 return found.value
-        return None
+        age = re.match(rf"{re.escape(thing.text)}(?: is|\W)\W?(\d{{1,3}})\b(?! [a-z]+s\b|[\d.,]\d)", thing.portion)
+        if age and lexicon.alike(name, "age"):
+            return age[1]
+        answers = own if self.single or not asked else ()
+        return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
+
+    def _elsewhere(self, sentence: str, name: str) -> bool:
+        """Whether a sentence of a given text has a subject of its own, neither the theme nor what the field names."""
+        opening = re.match(r"(?:the|an?)((?: [\w'’-]+){1,3})", sentence, re.IGNORECASE)
+        if not opening or stems(self.w.theme) & stems(sentence):
+            return False
+        return not stems(spoken(name)) & stems(opening[1])
+
+    def _speaks(self, found: Answer, name: str, question: str, thing: Thing) -> bool:
+        """Whether the evidence is of the thing asked about and has the field's head word, or the value its unit or the
+        class that the field names (a colour, an occupation)."""
+        w = self.w
+        shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
+        subject = "" if w.given and (thing.portion or not thing.text) else thing.text or w.subject
+        strange = stems(w.theme) - stems(w.told) if w.given else subject and not contains_name(shown, subject)
+        whole = found.value == shown.strip(" .。\n")
+        if not found.value or whole or strange or contains_name(found.value, thing.text or subject):
+            return False
+        ask = parse(question)
+        if ask.kind in ("colour", "material", "occupation"):
+            return found.confidence >= _LEAST / 2
+        unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(found.value))
+        head = [stem(word) for word in words(spoken(name)) if lexicon.kind_of(word) != "time"][-1:]
+        told = analyse(shown)
+        speaks = any(root in told.roots or lexicon.groups(root) & told.groups.keys() for root in head)
+        return found.confidence >= _LEAST and (bool(unit) or not head or speaks)

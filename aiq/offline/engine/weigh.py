@@ -5,14 +5,15 @@ chosen by it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from aiq.offline.engine import dates, research
 from aiq.offline.engine.answer import Answer, Evidence, answer, rank
-from aiq.offline.engine.fields import measure_of
+from aiq.offline.engine.fields import measure_of, tone
+from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import names, sentences, stems, words
 from aiq.offline.engine.write import is_small_talk
@@ -77,6 +78,11 @@ class Thing:
     source: Source | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def portion(self) -> str:
+        """What a given text says of an entity that it names."""
+        return self.source.text if self.kind == "entity" and self.source and not self.source.key else ""
+
 
 class Weighing:
     """One request's material, and what can be measured of it."""
@@ -113,14 +119,41 @@ class Weighing:
         return []
 
     @cached_property
+    def given(self) -> list[Source]:
+        """The text that the request itself brings to be read: sources without an address, or the task."""
+        return [s for s in self.sources if not s.key] or ([] if self.sources else [Source(self.task)])
+
+    @cached_property
+    def told(self) -> str:
+        return "\n".join(s.text for s in self.given)
+
+    @cached_property
+    def theme(self) -> str:
+        """What the given text is asked about: the task's name, or those of its words that the text has, or the name
+        that opens the text; "" for the text as a whole."""
+        if not self.sources:
+            return ""
+        named = [n for n in parse(self.task).names if n in self.told or not self.task.startswith(n)]
+        common = " ".join(word for word in words(self.topic.subject) if stems(word) & stems(self.told))
+        return (*named, common)[0] or (self.name if self.told.startswith(self.name) else "")
+
+    @cached_property
+    def name(self) -> str:
+        """What the request is about; of a given text the first name with a word of the theme, else the first."""
+        if not (self.sources and self.given):
+            return self.subject
+        found = names(self.told)
+        return next((n for n in found if stems(n) & stems(self.topic.subject)), (*found, "")[0])
+
+    @cached_property
     def evidence(self) -> list[Evidence]:
         return [Evidence(sentence, source, 0.0) for source in self.sources for sentence in sentences(source.text)]
 
-    def reads(self, question: str, **more: Any) -> Answer:
-        """What the reader finds in the sources; nothing more after many questions."""
-        self._questions += 1
+    def reads(self, question: str, sources: Sequence[Source] = (), **more: Any) -> Answer:
+        """What the reader finds in the sources, or in all; nothing more after many questions to all."""
+        self._questions += not sources
         asks = question and self._questions <= _MOST
-        return answer(question, self.sources, self.situation.now, **more) if asks else Answer("none")
+        return answer(question, sources or self.sources, self.situation.now, **more) if asks else Answer("none")
 
     @cached_property
     def found(self) -> Answer:
@@ -212,6 +245,7 @@ class Weighing:
             "supported": lambda: max(self._agreed(text)),
             "enough": lambda: max(map(abs, self._agreed(text))),
             "good": lambda: rules["enough"]() if text or self.draft or not self.sources else None,
+            "pleased": lambda: tone(thing.portion or self.told),
         }
         value = rules[known.lstrip("-")]() if known else None
         return None if value is None else 1 - value if known[0] == "-" else float(value)
