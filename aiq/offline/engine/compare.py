@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
-from aiq.offline.engine.lexicon import kind_of, listed, table
+from aiq.offline.engine.lexicon import kind_of, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
@@ -19,6 +19,10 @@ _MEASURED = 0.4
 
 _NEAR = 0.7
 """Sentences of this share of the best one's score speak of the same."""
+
+
+_BEGUN = ("born built established founded opened", "出生 创办 创立 始建 建于 成立")
+"""Words for the beginning of a life or a thing, in English and Chinese."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
     units, words = "", tuple(dict.fromkeys((*degree.words, *rest)))
     if degree.words:
         units = table("units").get(degree.words[0], "people|person" if kind_of(degree.words[0]) == "person" else "")
-    words = words or tuple(sorted(listed("chinese_origin" if is_chinese(option) else "origin")))
+    words = words or tuple(_BEGUN[is_chinese(option)].split())
     return Ask(f"{' '.join(words)} {option}", degree.kind, (*degree.words, "")[0], units, (option,), words)
 
 

@@ -90,7 +90,8 @@ def parts_of_speech(word: str) -> frozenset[str]:
 def _lemma(word: str) -> str:
     """The base form: of a verb before a noun before an adjective, the word itself where it is one."""
     found = getAllLemmas(word)
-    bases = next((found[part] for part in ("VERB", "NOUN", "ADJ") if part in found), (word,))
+    parts = ("VERB", "NOUN", "ADJ") if len(word) > 3 else ("VERB",)  # short plurals are mostly abbreviations
+    bases = next((found[part] for part in parts if part in found), (word,))
     return word if word in bases else bases[0]
 
 
