@@ -10,7 +10,7 @@ from aiq.offline.engine.text import is_chinese, sentences
 _HEAD = re.compile(r"\s*(?:>\s*)*(?:[-*•]\s+)?[\"“”]?(?:\[\d+\]\s*)?")
 """Marks of a quotation or a place in a list, which are no words of the passage."""
 _LABEL = re.compile(r"(?P<label>(?:\W*[^\s:：.,，。!?]+){1,9}[:：]\**)(?:\s+(?=[^\sa-z])|(?<=：)(?=\S))")
-"""What stands before a colon, where a new sentence follows; in lower case it goes on."""
+"""What stands before a colon, where a new sentence follows; in lower case it goes on, in Chinese after a request."""
 _COMMAND = re.compile(
     r"(?i)^\W*(?:(?:now|then|and|also|next|first|kindly|briefly|in \w+(?: \w+)?,)\W+)*(?:please|do not|don't|never"
     r"|let's|can you|could you|using|use|based on|according to|given|answer|reply|respond|return|output|extract"
@@ -95,6 +95,8 @@ def _units(text: str) -> Iterator[_Unit]:
     for number, line in enumerate(text.splitlines()):
         for sentence in sentences(_HEAD.sub("", line, count=1)):
             label = _LABEL.match(sentence)
+            if label and is_chinese(sentence) and _Unit(number, label["label"]).asks:
+                label = None
             if label:
                 yield _Unit(number, label["label"])
             yield _Unit(number, sentence[label.end() :] if label else sentence)

@@ -86,6 +86,8 @@ def test_a_summary_of_what_follows(ask: Ask) -> None:
         "I am a student at a small college. I have been reading about weirs lately. Who designed the Vorn Weir?",
         f"{ASKED} I live in Vorn and I am writing about it. Please be brief.",
         "The Vorn Weir is famous.",
+        "Describe the Vorn Weir: its builders, its gates, the men who drowned there, and its use today.",
+        "请介绍青石桥：各个时期的建造者和设计者，以及桥梁至今的发展。",
     ],
 )
 def test_a_person_s_own_words_are_no_passage(told: str) -> None:
