@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from aiq.offline.engine.read import Source
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
