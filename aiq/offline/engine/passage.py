@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from aiq.offline.engine.lexicon import parts_of_speech
 from aiq.offline.engine.source import is_prose
 from aiq.offline.engine.text import is_chinese, sentences
 
@@ -20,6 +21,8 @@ _COMMAND = re.compile(
     r"|(?:the|an?y?) (?:answer|reply|response|output|report)\b.*\b(?:should|must|may|is|are|in)|here (?:is|are))\b"
     r"|^\W*(?:请|回答|用|根据|总结|概括|列出|说明|告诉|翻译|提取|比较)"
 )
+_ORDER = re.compile(r"\W*([A-Za-z]+[^\Wd])\s+(?:an?|the|all|every|each|some|this|these|what|how|\d+)\b")
+"""A sentence that opens with a word, perhaps a verb not of the past, and its object."""
 _PERSONAL = re.compile(r"\b(?:I|(?i:me|my|we|our|us|you|your)|[Ii]['’](?:m|ve|d|ll))\b|[我你您]")
 _QUESTION = re.compile(r"[?？][\"”’)]*$")
 _OF_THE_REPLY = re.compile(
@@ -38,7 +41,10 @@ class _Unit(NamedTuple):
     @property
     def asks(self) -> bool:
         """Whether it asks, orders, or speaks of the person or the model."""
-        return any(p.search(self.text) for p in (_COMMAND, _PERSONAL, _QUESTION))
+        ordered = _ORDER.match(self.text)
+        return any(p.search(self.text) for p in (_COMMAND, _PERSONAL, _QUESTION)) or (
+            ordered is not None and "VERB" in parts_of_speech(ordered[1])
+        )
 
     @property
     def heads(self) -> bool:
