@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
+from aiq.offline.engine.evidence import Hit
 from aiq.offline.engine.lexicon import kind_of, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
@@ -184,15 +185,36 @@ def _yes_or_no(text: str, true: bool) -> str:
 
 
 def _verify(ask: Ask, look: Lookup) -> Finding:
-    """Yes or no to a statement, by the newest sentence that speaks of it."""
+    """Yes or no to a statement, by the newest sentence that speaks of it; nothing where none settles it."""
     hits = [hit for hit in look.material.find(ask) if hit.own > 0]
     if not hits:
         return Finding(wanted=look.queries(ask, 0.0))
     near = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]
     best = hits[0] if ask.past else max(near, key=lambda hit: (hit.day, hit.score))
-    told = not ask.names[1:] or any(name in best.sentence.text for name in ask.names[1:])
+    holds = _holds(ask, best, near)
+    if holds is None:
+        return Finding("", (best.evidence,), 0.0, look.queries(ask, 0.0))
     score = best.score * 0.9
-    return Finding(_yes_or_no(ask.text, told and not denies(best)), (best.evidence,), score, look.queries(ask, score))
+    return Finding(_yes_or_no(ask.text, holds and not denies(best)), (best.evidence,), score, look.queries(ask, score))
+
+
+def _holds(ask: Ask, best: Hit, near: Sequence[Hit]) -> bool | None:
+    """Whether a sentence says what is asked: the same year, number or name; None where it has nothing of the kind."""
+    years, told = ({d.year for d in dates.find(text)} for text in (ask.text, best.sentence.text))
+    if years and told:
+        early, late = (re.search(rf"\b(?:{word})\b", ask.text.lower()) for word in ("before|by|prior", "after|since"))
+        return min(told) < min(years) if early else max(told) > max(years) if late else bool(years & told)
+    counts = [q for q in numbers(ask.text) if not q.is_year and q.unit]
+    said = [q for q in best.sentence.numbers if not q.is_year]
+    if years or (counts and not said):
+        return None
+    if counts:
+        return any(base_value(asked) == base_value(q) for asked in counts for q in said)
+    missing = [n for n in ask.names if not any(n in f"{h.page.title.text} {h.sentence.text}" for h in (best, *near))]
+    if not missing:
+        return True
+    others = [n for n in names(best.sentence.text) if not any(n in other or other in n for other in ask.names)]
+    return False if others and len(missing) < len(ask.names) else None
 
 
 _SPANS = (

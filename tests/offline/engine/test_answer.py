@@ -158,3 +158,26 @@ def test_any_text_is_answered_or_not_but_never_fails(text: str) -> None:
     assert answer(text, sources(), NOW).kind in ("value", "premise", "none")
     assert answer("Who is the mayor of Ostrel?", [Source(text)], NOW).kind in ("value", "premise", "none")
     rank(text, [Source(text)])
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("Was Pell Bridge opened in 1850?", "No"),
+        ("Was Pell Bridge opened in 1931?", "Yes"),
+        ("Was Pell Bridge opened before 1940?", "Yes"),
+        ("Was Pell Bridge opened before 1920?", "No"),
+        ("Is Pell Bridge 95 metres long?", "Yes"),
+        ("Is Pell Bridge 70 metres long?", "No"),
+        ("Was The Tin Orchard written by Mara Venn?", "Yes"),
+        ("Is Pell Bridge in Paris?", ""),
+    ],
+)
+def test_yes_or_no_is_what_the_sentence_shown_says(question: str, value: str) -> None:
+    assert answer(question, sources("Pell Bridge", "The Tin Orchard"), NOW).value == value
+
+
+def test_none_at_the_start_of_a_sentence_is_no_name() -> None:
+    source = Source("Several mills are called Holdrin. None of them is related to another.", "u", "Holdrin")
+    found = answer("In which town was the founder of Holdrin Mills born?", [source], NOW)
+    assert not any("None" in query for query in found.missing)
