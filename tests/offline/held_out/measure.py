@@ -1,9 +1,10 @@
 """How well the shipped shallow researcher answers questions whose wording its authors have not seen.
 
-    .venv/bin/python -m tests.offline.held_out.measure [--set held_out|reworded|mini]
+    .venv/bin/python -m tests.offline.held_out.measure [--set held_out|ordinary|reworded|mini]
 
-`held_out` is `questions.csv` over `pages.jsonl` of this folder, `mini` the shipped `freshqa_mini`, and `reworded` the
-latter with the questions of `reworded.jsonl` and the same answers. Each set goes through `aiq run` as a user's would.
+`held_out` is `questions.csv` over `pages.jsonl` of this folder, `ordinary` the same with plainer questions, `mini` the
+shipped `freshqa_mini`, and `reworded` the latter with the questions of `reworded.jsonl` and the same answers. Each set
+goes through `aiq run` as a user's would.
 
 Aggregates only are printed: never a question, a page or an answer. Whoever tunes the offline model must not read this
 folder's data, or its figures measure nothing any more.
@@ -32,7 +33,8 @@ _MINI = _REPOSITORY / "benchmarks" / "freshqa_mini" / "freshqa_mini.csv"
 
 Row = dict[str, str]
 
-SETS = ("held_out", "reworded", "mini")
+SETS = ("held_out", "ordinary", "reworded", "mini")
+_PAGES = {"held_out": _HERE / "pages.jsonl", "ordinary": _HERE / "ordinary_pages.jsonl"}
 GROUPS: dict[str, Callable[[Row], bool]] = {
     "all": lambda row: True,
     "one-hop": lambda row: row["num_hops"] == "one-hop",
@@ -57,12 +59,13 @@ def measure(name: str) -> dict[str, Accuracy]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         questions = _reworded(folder / "reworded.csv") if name == "reworded" else _questions(name)
-        run = _run(questions, folder / "results", own_pages=name == "held_out")
+        run = _run(questions, folder / "results", _PAGES.get(name))
         return _accuracies(_rows(questions), run)
 
 
 def _questions(name: str) -> Path:
-    return _HERE / "questions.csv" if name == "held_out" else _MINI
+    own = {"held_out": _HERE / "questions.csv", "ordinary": _HERE / "ordinary_questions.csv"}
+    return own.get(name, _MINI)
 
 
 def _rows(path: Path) -> list[Row]:
@@ -85,11 +88,11 @@ def _reworded(path: Path) -> Path:
     return path
 
 
-def _run(questions: Path, output: Path, *, own_pages: bool) -> Path:
+def _run(questions: Path, output: Path, pages: Path | None) -> Path:
     """The folder of a finished run over `questions`."""
     command = [sys.executable, "-m", "aiq.run", "experiment=shallow_freshqa", "judge=[fresheval]"]
     command += [f"dataset.path={questions}", f"output_dir={output}"]
-    command += [f"offline.world={_HERE / 'pages.jsonl'}"] if own_pages else []
+    command += [f"offline.world={pages}"] if pages else []
     done = subprocess.run(command, cwd=_REPOSITORY, capture_output=True, check=False)
     if done.returncode:  # what the run printed may hold a question
         raise RuntimeError(f"exit code {done.returncode} of: {' '.join(command)}")

@@ -7,8 +7,12 @@ from tests.offline.held_out.measure import measure, states, table
 _LEAST = 0.6
 
 
-@pytest.mark.xfail(strict=False, reason="the reader does not reach 0.6 yet: see docs/offline.md")
-@pytest.mark.parametrize("name", ["held_out", "reworded"])
+_NOT_YET = pytest.mark.xfail(strict=False, reason="the reader does not reach 0.6 there: see docs/offline.md")
+
+
+@pytest.mark.parametrize(
+    "name", ["ordinary", pytest.param("held_out", marks=_NOT_YET), pytest.param("reworded", marks=_NOT_YET)]
+)
 def test_answers_questions_in_wording_it_has_not_seen(name: str) -> None:
     accuracies = measure(name)
     assert (accuracies["all"].judged or 0.0) >= _LEAST, f"{name}\n{table(accuracies)}"
