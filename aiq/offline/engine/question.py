@@ -17,7 +17,7 @@ _PAST = re.compile(
     r"\b(?:former(?:ly)?|previous(?:ly)?|used to|once|originally|before|until|first)\b|以前|曾|之前|原|前任|当初|最初"
 )
 _NOW = re.compile(
-    r"\b(?:current(?:ly)?|now|today|these days|at present|latest|newest|most recent(?:ly)?|still|reigning|nowadays)\b"
+    r"\b(?:current(?:ly)?|now|today|these days|at present|latest|newest|most recent(?:ly)?|still|nowadays)\b"
     r"|现任|现在|目前|如今|最新|最近"
 )
 _CHATTER = re.compile(
