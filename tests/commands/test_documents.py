@@ -39,7 +39,6 @@ def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.Cap
     assert "0 summarised by offline-1 (0 calls, 0 tokens)" in capsys.readouterr().out
     (document,) = json.loads((here / "elsewhere" / "mine" / "collection.json").read_text())["documents"]
     assert document["summarizer"] == "model"
-    assert document["summary"].startswith("Notes on Halden.")
     assert "Mara Tolvane" in document["summary"]
 
 

@@ -45,14 +45,13 @@ def run_of(*overrides: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def test_the_shipped_experiment_answers_from_documents_and_cites_their_pages(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ids = [3, 7, 11, 12]
-    rows, summary = run_of("experiment=documents_qa", f"dataset.ids={ids}")
-    assert summary["metrics"]["fresheval.relaxed"]["mean"] >= 0.8
+    rows, summary = run_of("experiment=documents_qa")
+    assert summary["metrics"]["fresheval.relaxed"]["mean"] >= 0.7
     assert summary["metrics"]["citations.valid_rate"]["mean"] == 1
     expected = {row["id"]: row for row in map(json.loads, _questions())}
     cited = {row["sample_id"]: set(re.findall(r"\S+\.pdf, p\.\d+", row["report"])) for row in rows}
     right = [cited[number] & set(expected[number]["pages"].split("; ")) for number in cited]
-    assert sum(map(bool, right)) >= 3
+    assert sum(map(bool, right)) >= 0.7 * len(rows)
     assert any(source.get("citation_key") for row in rows for source in row["sources"])
     mixed = next(row for row in rows if row["sample_id"] == "12")  # by way of the web to the minutes
     assert ".offline.example" in mixed["report"]

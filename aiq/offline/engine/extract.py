@@ -113,7 +113,8 @@ def _dates(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
 def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     for quantity in sentence.numbers:
         if not any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
-            fit = 0.7 if not ask.units else 1.0 if _counts(ask, quantity, sentence.text) else 0.25
+            fit = 0.7 if quantity.unit else 0.5
+            fit = fit if not ask.units else 1.0 if _counts(ask, quantity, sentence.text) else 0.25
             yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
 
 

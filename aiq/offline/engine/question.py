@@ -130,6 +130,9 @@ def _how(word: str, low: str) -> tuple[str, str, str]:
         return "number", head, units["weight"] if "weigh" in low else stem(head)
     if re.search(r"\bhow long\b.*\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|until|did|has)\b", low):
         return "number", "", units["duration"]
+    amount = re.search(rf"\bhow {word} (?:is|was|are|were) (?:\w+ ){{0,3}}?(\w+)(?= of| that|\?|$)", low)
+    if amount and kind_of(amount[1]) == "number":  # "how large is the budget" asks for no size
+        return "number", amount[1], units.get(amount[1], "")
     kind = "age" if word == "old" else "number" if measure or kind_of(word) == "number" else "phrase"
     return kind, "", units.get(measure, "")
 
