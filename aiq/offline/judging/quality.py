@@ -67,15 +67,14 @@ def dimension_of(text: str) -> str:
 def quality(text: str, criterion: str, task: str, other: str, dimension: str) -> float:
     """How well an article meets a criterion, 0 to 1. `other`: an article on the same task, believed no more; or "".
 
-    Facts and values count that the other article has too; what is off the subject, out of order, repeated, or numbers
+    Facts count that the other article has too; what is off the subject, out of order, repeated, or numbers
     without words costs; nothing that the article says of itself counts.
     """
     this, rest = article(text), article(other)
     ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
     named = [span.text for span in named_in(criterion) if span.start]
-    topics = [[name] for name in named] or [sorted(roots(piece)) for piece in _PARTS.split(task) if roots(piece)]
+    topics = [[name] for name in named]
     told = [{v for sentence, told in this.told.items() if _speaks(sentence, topic) for v in told} for topic in topics]
-    told = [values & theirs for values in told] if other else told
     parts = {
         "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
         "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
