@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
-    from aiq.experiment.execute import Outcome
-    from aiq.experiment.folder import RunFolder
     from aiq.experiment.plan import Plan
-    from aiq.experiment.records import Manifest, SweepPlace
+    from aiq.experiment.runner import Outcome
+    from aiq.runs.folder import RunFolder
+    from aiq.runs.rows import Manifest, SweepPlace
 
 _RESUME = "resume="
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments, and in the help what there is to choose from."""
-    from aiq.experiment.overview import overview
+    from aiq.experiment.compose import overview
 
     parser.usage = f"{parser.prog} [-m] [--cfg] SETTING=VALUE ..."
     parser.epilog = overview()
@@ -51,7 +51,7 @@ def find_own_classes() -> None:
 
 def _single(overrides: Sequence[str], *, show: bool) -> int:
     from aiq.experiment import sweep
-    from aiq.experiment.folder import new_run_id
+    from aiq.runs.folder import new_run_id
 
     sweep.refuse(overrides)
     if show:
@@ -62,10 +62,10 @@ def _single(overrides: Sequence[str], *, show: bool) -> int:
 
 def _sweep(overrides: Sequence[str], *, show: bool) -> int:
     """All jobs are composed and checked before the first one starts; the worst exit code of them."""
+    from aiq.analysis.sweeps import JobEnd, print_sweep
     from aiq.experiment import sweep
-    from aiq.experiment.folder import new_run_id
-    from aiq.experiment.records import SweepPlace
-    from aiq.experiment.sweep_table import JobEnd, print_sweep
+    from aiq.runs.folder import new_run_id
+    from aiq.runs.rows import SweepPlace
 
     jobs = sweep.split(overrides)
     if show:
@@ -93,9 +93,9 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
 
 def _resume(path: Path, overrides: Sequence[str]) -> int:
     from aiq.experiment import resume, sweep
-    from aiq.experiment.config import settings_from
-    from aiq.experiment.folder import RunFolder
+    from aiq.experiment.compose import settings_from
     from aiq.experiment.plan import make_plan
+    from aiq.runs.folder import RunFolder
 
     sweep.refuse(overrides)
     folder = RunFolder(path)
@@ -108,9 +108,9 @@ def _resume(path: Path, overrides: Sequence[str]) -> int:
 
 def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "Outcome":
     """Run, write the page, print what came out and how to go on."""
-    from aiq.experiment.execute import execute
-    from aiq.experiment.table import print_summary
-    from aiq.site.page import write_page
+    from aiq.experiment.runner import execute
+    from aiq.site.run_page import write_page
+    from aiq.site.tables import print_summary
 
     if not plan.judges:
         print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
@@ -130,10 +130,9 @@ def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = No
 
 def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
     from aiq.agents.base import Asking
-    from aiq.experiment.compose import compose
-    from aiq.experiment.config import settings_from
-    from aiq.experiment.folder import check_output
+    from aiq.experiment.compose import compose, settings_from
     from aiq.experiment.plan import make_plan
+    from aiq.runs.folder import check_output
 
     settings = settings_from(compose(overrides))
     check_output(settings.output_dir, settings.name)
@@ -144,7 +143,7 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan"
 
 
 def _folder(plan: "Plan", run_id: str) -> "RunFolder":
-    from aiq.experiment.folder import RunFolder
+    from aiq.runs.folder import RunFolder
 
     return RunFolder(Path(plan.settings.output_dir) / plan.settings.name / run_id)
 
@@ -152,8 +151,7 @@ def _folder(plan: "Plan", run_id: str) -> "RunFolder":
 def _show_config(overrides: Sequence[str]) -> int:
     from omegaconf import OmegaConf
 
-    from aiq.experiment.compose import compose
-    from aiq.experiment.config import config_of, settings_from
+    from aiq.experiment.compose import compose, config_of, settings_from
 
     config = config_of(settings_from(compose(overrides)))
     print("---\n" + OmegaConf.to_yaml(OmegaConf.create(config)), end="")

@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.samples import Criterion, Rubric
-from aiq.judges.clean import without_citations
-from aiq.judges.fencing import PROMPTS
-from aiq.judges.race_answer import read_marks
-from aiq.judges.race_arithmetic import outcome
-from aiq.judges.race_task import criteria_json
+from aiq.judges.cleaning import without_citations
+from aiq.judges.race_criteria import criteria_json
+from aiq.judges.race_scores import outcome, read_marks
+from aiq.judges.wording import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging import judge
 

@@ -18,11 +18,13 @@ BELOW: dict[str, set[str]] = {
     "tools": {"llm", "citations"},
     "stats": set(),
     "datasets": set(),
-    "agents": {"tools", "citations", "llm"},
+    "runs": {"stats"},
+    "agents": {"tools", "citations", "llm", "datasets"},
     "judges": {"tools", "citations", "llm", "stats"},
-    "experiment": {"agents", "judges", "datasets", "stats", "tools", "citations", "llm", "cassettes"},
-    "site": {"experiment", "stats", "citations"},
-    "offline": {"tools", "citations"},  # the BM25 index, marks; nothing imports `offline` but its command
+    "experiment": {"runs", "analysis", "agents", "judges", "datasets", "stats", "tools", "citations", "llm", "cassettes"},
+    "analysis": {"runs", "agents", "judges", "datasets", "stats", "tools", "citations", "llm"},
+    "site": {"experiment", "analysis", "runs", "stats", "citations", "llm"},
+    "offline": {"tools", "citations", "llm"},  # the BM25 index, marks; nothing imports `offline` but its command
 }
 
 

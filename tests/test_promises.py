@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.seeds import derive
 
 Values = dict[tuple[Any, ...], Any]

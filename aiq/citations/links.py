@@ -1,4 +1,7 @@
-"""Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here."""
+"""Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here.
+
+Finds the web addresses in any text that tools and agents handle: pages, errors, arguments, reports.
+"""
 
 import re
 import sys
@@ -7,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aiq.citations.entry_lines import is_url_rest
-from aiq.citations.inline import Span, SpanKind
-from aiq.citations.markdown import Markdown, masked
+from aiq.citations.markdown import Markdown, Span, SpanKind, masked
+from aiq.citations.references import is_url_rest
 
 UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
@@ -216,3 +218,32 @@ def _trimmed(text: str, start: int, end: int) -> int:
 def unescape(text: str) -> str:
     """Markdown's backslash escapes undone."""
     return _ESCAPED.sub(r"\1", text)
+
+
+_ADDRESS = re.compile(
+    r"https?://[^\s<>\"'`|\\^{}\x00-\x20，。；：！？、）】》〉」』”’“‘【《〈「『（　]+", re.IGNORECASE
+)
+_TRAILING = ".,;:!?*_~"
+_BRACKETS = {")": "(", "]": "["}
+
+
+def addresses(text: str) -> Iterator[str]:
+    """The http and https URLs in a text, in order, without the punctuation behind them."""
+    for match in _ADDRESS.finditer(text):
+        url = _without_surplus(match[0])
+        if len(url) > len("https://"):
+            yield url
+
+
+def _without_surplus(url: str) -> str:
+    """Without trailing punctuation and brackets that nothing opens."""
+    surplus = {close: url.count(close) - url.count(opening) for close, opening in _BRACKETS.items()}
+    end = len(url)
+    while end:
+        last = url[end - 1]
+        if surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+        elif last not in _TRAILING:
+            break
+        end -= 1
+    return url[:end]

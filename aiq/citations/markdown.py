@@ -1,16 +1,335 @@
 """Says what of a report is prose: code, maths, links and tags with their places in the text.
 
-Blocks come from markdown-it-py as they are, inline spans from `aiq.citations.inline`. Offsets are
+Blocks come from markdown-it-py as they are, inline spans from `aiq.citations.markdown`. Offsets are
 code points of the text as given.
+
+Finds inline code, maths, tags, links and images of one block, in time linear in its length.
+
+Code, tags and autolinks are read by the rules of markdown-it-py; links and images with the stack of
+open brackets that CommonMark's appendix describes, because the library's own rule reads a run of
+`![` again from each of them. Offsets are those of the block's content; `aiq.citations.markdown` puts
+them into the text.
+
+Puts what markdown-it-py says of a report's blocks into offsets of its text: headings, code, paragraphs, spans.
+
+Which text is parsed, and when it is parsed again, is decided in `aiq.citations.markdown`.
 """
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal
 
-from aiq.citations.block_reader import BlockReader, Heading, tags_in
-from aiq.citations.inline import Span
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline, autolink, backtick, html_inline
+from markdown_it.token import Token
+
+SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
+
+_SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
+_CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
+_LONGEST_FORMULA = 400
+_LONGEST_DISPLAY = 2000
+_DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
+_NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
+_PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
+_TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
+
+
+def _nested(depth: int) -> str:
+    """A destination whose parentheses pair up; CommonMark asks for three levels at least."""
+    inside = rf"|\({_nested(depth - 1)}\)" if depth else ""
+    return rf"(?:{_PLAIN}{inside})*+"
+
+
+_TARGET = re.compile(
+    rf"\(\s*+(?:<(?P<angle>(?:[^<>\n\\]++|\\.)*+)>|(?P<plain>{_nested(4)}))(?:{_TITLE})?\s*+\)", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch `start:end` that is no prose; a link or image has its label and destination inside."""
+
+    start: int
+    end: int
+    kind: SpanKind
+    label: tuple[int, int] = (0, 0)
+    target: tuple[int, int] = (0, 0)
+
+
+def inline_spans(content: str) -> list[Span]:
+    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
+    scanner = _Scanner(content)
+    scanner.scan()
+    return _closed_over_code_tags(content, sorted(scanner.spans, key=lambda span: (span.start, -span.end)))
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser of blocks; what stands in them is read here, emphasis and entities concern nobody."""
+    md = MarkdownIt("commonmark").enable("table")
+    md.validateLink = lambda url: True  # type: ignore[method-assign]  # unsafe links are ours to find
+    md.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    md.core.ruler.enableOnly(["normalize", "block"])
+    md.disable("reference")  # `[1]: https://...` is an entry here, not a definition to swallow
+    return md
+
+
+class _Scanner:
+    """Goes once through a block's content, from one special character to the next."""
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.spans: list[Span] = []
+        self.open: list[tuple[int, int]] = []  # open brackets: where the construct begins, where its label does
+        self.spent = 0  # this many of them can be no links, because what they hold became one
+
+    @cached_property
+    def _state(self) -> StateInline:
+        return StateInline(self.content, parser(), {}, [])
+
+    def scan(self) -> None:
+        rules: dict[str, Callable[[int], int]] = {
+            "`": self._code,
+            "<": self._angle,
+            "$": self._dollar,
+            "\\": self._backslash,
+            "[": lambda at: self._bracket(at, at + 1),
+            "![": lambda at: self._bracket(at, at + 2),
+            "]": self._close,
+        }
+        at = 0
+        while special := _SPECIAL.search(self.content, at):
+            at = rules[special[0]](special.start())
+
+    def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
+        """Where what the library's rule reads here ends; `at` if it reads nothing."""
+        self._state.pos = at
+        return self._state.pos if rule(self._state, True) else at
+
+    def _found(self, kind: SpanKind, start: int, end: int) -> int:
+        self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
+        return end
+
+    def _code(self, at: int) -> int:
+        end = self._by_library(backtick, at)
+        unclosed = not self.content[at:end].strip("`")
+        return end if unclosed else self._found("code", at, end)
+
+    def _angle(self, at: int) -> int:
+        if (end := self._by_library(autolink, at)) > at:
+            return self._found("autolink", at, end)
+        if (end := self._by_library(html_inline, at)) > at:
+            return self._found("tag", at, end)
+        return at + 1
+
+    def _dollar(self, at: int) -> int:
+        r"""`$x$` and `$$x$$`; a dollar closes only behind a non-blank and before a non-digit."""
+        if self.content.startswith("$$", at):
+            return self._formula(at, "$$") or at + 2
+        if not self.content[at + 1 : at + 2].isspace():
+            closing = _DOLLAR.search(self.content, at + 2, at + _LONGEST_FORMULA)
+            if closing:
+                return self._found("maths", at, closing.end())
+        return at + 1
+
+    def _backslash(self, at: int) -> int:
+        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character stands for itself."""
+        closing = {"(": r"\)", "[": r"\]"}.get(self.content[at + 1 : at + 2])
+        if closing and not _NUMBERS_ONLY.match(self.content, at):
+            return self._formula(at, closing) or at + 2
+        return at + 2
+
+    def _formula(self, at: int, closing: str) -> int:
+        found = self.content.find(closing, at + 2, at + _LONGEST_DISPLAY)
+        return self._found("maths", at, found + 2) if found >= 0 else 0
+
+    def _bracket(self, start: int, label: int) -> int:
+        self.open.append((start, label))
+        return label
+
+    def _close(self, at: int) -> int:
+        if not self.open:
+            return at + 1
+        start, label = self.open.pop()
+        image = self.content[start] == "!"
+        spent = len(self.open) < self.spent
+        self.spent = min(self.spent, len(self.open))
+        target = _TARGET.match(self.content, at + 1) if image or not spent else None
+        if target is None:
+            return at + 1
+        group = "plain" if target["angle"] is None else "angle"
+        self.spans.append(Span(start, target.end(), "image" if image else "link", (label, at), target.span(group)))
+        if not image:
+            self.spent = len(self.open)  # a link holds no other link
+        return target.end()
+
+
+def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
+    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags.
+
+    Links in it lead away all the same, as readers of Markdown make them.
+    """
+    result, until, unclosed = [], -1, set()
+    for span in spans:
+        if span.start < until:
+            if span.kind in ("link", "image", "autolink"):
+                result.append(span)
+            continue
+        opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
+        if opened and (name := opened[1].lower()) not in unclosed:
+            closing = re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(content, span.end)
+            if closing:
+                until = closing.end()
+                span = Span(span.start, until, "code")
+            else:
+                unclosed.add(name)
+        result.append(span)
+    return result
+
+
+MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
+"""A closing fence with citations behind it, as models write it; Markdown wants it bare."""
+_TAGS = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
+_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
+_HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A Markdown heading: its first and last line, and its level from 1."""
+
+    first: int
+    last: int
+    level: int
+
+
+def tags_in(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
+
+    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
+    """
+    if _RAW.match(text, start, end):
+        tag = _TAG.match(text, start, end)
+        return [tag.span() if tag else (start, end)]
+    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
+
+
+class BlockReader:
+    """Collects what the tokens of one or more parsed stretches say, in offsets of the source."""
+
+    def __init__(self, source: str, lines: Sequence[tuple[int, int]]) -> None:
+        self.headings: list[Heading] = []
+        self.fences: list[tuple[int, int]] = []
+        self.unclosed: tuple[int, int] | None = None
+        self.blocks: list[tuple[int, int]] = []
+        self.paragraphs: list[tuple[int, int]] = []
+        self.spans: list[Span] = []
+        self.tags: list[tuple[int, int]] = []
+        self._source = source
+        self._lines = lines
+        self._first_line = 0
+        self._inside = ""  # the token that opened the block at hand
+        self._cell = (-1, 0)  # line of the last table cell read, and where it ends
+
+    def read(self, start: int, end: int, first_line: int) -> None:
+        """Parse `start:end` of the source, which begins with this line."""
+        # the parser must see a marked fence closed
+        stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
+        self._first_line = first_line
+        for token in parser().parse(stretch):
+            self._read_token(token)
+
+    def _read_token(self, token: Token) -> None:
+        if token.nesting == 1:
+            self._inside = token.type
+        if token.map is None:
+            return
+        first, last = token.map[0] + self._first_line, token.map[1] + self._first_line
+        stretch = (self._lines[first][0], self._lines[min(last, len(self._lines)) - 1][1])
+        if token.type == "fence":
+            self._read_fence(token, stretch, first, last)
+        elif token.type == "code_block":
+            self.blocks.append(stretch)
+        elif token.type == "html_block":
+            self._read_html(stretch)
+        elif token.type == "heading_open":
+            self.headings.append(Heading(first, last - 1, int(token.tag[1])))
+        elif token.type == "tbody_open":
+            self.paragraphs.append(stretch)
+        elif token.type == "inline":
+            self._read_inline(token.content, first)
+
+    def _read_fence(self, token: Token, stretch: tuple[int, int], first: int, last: int) -> None:
+        ending = self._source[self._lines[last - 1][0] : stretch[1]]
+        cited = MARKED_FENCE.fullmatch(ending)
+        stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
+        self.blocks.append(stretch)
+        if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
+            self.fences.append(stretch)
+        elif not self._source[stretch[1] :].strip():
+            self.unclosed = stretch
+
+    def _read_html(self, stretch: tuple[int, int]) -> None:
+        if not _HTML_TITLE.match(self._source, *stretch):
+            self.paragraphs.append(stretch)
+        for tag in _TAGS.finditer(self._source, *stretch):
+            self.blocks.append(tag.span())
+            if tag[0][:2] != "<!":
+                self.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
+
+    def _read_inline(self, content: str, first: int) -> None:
+        if self._inside in ("td_open", "th_open"):
+            content = content.replace("|", "\\|")  # as it stands in the source: an unescaped one ends a cell
+            starts = [self._cell_start(content, first)]
+        else:
+            starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
+        if self._inside == "paragraph_open":
+            self.paragraphs.append((starts[0], starts[-1] + len(content) - content.rfind("\n") - 1))
+        spans = inline_spans(content)
+        if not spans:
+            return
+        offsets = [0]
+        for line in content.split("\n"):
+            offsets.append(offsets[-1] + len(line) + 1)
+
+        def place(at: int) -> int:
+            line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
+            return starts[line] + at - offsets[line]
+
+        def pair(ends: tuple[int, int]) -> tuple[int, int]:
+            return place(ends[0]), place(ends[1])
+
+        for span in spans:
+            start, end = place(span.start), place(span.end)
+            label = pair(span.label) if span.kind in ("link", "image") else (0, 0)
+            self.spans.append(Span(start, end, span.kind, label, pair(span.target)))
+
+    def _cell_start(self, content: str, number: int) -> int:
+        """Where a table cell begins in the source: cells come in order."""
+        start, end = self._lines[number]
+        behind = self._cell[1] if self._cell[0] == number else start
+        found = max(self._source.find(content, behind, end), behind)
+        self._cell = (number, found + len(content))
+        return found
+
+    def _line_start(self, line: str, number: int) -> int:
+        """Where a line of a block's content begins in the source: markers and indent stand before it."""
+        start, end = self._lines[min(number, len(self._lines) - 1)]
+        found = self._source.find(line, start, end)
+        if found < 0:  # the parser wrote tabs of the indent as blanks
+            bare = line.strip()
+            found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
+        return max(start, found)
+
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)

@@ -1,11 +1,61 @@
-"""An inline citation mark as data: where and how it is written, which numbers it cites; and others in their place."""
+"""An inline citation mark as data: where and how it is written, which numbers it cites; and others in their place.
+
+Numbers of citations as they are written: `7`, `７`, `⑦`, `⁷`; read, and written again in the style they had.
+
+Finds citation marks without brackets: `<sup>1</sup>`, `¹`, `①`, and bare numbers behind sentences.
+
+Powers, units and enumerations look the same, so each counts only where a list has the number, and
+the bare ones only where a report has the habit.
+
+Finds inline citation marks: `[1]`, `[1, 3]`, `[1-3]`, `[^1]`, `【1†L2】`, and tells them from other brackets.
+
+Marks without brackets are found by `aiq.citations.marks`.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from aiq.citations.numerals import CIRCLED, RAISED, like, value
+from aiq.citations.markdown import Markdown, Span
+from aiq.citations.urls import rules
+
+CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
+"""The characters that are a number in a circle, as a range for a pattern."""
+RAISED = "⁰¹²³⁴-⁹"
+"""The digits that stand raised, as a range for a pattern."""
+_CIRCLE = re.compile(f"[{CIRCLED}]")
+_RAISE = re.compile(f"[{RAISED}]")
+_CIRCLES = ((1, 20, "①"), (21, 35, "㉑"), (36, 50, "㊱"))
+_PLAIN = "0123456789"
+_RAISED_DIGITS = str.maketrans(_PLAIN, "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_WIDE_DIGITS = str.maketrans(_PLAIN, "０１２３４５６７８９")
+
+
+def is_circled(written: str) -> bool:
+    """Whether this is a number in a circle."""
+    return _CIRCLE.fullmatch(written) is not None
+
+
+def value(written: str) -> int:
+    """The number that decimal digits of any script, raised digits or one circled number mean."""
+    if is_circled(written):
+        return int(unicodedata.numeric(written))
+    return int(unicodedata.normalize("NFKC", written))
+
+
+def like(written: str, number: int) -> str:
+    """The number in the style of another one: circled (up to 50), raised, full-width, or with leading zeros."""
+    if _CIRCLE.match(written):
+        circle = next((chr(ord(char) + number - low) for low, high, char in _CIRCLES if low <= number <= high), None)
+        return circle or f"({number})"
+    if _RAISE.match(written):
+        return str(number).translate(_RAISED_DIGITS)
+    if "０" <= written[:1] <= "９":
+        return str(number).translate(_WIDE_DIGITS)
+    return str(number).zfill(len(written)) if written.startswith("0") else str(number)
+
 
 BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
 DASHES = "-‐‑‒–—−－~～〜至到⁻"
@@ -87,3 +137,245 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
         else:
             parts += [f"{caret}{like(written, number)}" for number in run]
     return (_WRAP.sub(" ", comma[0]) if comma else ", ").join(parts)
+
+
+_SUPERSCRIPT = re.compile(rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>", re.IGNORECASE)
+# _RAISED and _BARE_NUMBERS begin with what they look for, and only then look back: nearly every place fails at once.
+_RAISED = re.compile(
+    rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
+    rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
+    re.DOTALL,
+)
+_POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺])$", re.IGNORECASE)
+_UNIT = re.compile(
+    r"(?:\d|\b[^\W\u3040-\u9fff\uac00-\ud7a3]|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$"
+)
+_ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
+_CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
+_BARE_NUMBERS = re.compile(
+    r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
+)
+_ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
+_ENOUGH = 5
+"""Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
+
+
+def raised_marks(
+    text: str,
+    prose: str,
+    body: Collection[tuple[int, int]],
+    listed: frozenset[int],
+    circled: frozenset[int],
+    bracketed: int,
+) -> list[Mark]:
+    """These marks in these stretches; `bracketed` is how many marks have brackets."""
+    if not listed:
+        return []
+    found = [mark for stretch in body for mark in _superscripts(text, prose, stretch, listed)]
+    if circled:
+        found += [mark for stretch in body for mark in _circled(prose, stretch, circled)]
+    raised = [mark for stretch in body for mark in _raised(prose, stretch, listed)]
+    if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
+        found += raised
+    plain = [mark for stretch in body for mark in _plain(prose, stretch, listed)]
+    if len(plain) >= max(_ENOUGH, 4 * (bracketed + len(found))):
+        found += plain
+    return found
+
+
+def _superscripts(text: str, prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+    """`<sup>1</sup>`, but not behind a number, a unit or a formula, nor before an element (`<sup>14</sup>C`)."""
+    for match in _SUPERSCRIPT.finditer(text, *stretch):
+        numbers = numbers_in(match["items"])
+        masked = "\x00" in prose[slice(*match.span("items"))]
+        power = len(numbers) == 1 and _UNIT.search(text[max(0, match.start() - 6) : match.start()])
+        power = power or _ISOTOPE.match(text, match.start())
+        if numbers and listed.issuperset(numbers) and not masked and not power:
+            yield Mark(*match.span(), numbers, match.span("items"), "superscript")
+
+
+def _raised(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+    for match in _RAISED.finditer(prose, *stretch):
+        numbers = numbers_in(match["items"])
+        power = _POWER.search(prose[max(0, match.start() - 6) : match.start()])
+        if numbers and listed.issuperset(numbers) and not power:
+            yield Mark(*match.span(), numbers, match.span("items"), "superscript")
+
+
+def _circled(prose: str, stretch: tuple[int, int], circled: frozenset[int]) -> Iterator[Mark]:
+    """`如此①。`: an enumeration's number stands before its item, a citation's behind what is said."""
+    for match in _CIRCLED.finditer(prose, *stretch):
+        numbers = numbers_in(match["items"])
+        if circled.issuperset(numbers):
+            yield Mark(*match.span(), numbers, match.span("items"), "circled")
+
+
+def _plain(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+    """`So it is.1`: how reports look whose superscripts were lost."""
+    for match in _BARE_NUMBERS.finditer(prose, *stretch):
+        numbers = numbers_in(match["items"])
+        start, end = match.span("items")
+        if listed.issuperset(numbers) and not _ABBREVIATION.search(prose[max(0, start - 6) : start]):
+            yield Mark(start, end, numbers, (start, end), "bare_number")
+
+
+_NUMBER = r"\^?\d{1,4}"
+_SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
+_PART = (
+    r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para(?:graph)?s?"
+    r"|第|頁|页|图|圖|表)"
+)
+_OF_PART = (
+    rf"\.?{BLANK}?(?:[.-]?[\d一二三四五六七八九十]"
+    r"|(?<![a-z])(?:[a-z]{1,2}[.-]?\d|[ivxlcdm]{1,6}(?![a-z])|[a-z](?![a-z])))"
+)
+"""What a part has behind its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
+_PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
+_MARK = re.compile(
+    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
+    rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
+    rf"(?P<suffix>\^?{BLANK}?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_BETWEEN = re.compile(DASH)
+_INTERVAL = re.compile(
+    r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple|CI|IQR)(?: of| is|[:,])?"
+    r"|(?:区间|區間|範圍|范围|取值|向量|数组|(?<![A-Za-z])CI)[为為是在：]?) ?$",
+    re.IGNORECASE,
+)
+_OF_INTERVAL = re.compile(r" ?(?:之间|之間|区间|區間)")
+_ASSIGNED = re.compile(r"[^\s=<>!]\s?=\s?$")
+_WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_.]+$")
+_INDICES = re.compile(r"(?:\[[^\[\]]*+\])+\Z")
+_TAG_BEFORE = re.compile(
+    r"<(sup|small|span|a)\b(?![^<>]*(?:href|src)\s*=\s*[\"']?[^\"'#\s])[^<>]{0,200}>$", re.IGNORECASE
+)
+_FURTHEST = 40
+"""Characters before a bracket that say what it is."""
+
+
+def find_marks(
+    markdown: Markdown,
+    prose: str,
+    body: Collection[tuple[int, int]],
+    listed: frozenset[int],
+    circled: frozenset[int] = frozenset(),
+) -> tuple[Mark, ...]:
+    """The marks in these stretches, in order.
+
+    `prose` is the text's; `listed` are the numbers that its lists have, `circled` those written as ①.
+    """
+    links = _NumberLinks(markdown)
+    found: list[Mark] = []
+    for stretch in body:
+        marks = _with_ranges(prose, _bracketed(prose, stretch, listed))
+        found += [_in_tags(markdown.text, links.linked(mark)) for mark in marks]
+    found += raised_marks(markdown.text, prose, body, listed, circled, len(found))
+    return tuple(sorted(found, key=lambda mark: mark.start))
+
+
+def _bracketed(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+    last = -1
+    for match in _MARK.finditer(prose, *stretch):
+        numbers = numbers_in(match["items"])
+        if _is_citation(prose, match, numbers, listed, behind_mark=match.start() == last):
+            yield _mark(prose, match, numbers)
+            last = match.end()
+
+
+def _is_citation(
+    prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, behind_mark: bool
+) -> bool:
+    """Years, indices and intervals stand in brackets too: see docs/citations.md for each rule."""
+    known = [number in listed for number in numbers]
+    if not numbers or any(not ok and not 0 < n <= LARGEST for n, ok in zip(numbers, known, strict=True)):
+        return False
+    if _THOUSANDS.fullmatch(match["items"]) and not all(known):
+        return False
+    before = prose[max(0, match.start() - _FURTHEST) : match.start()]
+    if _ASSIGNED.search(before):
+        return False
+    if len(numbers) > 1 and (_INTERVAL.search(before) or _OF_INTERVAL.match(prose, match.end())):
+        return False
+    if before.endswith("]") and not behind_mark:
+        word = _WORD.search(_INDICES.sub("", before))
+        return all(known) and not (word and _is_indexed(word[0]))
+    word = _WORD.search(before)
+    if word is None or match["open"] not in ("[", "\\[") or "^" in match["items"]:
+        return True
+    if _is_indexed(word[0]):
+        return False
+    plain = word[0].isalpha() and word[0][1:] in (word[0][1:].lower(), word[0][1:].upper())
+    return plain or all(known)
+
+
+def _is_indexed(word: str) -> bool:
+    """Whether a bracket behind this word is an index, and so are the brackets behind that: `arr[0][1]`."""
+    if word.endswith("_"):
+        word = word.strip("_")  # emphasis: `__So it is__[1]`
+    last = word.rpartition(".")[2]  # of `self.items`
+    return "_" in word or last in rules().code_words or (len(word) == 1 and word.islower())
+
+
+def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
+    items = match["items"]
+    form: MarkForm
+    if match["open"] == "【" or "†" in match["suffix"]:
+        form = "lenticular"
+    elif "^" in items:
+        form = "footnote"
+    elif _BETWEEN.search(items):
+        form = "range"
+    else:
+        form = "group" if len(numbers) > 1 else "number"
+    start, end = match.span()
+    if prose[max(0, start - 1) : start] == "[" and prose[end : end + 1] == "]":
+        start, end = start - 1, end + 1
+    elif prose[max(0, start - 1) : start] == "^" and prose[end : end + 1] == "^":
+        start, end, form = start - 1, end + 1, "superscript"
+    return Mark(start, end, numbers, match.span("items"), form)
+
+
+def _with_ranges(prose: str, marks: Iterable[Mark]) -> list[Mark]:
+    """`[1]-[3]` is one mark that means `[1-3]`."""
+    joined: list[Mark] = []
+    for mark in marks:
+        before = joined[-1] if joined else None
+        if before and before.form == mark.form == "number" and _BETWEEN.fullmatch(prose, before.end, mark.start):
+            numbers = numbers_in(f"{before.numbers[0]}-{mark.numbers[0]}")
+            if numbers:
+                joined[-1] = Mark(before.start, mark.end, numbers, (before.items[0], mark.items[1]), "range")
+                continue
+        joined.append(mark)
+    return joined
+
+
+def _in_tags(text: str, mark: Mark) -> Mark:
+    """The mark with the tags around it alone, so that they go with it: `<sup>[1]</sup>`, `<a href="#1">[1]</a>`."""
+    while opened := _TAG_BEFORE.search(text, max(0, mark.start - 220), mark.start):
+        closing = f"</{opened[1].lower()}>"
+        end = mark.end + len(closing)
+        if text[mark.end : end].lower() != closing:
+            break
+        form = "superscript" if opened[1].lower() == "sup" and mark.url is None else mark.form
+        mark = replace(mark, start=opened.start(), end=end, form=form)
+    return mark
+
+
+class _NumberLinks:
+    """Links whose whole label is a mark: `[1](url)` and `[[1]](url)`."""
+
+    def __init__(self, markdown: Markdown) -> None:
+        self._text = markdown.text
+        self._by_end: dict[int, Span] = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
+
+    def linked(self, mark: Mark) -> Mark:
+        """The mark with its link; one that leads into the report itself (`[1](#ref1)`) has no URL and no new form."""
+        span = self._by_end.get(mark.end) or self._by_end.get(mark.end - 1)
+        if span is None or span.start > mark.start or mark.start - span.start > 1:
+            return mark
+        mark = replace(mark, start=span.start, end=span.end)
+        if self._text.startswith("#", span.target[0]) or span.target[0] == span.target[1]:
+            return mark
+        return replace(mark, form="numbered_link", url=span.target)

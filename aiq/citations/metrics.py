@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aiq.core.audit import Audit
+from aiq.core.reports import Audit
 
 VALID_RATE = "citations.valid_rate"
 EXACT_RATE = "citations.exact_rate"

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from aiq.citations.documents import parse_key
-from aiq.citations.mentions import addresses
+from aiq.citations.links import addresses
 from aiq.citations.urls import read_url
 from aiq.core.sources import CallPath, Source, SourceKind
 

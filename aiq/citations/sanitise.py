@@ -2,18 +2,20 @@
 
 The names of hosts and schemes stand in `rules.toml`. A rule sees the URL as a reader's browser
 would: entities, percent-encoding, case, control characters, backslashes and full-width letters undone.
+
+Hosts that look like others: letters of another script in a label, or a name that reads like a known one.
+
+Such a host is flagged and not removed: the rule is about what eyes see and is sometimes wrong.
 """
 
 import html
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from urllib.parse import unquote
 
-from aiq.citations.hosts import canonical_host, under
-from aiq.citations.rules import rules
-from aiq.citations.urls import without_ellipsis
+from aiq.citations.urls import canonical_host, parse_url, rules, under, unicode_labels, without_ellipsis
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?:(?:https?|ftp|wss?):[/\\]*|[/\\]{2,})([^/?#\\]*)", re.IGNORECASE)
@@ -101,3 +103,61 @@ SANITISING_RULES: dict[str, Callable[[str, str], bool]] = {
     "truncated_url": _truncated,
 }
 """Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""
+
+
+HOMOGRAPH = "homograph_host"
+
+_TOGETHER = (
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
+    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
+    frozenset({"LATIN", "CJK", "HANGUL"}),
+)
+"""Scripts that are written together (UTS 39 5.2, highly restrictive)."""
+_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
+
+
+class KnownHosts:
+    """The hosts of the sources; says whether another one passes for one of them."""
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        self._hosts = frozenset(hosts)
+        self._skeletons = frozenset(map(skeleton, self._hosts))
+
+    def flags(self, url: str) -> tuple[str, ...]:
+        """`homograph_host` where the URL's host mixes scripts or looks like a known host that it is not."""
+        parsed = parse_url(url)
+        if parsed is None or parsed.site[0] in self._hosts:
+            return ()
+        host = parsed.site[0]
+        return (HOMOGRAPH,) if mixes_scripts(host) or skeleton(host) in self._skeletons else ()
+
+
+@lru_cache(maxsize=4096)
+def mixes_scripts(host: str) -> bool:
+    """Whether a label has letters of scripts that do not go together, or of another one that all pass for Latin."""
+    return any(not label.isascii() and _mixed(label) for label in unicode_labels(host))
+
+
+def _mixed(label: str) -> bool:
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
+    if len(scripts) > 1:
+        return not any(scripts <= together for together in _TOGETHER)
+    return "LATIN" not in scripts and skeleton(label).isascii()
+
+
+def skeleton(host: str) -> str:
+    """What eyes make of a host: look-alikes (`confusables` of `rules.toml`) in Latin, marks left out."""
+    if host.isascii() and "xn--" not in host:
+        text = host
+    else:
+        decomposed = unicodedata.normalize("NFKD", ".".join(unicode_labels(host)))
+        text = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    text = text.translate(_table())
+    for pair, single in _PAIRS:
+        text = text.replace(pair, single)
+    return text
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[int, int]:
+    return {ord(letter): ord(latin) for latin, letters in rules().confusables.items() for letter in letters}

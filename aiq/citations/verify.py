@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aiq.citations.audit import audit_report
-from aiq.citations.edits import Edit, apply_edits
-from aiq.citations.findings import ReportAudit
-from aiq.citations.matching import SourceIndex
-from aiq.citations.parsing import parse_report
-from aiq.citations.repair import repair
-from aiq.citations.trail import Trail
-from aiq.core.audit import Audit
+from aiq.citations.audit import ReportAudit, audit_report
+from aiq.citations.match import SourceIndex
+from aiq.citations.parse import parse_report
+from aiq.citations.repair import Edit, Trail, apply_edits, repair
+from aiq.core.reports import Audit
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:
-    from aiq.citations.cases import AuditCase
+    from aiq.citations.files import AuditCase
     from aiq.core.settings import CitationSettings
 
 _OUTPUTS = ("json", "repaired", "html")
@@ -55,9 +55,8 @@ def run(args: Namespace) -> int:
 def _audit_one(case: "AuditCase", args: Namespace) -> int:
     from rich.console import Console
 
-    from aiq.citations.cases import audited
-    from aiq.citations.files import as_json, write_text
-    from aiq.citations.table import print_audit
+    from aiq.citations.files import as_json, audited, write_text
+    from aiq.site.audit_table import print_audit
 
     audit = audited(case, passages=args.json is not None or args.html is not None)
     if args.json is not None:
@@ -76,9 +75,8 @@ def _audit_all(cases: Sequence["AuditCase"], args: Namespace) -> int:
     """Several reports: a line each, and all together."""
     from rich.console import Console
 
-    from aiq.citations.cases import AuditLine, audited, lines_json
-    from aiq.citations.files import as_json, write_text
-    from aiq.citations.table import print_audits
+    from aiq.citations.files import AuditLine, as_json, audited, lines_json, write_text
+    from aiq.site.audit_table import print_audits
 
     for option in ("repaired", "html"):
         if getattr(args, option) is not None:
@@ -92,9 +90,8 @@ def _audit_all(cases: Sequence["AuditCase"], args: Namespace) -> int:
 
 def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:
     """What REPORT means, and whether these are the reports of a collection."""
-    from aiq.citations.cases import AuditCase
-    from aiq.citations.files import STDIN, read_report, read_sources
-    from aiq.experiment.find import LATEST, find_run
+    from aiq.citations.files import STDIN, AuditCase, read_report, read_sources
+    from aiq.runs.folder import LATEST, find_run
 
     path = Path(args.report)
     if args.report == LATEST:
@@ -114,8 +111,8 @@ def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     from dataclasses import replace
 
-    from aiq.experiment.audits import cases_of_run
-    from aiq.experiment.folder import RunFolder
+    from aiq.analysis.audits import cases_of_run
+    from aiq.runs.folder import RunFolder
 
     if not (path / "manifest.json").is_file():
         raise UserError(f"{path} is no run folder (it holds no manifest.json); name one, results/EXPERIMENT/RUN_ID")
@@ -125,8 +122,7 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
 
 
 def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
-    from aiq.citations.cases import AuditCase
-    from aiq.citations.files import read_reports, read_sources
+    from aiq.citations.files import AuditCase, read_reports, read_sources
 
     if (path.parent / "manifest.json").is_file():
         raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")

@@ -20,11 +20,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.console import Console
 
+    from aiq.analysis.calibration import calibrate, write
     from aiq.commands.score import write_json
-    from aiq.experiment.calibration.calibrate import calibrate, write
-    from aiq.experiment.calibration.tables import tables
-    from aiq.experiment.find import find_run
-    from aiq.experiment.table import show
+    from aiq.runs.folder import find_run
+    from aiq.site.calibration_tables import tables
+    from aiq.site.tables import show
 
     folders = [find_run(name, args.results) for name in args.run]
     calibration = calibrate(folders, args.labels)

@@ -18,8 +18,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from aiq.commands._terminal import LeftError, Terminal, TerminalUser, printable, show_progress
 from aiq.core.errors import AiqError, ConfigError, UserError
+from aiq.site.terminal import LeftError, Terminal, TerminalUser, printable, show_progress
 
 if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.agents.base import Agent
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.experiment.interrupt import EXIT_CODE
+    from aiq.experiment.runner import EXIT_CODE
     from aiq.run import find_own_classes
 
     find_own_classes()
@@ -72,8 +72,7 @@ def run(args: Namespace) -> int:
 
 def _settings(given: Sequence[str]) -> "RunSettings":
     """The settings of the conversation. Raises ConfigError, one line."""
-    from aiq.experiment.compose import compose
-    from aiq.experiment.config import settings_from
+    from aiq.experiment.compose import compose, settings_from
     from aiq.experiment.resources import needs_offline_stack
 
     names = {text.lstrip("+~").partition("=")[0] for text in given}
@@ -111,7 +110,7 @@ async def _converse(settings: "RunSettings", thread: str) -> None:
 def _blank(settings: "RunSettings", thread: str) -> "Question":
     """A question without a text, with the documents that questions of this conversation may look into."""
     from aiq.core.samples import Question, Sample
-    from aiq.experiment.documents import with_documents
+    from aiq.experiment.plan import with_documents
 
     question = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
     (sample,) = with_documents((Sample(id=thread, question=question),), settings.knowledge)

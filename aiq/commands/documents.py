@@ -8,8 +8,8 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from aiq.commands._terminal import printable
 from aiq.core.errors import AiqError, ConfigError, UserError
+from aiq.site.terminal import printable
 
 if TYPE_CHECKING:
     from aiq.core.settings import RunSettings
@@ -38,8 +38,7 @@ def run(args: Namespace) -> int:
 
 
 def _settings(args: Namespace) -> "RunSettings":
-    from aiq.experiment.compose import compose
-    from aiq.experiment.config import settings_from
+    from aiq.experiment.compose import compose, settings_from
 
     settings = settings_from(compose(["name=documents", *args.set]))
     given = {"dir": args.dir, "collection": args.collection, "summarizer": getattr(args, "summarizer", None)}
@@ -70,8 +69,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     from aiq.citations.registry import SourceRegistry
     from aiq.core.events import EventLog
     from aiq.core.samples import SampleKey
-    from aiq.core.session import Session
-    from aiq.core.users import ApprovingUser
+    from aiq.core.session import ApprovingUser, Session
     from aiq.experiment.resources import open_resources
     from aiq.tools.knowledge.adding import summarise
     from aiq.tools.knowledge.summaries import by_model

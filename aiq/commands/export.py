@@ -18,10 +18,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from aiq.analysis.export_drb import export
     from aiq.core.errors import UserError
-    from aiq.experiment.export_drb import export
-    from aiq.experiment.find import find_run
     from aiq.run import find_own_classes
+    from aiq.runs.folder import find_run
 
     find_own_classes()
     folder = find_run(args.run, args.results)

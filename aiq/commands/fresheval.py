@@ -15,9 +15,9 @@ def run(args: Namespace) -> int:
     from rich.console import Console
     from rich.text import Text
 
-    from aiq.experiment.find import find_run
-    from aiq.experiment.fresheval_table import fresheval_tables
-    from aiq.experiment.table import OFFLINE_NOTE, show
+    from aiq.analysis.fresheval import fresheval_tables
+    from aiq.runs.folder import find_run
+    from aiq.site.tables import OFFLINE_NOTE, show
 
     folder = find_run(args.run, args.results)
     console = Console()

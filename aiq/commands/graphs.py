@@ -27,7 +27,7 @@ def run(args: Namespace) -> int:
 
 
 async def _drawn() -> str:
-    from aiq.agents.ai_q.drawing import page
+    from aiq.agents.ai_q.chat import page
     from aiq.agents.ai_q.settings import AiqSettings
     from aiq.core.settings import LlmSettings
     from aiq.llm.http import open_client

@@ -18,8 +18,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.console import Console
 
-    from aiq.experiment.official_scores import fact_scores, race_scores
-    from aiq.experiment.table import show
+    from aiq.analysis.official import fact_scores, race_scores
+    from aiq.site.tables import show
 
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
     if args.json is not None:

@@ -11,11 +11,9 @@ from typing import Any
 
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
-from aiq.experiment.find import find_run
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import read_rows, whole_lines
-from aiq.experiment.order import natural
-from aiq.experiment.records import SampleRow, ScoreRow
+from aiq.runs.folder import RunFolder, find_run, natural
+from aiq.runs.journal import read_rows, whole_lines
+from aiq.runs.rows import SampleRow, ScoreRow
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.console import Console
 
-    from aiq.experiment.transcript import judge_transcript, shortener, transcript
+    from aiq.site.transcript import judge_transcript, shortener, transcript
 
     folder = find_run(args.run, args.results)
     row = _row(folder, SampleKey(args.sample, args.epoch))

@@ -1,11 +1,25 @@
-"""Reads dataset files, plain or gzipped, and remembers a digest of all that was read."""
+"""Reads dataset files, plain or gzipped, and remembers a digest of all that was read.
 
+Tables and lists of objects as rows: CSV, JSON and JSONL, each row knowing where it stands.
+
+Where shipped files are: beside the package in a checkout, inside it in a wheel.
+"""
+
+import csv
 import gzip
 import hashlib
+import io
+import json
+import math
 import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from aiq.core.errors import DatasetError
+from aiq.core.text import has_halves
 
 
 class Files:
@@ -56,3 +70,148 @@ def find(folder: Path, *names: str) -> Path | None:
             if candidate.is_file():
                 return candidate
     return None
+
+
+def as_text(value: JsonValue) -> str:
+    """A cell as a sheet shows it: None and NaN are empty, truth values TRUE and FALSE, whole floats without `.0`."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row; `where` names file and row as its reader's program shows it."""
+
+    where: str
+    values: Mapping[str, JsonValue]
+
+    def text(self, name: str) -> str:
+        """The value as text without surrounding blanks; empty where there is none."""
+        return as_text(self.values.get(name))
+
+    def required(self, name: str) -> str:
+        """Like `text`; raises DatasetError where it is empty."""
+        text = self.text(name)
+        if not text:
+            raise DatasetError(f"{self.where}: no {name}; fill it in or delete the row")
+        return text
+
+
+def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) -> list[Row]:
+    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`).
+
+    `columns` are those that a CSV's header must have. Raises DatasetError.
+    """
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    readers: dict[str, Callable[[str, str], Iterator[Row]]] = {
+        ".csv": lambda text, name: csv_rows(text, name, columns),
+        ".json": json_rows,
+        ".jsonl": jsonl_rows,
+    }
+    if suffix not in readers:
+        raise DatasetError(f"{path}: expected a .csv, .json or .jsonl file (or one of these with .gz); check {setting}")
+    rows = list(readers[suffix](files.text(path, setting), str(path)))
+    if not rows:
+        raise DatasetError(f"{path} has no rows; check {setting}")
+    return rows
+
+
+def csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows below the header, which may have other rows above it; empty rows are skipped.
+
+    Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row.
+    """
+    header: list[str] | None = None
+    for number, cells in _records(text, name):
+        if header is None:
+            names = [cell.strip().lower() for cell in cells]
+            if sum(column in names for column in columns) >= min(2, len(columns)):
+                header = _header(names, name, number, columns)
+            continue
+        if not any(cell.strip() for cell in cells):
+            continue
+        if any(cell.strip() for cell in cells[len(header) :]):
+            raise DatasetError(f"{name}, row {number}: more cells than the header has columns; check its quotes")
+        yield Row(f"{name}, row {number}", dict(zip(header, cells, strict=False)))
+    if header is None:
+        raise DatasetError(f"{name}: no header row with the columns {', '.join(columns)}; add one")
+
+
+def _header(names: list[str], name: str, number: int, columns: Sequence[str]) -> list[str]:
+    missing = [column for column in columns if column not in names]
+    if missing:
+        raise DatasetError(f"{name}, row {number}: the header lacks the column {', '.join(missing)}; add it")
+    twice = next((column for column in names if column and names.count(column) > 1), None)
+    if twice:
+        raise DatasetError(f"{name}, row {number}: the header has the column {twice} twice; rename one")
+    return names
+
+
+def _records(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    number = 0
+    try:
+        for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
+            yield number, cells
+    except csv.Error as error:
+        raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
+
+
+def json_rows(text: str, name: str) -> Iterator[Row]:
+    """The objects of a JSON list."""
+    value = _parsed(text, name)
+    if not isinstance(value, list):
+        raise DatasetError(f"{name}: expected a JSON list of objects")
+    for number, item in enumerate(value, start=1):
+        yield _object(item, f"{name}, item {number}")
+
+
+def jsonl_rows(text: str, name: str) -> Iterator[Row]:
+    """One object a line; blank lines are skipped."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            yield _object(_parsed(line, where), where)
+
+
+def _parsed(text: str, where: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        detail = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise DatasetError(f"{where}: not valid JSON ({detail}); mend or delete it") from None
+    if has_halves(text, value):
+        raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; mend or delete it")
+    return value
+
+
+def _object(value: JsonValue, where: str) -> Row:
+    if not isinstance(value, dict):
+        raise DatasetError(f"{where}: expected a JSON object")
+    return Row(where, value)
+
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def shipped(name: str) -> Path:
+    """The folder `conf` or `benchmarks` (or a path below one) that came with aiq.
+
+    In a checkout it lies beside the package, in a wheel under `aiq/_shipped`.
+    """
+    inside = _PACKAGE / "_shipped" / name
+    return inside if inside.exists() else _PACKAGE.parent / name
+
+
+def resolve(path: str) -> Path:
+    """A path from config: as it stands, or the shipped file where it starts with `benchmarks/` and is not here."""
+    here = Path(path).expanduser()
+    if not here.exists() and path.startswith("benchmarks/") and shipped(path).exists():
+        return shipped(path)
+    return here

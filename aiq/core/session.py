@@ -2,36 +2,76 @@
 
 The runner makes a session per attempt, binds it with `bind`, and the transports, tools and prompts
 below find it with `current`. An agent opens no connection and reads neither environment nor time.
+
+The person at the other end: answers an agent's questions and reviews its plans.
+
+The run makes one for each attempt (`aiq.experiment.sessions`); in `aiq chat` it is whoever types.
 """
 
 import asyncio
 import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from aiq.core.audit import Audit
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
-from aiq.core.limits import Limits
 from aiq.core.models import Models
 from aiq.core.once import Answers, NoAnswers
 from aiq.core.plugins import describe
+from aiq.core.reports import Audit
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Arguments, Toolbox, ToolResult, Web
-from aiq.core.usage import Usage, UsageLedger
-from aiq.core.users import User
+from aiq.core.usage import Limits, Usage, UsageLedger
+
+
+class User(Protocol):
+    """In evaluations a program; in `aiq chat` a person."""
+
+    async def answer(self, question: str) -> str:
+        """Reply to a clarifying question."""
+
+    async def review(self, plan: str) -> str:
+        """Reply to a plan preview: `approve`, `reject`, or feedback in words."""
+
+
+class ApprovingUser:
+    """Skips every question and approves every plan, so that headless runs never wait."""
+
+    async def answer(self, question: str) -> str:
+        return "skip"
+
+    async def review(self, plan: str) -> str:
+        return "approve"
+
+
+class RejectingUser(ApprovingUser):
+    """Skips every question and rejects every plan."""
+
+    async def review(self, plan: str) -> str:
+        return "reject"
+
+
+class FeedbackUser(ApprovingUser):
+    """Skips every question; says one remark of each plan as long as there are some, then approves."""
+
+    def __init__(self, remarks: Iterable[str]) -> None:
+        self._remarks = iter(remarks)
+
+    async def review(self, plan: str) -> str:
+        return next(self._remarks, "approve")
+
 
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
 

@@ -10,13 +10,10 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, find
-from aiq.core.paths import resolve
+from aiq.core.files import Files, Row, find, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.core.rows import Row, read_rows
 from aiq.core.samples import Criterion, Question, Rubric, Sample
-from aiq.datasets.base import SourceSettings
-from aiq.datasets.hub import hub_rows
+from aiq.datasets.base import SourceSettings, hub_rows
 
 
 class BenchSettings(SourceSettings):

@@ -7,12 +7,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, JsonValue
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files
-from aiq.core.paths import resolve
-from aiq.core.rows import Row, as_text, read_rows
+from aiq.core.files import Files, Row, as_text, read_rows, resolve
 from aiq.core.samples import Question, Sample
-from aiq.datasets.base import SourceSettings
-from aiq.datasets.hub import hub_rows
+from aiq.datasets.base import SourceSettings, hub_rows
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")

@@ -1,14 +1,72 @@
-"""From dataset settings to samples: reads, joins the truth, checks ids, selects."""
+"""From dataset settings to samples: reads, joins the truth, checks ids, selects.
+
+Chooses samples of a dataset: ids, split, language, type, a seeded sample, then the first n.
+"""
+
+from collections.abc import Sequence
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files
 from aiq.core.plugins import load as load_class
 from aiq.core.plugins import validate
 from aiq.core.samples import Sample
+from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
 from aiq.datasets.base import Dataset, DatasetSource
-from aiq.datasets.select import select
 from aiq.datasets.truth import read_truth
+
+
+def select(samples: Sequence[Sample], settings: DatasetSettings, *, seed: int, limit: int | None) -> tuple[Sample, ...]:
+    """The samples that pass every filter, in dataset order.
+
+    `split` and `language` compare with the sample's; `type` with its `fact_type`, `topic` or `type`;
+    case does not count. Raises DatasetError when an id does not exist or a filter leaves nothing.
+    """
+    chosen = list(samples)
+    if settings.ids is not None:
+        chosen = _by_ids(chosen, settings)
+    if settings.split is not None:
+        chosen = _by_tags(chosen, "split", ("split",), settings.split)
+    if settings.language is not None:
+        chosen = _by_tags(chosen, "language", ("language",), settings.language)
+    if settings.type is not None:
+        chosen = _by_tags(chosen, "type", ("fact_type", "topic", "type"), settings.type)
+    if settings.sample is not None:
+        order = sorted(chosen, key=lambda sample: (derive(seed, "dataset sample", sample.id), sample.id))
+        drawn = {sample.id for sample in order[: settings.sample]}
+        chosen = [sample for sample in chosen if sample.id in drawn]
+    return tuple(chosen[:limit])
+
+
+def _by_ids(samples: list[Sample], settings: DatasetSettings) -> list[Sample]:
+    wanted = settings.ids or ()
+    known = {sample.id for sample in samples}
+    absent = [key for key in wanted if key not in known]
+    if absent:
+        raise DatasetError(f"dataset.ids: {settings.name} has no sample {', '.join(absent[:5])}{_examples(samples)}")
+    if not wanted:
+        raise DatasetError("dataset.ids is empty; name at least one id, or leave it out for all samples")
+    return [sample for sample in samples if sample.id in wanted]
+
+
+def _examples(samples: list[Sample]) -> str:
+    return f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
+
+
+def _by_tags(samples: list[Sample], setting: str, names: tuple[str, ...], value: str) -> list[Sample]:
+    kept = [sample for sample in samples if value.lower() in _values(sample, names)]
+    if not kept:
+        there = sorted({text for sample in samples for text in _values(sample, names)})
+        listed = f"there are {', '.join(there[:8])}" if there else f"no sample has a {setting}"
+        raise DatasetError(f"dataset.{setting}={value} leaves no sample; {listed}")
+    return kept
+
+
+def _values(sample: Sample, names: tuple[str, ...]) -> list[str]:
+    values = [sample.tags.get(name, "").lower() for name in names]
+    if "language" in names:
+        values.append((sample.question.language or "").lower())
+    return [value for value in values if value]
 
 
 def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:

@@ -12,13 +12,10 @@ from collections.abc import Iterator
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files
-from aiq.core.paths import resolve
+from aiq.core.files import Files, Row, as_text, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.core.rows import Row, as_text, read_rows
 from aiq.core.samples import DataSources, Document, Question, Sample, Turn
-from aiq.datasets.base import SourceSettings
-from aiq.datasets.hub import hub_rows
+from aiq.datasets.base import SourceSettings, hub_rows
 
 _OWN = frozenset(
     "id question answers reference language data_sources documents collection_name preferences history".split()  # noqa: SIM905

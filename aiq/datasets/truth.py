@@ -6,10 +6,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, find
-from aiq.core.paths import resolve
+from aiq.core.files import Files, find, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.core.rows import read_rows
 from aiq.core.samples import Truth, TruthRow
 
 

@@ -12,9 +12,9 @@ from aiq.core.events import RunFinished, RunStarted
 from aiq.core.reports import Report
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.experiment.journal import writable
-from aiq.experiment.manifest import utc_now
-from aiq.experiment.records import AttemptStatus, RowError, SampleRow, Timing
+from aiq.experiment.provenance import utc_now
+from aiq.runs.journal import writable
+from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
 
 RUN_BUDGET = "limits.run_usd"
 """The limit that ends the run and not an attempt: what it stops is done when the run is resumed with more."""

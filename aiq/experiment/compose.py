@@ -1,16 +1,24 @@
 """Config from `conf/` and the command line, by Hydra's compose API: nothing is logged, no folder is made.
 
 Hydra's own errors become one line that says what is wrong and what is near it.
+
+Between composed config and the settings a run works with: dotted keys, validation, dumping.
+
+What there is to choose from, for `aiq run --help`: read from the config files, without Hydra.
 """
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import JsonValue
+
 from aiq.core.errors import ConfigError
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
+from aiq.core.plugins import validate
+from aiq.core.settings import Price, RoleSettings, RunSettings
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -173,3 +181,76 @@ def near(name: str, known: Iterable[str]) -> str:
 def listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_LONGEST_LIST])
     return shown + (f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else "")
+
+
+def settings_from(config: Mapping[str, Any]) -> RunSettings:
+    """Composed config as settings. Raises ConfigError, one line."""
+    values = dict(config)
+    if isinstance(config.get("llm"), Mapping):
+        values["llm"] = {
+            **config["llm"],
+            "roles": dotted(config["llm"].get("roles") or {}, frozenset(RoleSettings.model_fields)),
+            "prices": dotted(config["llm"].get("prices") or {}, frozenset(Price.model_fields)),
+        }
+    return validate(RunSettings, values, "")
+
+
+def config_of(settings: RunSettings) -> dict[str, JsonValue]:
+    """Settings as config: what stands in the manifest, and gives the same settings again."""
+    config: dict[str, JsonValue] = settings.model_dump(mode="json")
+    return config
+
+
+def dotted(nested: Any, fields: frozenset[str]) -> Any:
+    """A map whose keys have dots in them, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
+
+    `fields` are those of the map's values: where a mapping has one of them, it is a value.
+    """
+    if not isinstance(nested, Mapping):
+        return nested
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        if not isinstance(value, Mapping):
+            flat[str(key)] = value
+            continue
+        own = {name: item for name, item in value.items() if name in fields}
+        below = {name: item for name, item in value.items() if name not in fields}
+        if own or not below:
+            flat[str(key)] = own
+        flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
+    return flat
+
+
+_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
+
+
+def overview() -> str:
+    """Experiments with a line each, then every other group with its options."""
+    experiments = {name: description("experiment", name) for name in options("experiment")}
+    width = max(map(len, experiments), default=0)
+    lines = ["experiments (experiment=NAME):", *(f"  {name:<{width}}  {text}" for name, text in experiments.items())]
+    for group in groups():
+        if group == "experiment":
+            continue
+        choices = {name: description(group, name) for name in options(group)}
+        inner = max(map(len, choices), default=0)
+        lines += ["", f"{group}=", *(f"  {name:<{inner}}  {text}" for name, text in choices.items())]
+    lines += ["", f"config is read from: {', '.join(str(folder) for folder in config_folders())}", _EXIT_CODES]
+    return "\n".join(lines).replace("%", "%%")
+
+
+def description(group: str, name: str) -> str:
+    """The first comment line of a config file."""
+    for folder in config_folders():
+        file = folder / group / f"{name}.yaml"
+        if file.is_file():
+            return _first_comment(file)
+    return ""
+
+
+def _first_comment(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("#") and not line.startswith("# @"):
+                return line.lstrip("#").strip()
+    return ""

@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.answers import FILE_NAME as ANSWERS
-from aiq.experiment.compose import compose, parse
-from aiq.experiment.config import settings_from
-from aiq.experiment.folder import RunFolder, new_run_id
-from aiq.experiment.journal import json_line, read_rows, whole_lines
-from aiq.experiment.manifest import new_manifest
-from aiq.experiment.pages import FILE_NAME as PAGES
+from aiq.experiment.compose import compose, parse, settings_from
 from aiq.experiment.plan import Plan, make_plan, web_of
-from aiq.experiment.records import Manifest, Rescored, ScoreRow
+from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resources import is_offline_model
 from aiq.experiment.resume import check_dataset, check_finished, load_tally
+from aiq.experiment.stores import ANSWERS_FILE as ANSWERS
+from aiq.experiment.stores import PAGES_FILE as PAGES
+from aiq.runs.folder import RunFolder, new_run_id
+from aiq.runs.journal import json_line, read_rows, whole_lines
+from aiq.runs.rows import Manifest, Rescored, ScoreRow
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner")
 """Groups whose option, and whose settings, may be others than the old run's: none of them changes a report."""

@@ -1,20 +1,150 @@
-"""What a run opens once and lends to its sessions: the offline stack, the HTTP client, models, tools, checkpointer."""
+"""What a run opens once and lends to its sessions: the offline stack, the HTTP client, models, tools, checkpointer.
+
+Where LangGraph agents keep conversations: opened for a run and closed with it, by the settings' kind.
+
+A checkpoint brings back only types that are known to be harmless and those that an agent registers with
+`with_allowlist`; everything else comes back as plain data. A database may hold what somebody else wrote.
+"""
 
 import asyncio
 import importlib
+import os
 import sys
+import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from aiq.core import plugins
-from aiq.core.hosts import is_offline
+from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.files import resolve
 from aiq.core.models import Models
-from aiq.core.settings import RunSettings
+from aiq.core.settings import CheckpointerSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
-from aiq.experiment.checkpointer import open_checkpointer
+from aiq.llm.route import is_offline
+
+BUSY_SECONDS = 30.0
+"""How long a write waits for another process's in the same SQLite file."""
+
+CONNECT_SECONDS = 10
+MOST_CONNECTIONS = 8
+
+_SETUP_LOCK = 0x61_69_71  # "aiq": whoever holds it in the database makes or migrates the tables
+
+
+@asynccontextmanager
+async def open_checkpointer(settings: CheckpointerSettings) -> AsyncIterator[Any]:
+    """A LangGraph saver. In memory it is None when the agent did not load LangGraph: the import costs 0.7 s.
+
+    Raises ConfigError or RunAborted, one line, when a database cannot be opened.
+    """
+    if settings.kind == "sqlite":
+        async with _sqlite(str(settings.path)) as saver:
+            yield saver
+    elif settings.kind == "postgres":
+        async with _postgres(str(settings.dsn_env)) as saver:
+            yield saver
+    else:
+        yield _memory()
+
+
+def _memory() -> Any:
+    if "langgraph" not in sys.modules:
+        return None
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    return InMemorySaver(serde=_strict())
+
+
+def _strict() -> Any:
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+@asynccontextmanager
+async def _sqlite(path: str) -> AsyncIterator[Any]:
+    _check_sqlite(path)
+    import aiosqlite
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    async with aiosqlite.connect(resolve(path), timeout=BUSY_SECONDS) as connection:
+        saver = AsyncSqliteSaver(connection, serde=_strict())
+        await _set_up(saver)
+        await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, and no wait a step
+        yield saver
+
+
+async def _set_up(saver: Any) -> None:
+    """Make the tables; unlike other statements the switch to the write-ahead log does not wait for other openers."""
+    import sqlite3
+
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            await saver.setup()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+        await asyncio.sleep(0.05)
+
+
+def _check_sqlite(path: str) -> None:
+    """Raises ConfigError where the file can be none; aiosqlite leaves a thread behind that says so at length."""
+    import sqlite3
+
+    try:
+        with closing(sqlite3.connect(resolve(path), timeout=BUSY_SECONDS)) as connection:
+            connection.execute("PRAGMA schema_version")
+    except sqlite3.OperationalError as error:
+        raise ConfigError(f"checkpointer.path={path}: cannot be opened ({error}); its folder must exist") from None
+    except sqlite3.DatabaseError as error:
+        raise ConfigError(f"checkpointer.path={path}: is no SQLite file ({error}); name another") from None
+
+
+@asynccontextmanager
+async def _postgres(variable: str) -> AsyncIterator[Any]:
+    try:
+        import psycopg
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+        from psycopg.rows import dict_row
+        from psycopg_pool import AsyncConnectionPool
+    except ImportError:
+        raise ConfigError("checkpointer=postgres needs more packages: pip install 'aiq-bench[postgres]'") from None
+    dsn = os.environ.get(variable, "").strip()
+    if not dsn:
+        raise ConfigError(f"checkpointer.dsn_env={variable}: this environment variable is not set")
+    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    try:
+        connection = await psycopg.AsyncConnection.connect(dsn, connect_timeout=CONNECT_SECONDS, **options)
+    except psycopg.ProgrammingError:  # its text repeats the string
+        raise ConfigError(f"${variable} holds no connection string such as postgresql://USER@HOST/DATABASE") from None
+    except psycopg.Error as error:
+        why = " ".join(str(error).split())
+        raise RunAborted(f"checkpointer=postgres: ${variable} leads to no database: {why}") from None
+    async with connection:
+        await _make_tables(connection, AsyncPostgresSaver(connection))
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        dsn, min_size=1, max_size=MOST_CONNECTIONS, open=False, kwargs=options
+    )
+    async with pool:
+        yield AsyncPostgresSaver(pool, serde=_strict())
+
+
+async def _make_tables(connection: Any, saver: Any) -> None:
+    """Once at a time: two runs that start together would make the same tables.
+
+    Tried for instead of waited for: an index is built concurrently, which waits for every waiting statement.
+    """
+    while True:
+        row = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS ours", (_SETUP_LOCK,))).fetchone()
+        if row["ours"]:
+            break
+        await asyncio.sleep(0.1)
+    await saver.setup()  # closing the connection frees the lock
 
 
 @dataclass(frozen=True)
@@ -36,7 +166,7 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
     """
     from aiq.llm.http import open_client
     from aiq.llm.models import RunModels
-    from aiq.tools.build import build_toolbox, build_web
+    from aiq.tools.toolbox import build_toolbox, build_web
 
     async with AsyncExitStack() as opened:
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)

@@ -6,12 +6,12 @@ from pathlib import Path
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.compose import parse
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import read_rows
-from aiq.experiment.manifest import utc_now
 from aiq.experiment.plan import Plan, agent_digest
-from aiq.experiment.records import Manifest, Resumption, SampleRow, ScoreRow
-from aiq.experiment.tally import Tally
+from aiq.experiment.provenance import utc_now
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import read_rows
+from aiq.runs.rows import Manifest, Resumption, SampleRow, ScoreRow
+from aiq.runs.state import Tally
 
 ALLOWED = ("runner.", "limits.", "llm.base_url")
 """Settings that may change between starts of one run: none of them can change a finished attempt or score.

@@ -11,7 +11,7 @@ from aiq.core.session import Session
 from aiq.core.usage import Usage
 from aiq.experiment.attempt import as_row_error, boundary_error, classify
 from aiq.experiment.plan import JudgePlan
-from aiq.experiment.records import RowError, SampleRow, ScoreRow, ScoreStatus
+from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
 
 
 async def score_report(

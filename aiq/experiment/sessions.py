@@ -1,23 +1,89 @@
-"""Makes the session of an attempt or of a judge's work on it, with its events file."""
+"""Makes the session of an attempt or of a judge's work on it, with its events file.
+
+The user of an attempt: who answers an agent's questions and reviews its plans while nobody sits there.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from aiq.core.events import AnyEvent, EventLog
-from aiq.core.limits import Limits
+from aiq.core.models import Message, Models
 from aiq.core.once import Answers, NoAnswers
+from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
-from aiq.core.session import RunSpend, Session
-from aiq.core.settings import RunSettings
+from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser, RunSpend, Session, User
+from aiq.core.settings import RunSettings, UserSettings
 from aiq.core.tools import Web
-from aiq.core.users import ApprovingUser
-from aiq.experiment.answers import AnswerStore
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import cut_torn_line, json_line
-from aiq.experiment.records import SampleRow
+from aiq.core.usage import Limits
 from aiq.experiment.resources import Resources
-from aiq.experiment.users import make_user
+from aiq.experiment.stores import AnswerStore
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import cut_torn_line, json_line
+from aiq.runs.rows import SampleRow
+
+ROLE = "user.simulated"
+TEMPLATES = ("simulated_user.j2", "simulated_user_request.j2")
+
+
+def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
+    """The user that the settings name, for one attempt at one sample."""
+    match settings.kind:
+        case "reject":
+            return RejectingUser()
+        case "feedback":
+            return FeedbackUser(settings.feedback)
+        case "simulated":
+            return SimulatedUser(sample.question.text, sample.preferences or "", models)
+        case _:
+            return ApprovingUser()
+
+
+def prompt_hash(settings: UserSettings) -> str | None:
+    """The hash of the prompts that such a user speaks by; None where it uses no model."""
+    return _prompts().hash(*TEMPLATES) if settings.kind == "simulated" else None
+
+
+class SimulatedUser:
+    """A model that plays the person who asked. It knows the question, the preferences and what was said, no more.
+
+    Its calls are made in the attempt's session, under the role `user.simulated`.
+    """
+
+    def __init__(self, question: str, preferences: str, models: Models) -> None:
+        self._question = question
+        self._preferences = preferences
+        self._models = models
+        self._said: list[str] = []
+
+    async def answer(self, question: str) -> str:
+        return await self._reply("question", question)
+
+    async def review(self, plan: str) -> str:
+        return await self._reply("plan", plan)
+
+    async def _reply(self, kind: str, prompt: str) -> str:
+        variable = _prompts().render(
+            "simulated_user_request.j2",
+            kind=kind,
+            question=self._question,
+            preferences=self._preferences,
+            said=self._said,
+            prompt=prompt,
+        )
+        asked = (
+            Message(role="system", content=_prompts().render("simulated_user.j2")),
+            Message(role="user", content=variable),
+        )
+        reply = (await self._models.complete(ROLE, asked)).text.strip()
+        self._said += [f"Assistant: {prompt}", f"You: {reply}"]
+        return reply
+
+
+@cache
+def _prompts() -> Prompts:
+    return Prompts(Path(__file__).parent / "prompts")
 
 
 class EventFile:

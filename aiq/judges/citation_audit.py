@@ -10,8 +10,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, Ratio, metrics_of
-from aiq.core.audit import Audit
-from aiq.core.reports import Metric, Report, Score
+from aiq.core.reports import Audit, Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings

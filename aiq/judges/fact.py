@@ -17,16 +17,16 @@ from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.tools import Reader
-from aiq.judges.asking import each_bounded
 from aiq.judges.base import not_applicable
-from aiq.judges.fact_arithmetic import CitedPage, Counts, count
 from aiq.judges.fact_extract import By, Extracted, Extractor
 from aiq.judges.fact_pages import PageJudge
 from aiq.judges.fact_questions import questions
-from aiq.judges.race_task import language
+from aiq.judges.fact_scores import CitedPage, Counts, count
+from aiq.judges.race_criteria import language
 from aiq.judges.statements import by_url
+from aiq.judges.structured import each_bounded
 from aiq.judges.wording import hash_of
-from aiq.llm.keys import read_key
+from aiq.llm.models import read_key
 
 _ACCURACY: Final = Metric.share("fact.citation_accuracy", estimator="ratio", worst=None)
 _ACCURACY_PER_TASK: Final = Metric.share("fact.citation_accuracy_per_task")

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, Literal
 
-from aiq.citations.body import split_references
+from aiq.citations.parse import split_references
 from aiq.core.base import Record
 from aiq.core.session import Session
-from aiq.judges.asking import ask_once, each_bounded
 from aiq.judges.fact_questions import Questions
 from aiq.judges.statements import Citation, chunks, cited_statements, urls
+from aiq.judges.structured import ask_once, each_bounded
 
 By = Literal["model", "rules", "both"]
 

@@ -5,9 +5,9 @@ from typing import Final, get_args
 
 from pydantic import JsonValue
 
-from aiq.judges.asking import Unusable, read_list, without_thoughts
-from aiq.judges.fact_arithmetic import Verdict
+from aiq.judges.fact_scores import Verdict
 from aiq.judges.statements import Citation, canonical
+from aiq.judges.structured import Unusable, read_list, without_thoughts
 
 _VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")

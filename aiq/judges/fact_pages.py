@@ -7,9 +7,9 @@ from aiq.core.errors import JudgeError, ToolError
 from aiq.core.session import Session
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.judges.asking import ask_once
-from aiq.judges.fact_arithmetic import CitedPage, Judged, Verdict
 from aiq.judges.fact_questions import Questions
+from aiq.judges.fact_scores import CitedPage, Judged, Verdict
+from aiq.judges.structured import ask_once
 
 _BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
 """What one part of a page says counts for all of it: what is said anywhere is said."""

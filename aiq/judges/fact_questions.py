@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from aiq.judges import fact_answers, fact_official
-from aiq.judges.fact_arithmetic import Verdict
+from aiq.judges.fact_scores import Verdict
 from aiq.judges.official import OfficialWording
 from aiq.judges.statements import Citation
 from aiq.judges.wording import LANGUAGES, OwnWording, Wording

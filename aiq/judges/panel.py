@@ -14,7 +14,7 @@ from aiq.core.errors import JudgeError
 from aiq.core.reports import Score
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.judges.asking import ask, each_bounded
+from aiq.judges.structured import ask, each_bounded
 from aiq.stats.noise import NOISE, Judgement, noise_of
 
 T = TypeVar("T")

@@ -15,12 +15,10 @@ from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
 from aiq.judges.base import not_applicable
+from aiq.judges.cleaning import Cleaner
 from aiq.judges.panel import Order, Panel, Vote, mean_score
-from aiq.judges.race_answer import read_marks
-from aiq.judges.race_arithmetic import DIMENSIONS, Mark, outcome
-from aiq.judges.race_cleaning import Cleaner
-from aiq.judges.race_criteria import Rubrics
-from aiq.judges.race_task import TaskSettings, criteria_json, language, wordings
+from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json, language, wordings
+from aiq.judges.race_scores import DIMENSIONS, Mark, outcome, read_marks
 from aiq.judges.wording import hash_of
 
 ROLE: Final = "judge.race"

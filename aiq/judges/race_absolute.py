@@ -14,12 +14,10 @@ from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
 from aiq.judges.base import not_applicable
+from aiq.judges.cleaning import Cleaner
 from aiq.judges.panel import Panel, Vote, mean_score
-from aiq.judges.race_answer import read_points
-from aiq.judges.race_arithmetic import DIMENSIONS, PointMark, absolute, unmatched
-from aiq.judges.race_cleaning import Cleaner
-from aiq.judges.race_criteria import Rubrics
-from aiq.judges.race_task import TaskSettings, criteria_json, language
+from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json, language
+from aiq.judges.race_scores import DIMENSIONS, PointMark, absolute, read_points, unmatched
 from aiq.judges.wording import LANGUAGES, OwnWording, hash_of
 
 ROLE: Final = "judge.race_absolute"

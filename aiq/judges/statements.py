@@ -1,17 +1,17 @@
 """What a report says and what it cites for it: (statement, reference number, URL), by rules.
 
-The forms of citation are those of `aiq.citations.parsing`: `[n]` with a reference list, `[n](url)`,
+The forms of citation are those of `aiq.citations.parse`: `[n]` with a reference list, `[n](url)`,
 `[words](url)`, a URL in the sentence, and their variants.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from aiq.citations import statements
+from aiq.citations import passages as statements
 from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
-from aiq.citations.parsing import ParsedReport, parse_report
-from aiq.citations.statements import CitedStatement
+from aiq.citations.parse import ParsedReport, parse_report
+from aiq.citations.passages import CitedStatement
 from aiq.core.base import Record
 
 

@@ -1,13 +1,109 @@
-"""`world.coverage`: the share of a sample's needed facts that a report states (closed world; asks no model)."""
+"""`world.coverage`: the share of a sample's needed facts that a report states (closed world; asks no model).
 
-from collections.abc import Sequence
+Whether a report states a fact that is given as a form: fragments joined by ` & `, all in one sentence.
+
+A sentence is read with what stands above it: the headings, the bullet it lies under, a line before it that
+ends in a colon or is bold, and, where it opens with a pronoun, the sentence before. At least one fragment
+must stand in the sentence itself. Case, emphasis, citation marks and thousands separators do not count;
+Latin words and numbers must be whole. The reference list is no statement. Negations are not understood.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Fact, Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.judges.base import not_applicable
-from aiq.judges.stated import Statements
+from aiq.judges.cleaning import without_citations
+
+_SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*)$")
+_BULLET = re.compile(r"^(\s*)(?:[-*+•]|\d+[.)、])\s+(.*)$")
+_PRONOUN = re.compile(
+    r"^(?:it|its|they|their|he|his|she|her|the (?:company|firm|institute|university|festival|club|city|book|novel|"
+    r"founder|author|director)|该|其|它|他|她|这家|这座|这所|这部|本)\b|^[该其它他她这本]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A sentence and what it may be read with, both normalised."""
+
+    text: str
+    context: str
+
+
+class Statements:
+    """The sentences of one report."""
+
+    def __init__(self, report: str) -> None:
+        body = without_citations(report)
+        self._passages = [_Passage(_normal(text), _normal(context)) for text, context in _passages(body)]
+
+    def state(self, form: str) -> bool:
+        """Whether some sentence holds all fragments of the form."""
+        patterns = [_pattern(fragment) for fragment in form.split(" & ")]
+        return any(self._holds(passage, patterns) for passage in self._passages)
+
+    @staticmethod
+    def _holds(passage: _Passage, patterns: list[re.Pattern[str]]) -> bool:
+        inside = [pattern.search(passage.text) is not None for pattern in patterns]
+        return any(inside) and all(
+            here or pattern.search(passage.context) for here, pattern in zip(inside, patterns, strict=True)
+        )
+
+
+def _passages(body: str) -> Iterator[tuple[str, str]]:
+    """Each sentence with its context."""
+    headings: list[tuple[int, str]] = []
+    bullets: list[tuple[int, str]] = []
+    lead = ""
+    for line in body.splitlines():
+        heading = _HEADING.match(line)
+        if heading:
+            level = len(heading[1])
+            headings = [*(item for item in headings if item[0] < level), (level, heading[2])]
+            bullets, lead = [], ""
+            yield heading[2], " ".join(text for _, text in headings)
+            continue
+        if not line.strip():
+            continue
+        bullet = _BULLET.match(line)
+        indent = len(bullet[1].expandtabs(4)) if bullet else -1
+        bullets = [item for item in bullets if item[0] < indent]
+        if not bullet:
+            lead = ""
+        above = " ".join([*(text for _, text in headings), lead, *(text for _, text in bullets)])
+        text = bullet[2] if bullet else line.strip()
+        before = ""
+        for sentence in _SENTENCE_END.split(text):
+            refers = _PRONOUN.match(sentence.lstrip("*_ "))
+            yield sentence, f"{above} {before}" if refers else above
+            before = f"{before} {sentence}" if refers else sentence
+        if bullet:
+            bullets.append((indent, text))
+        elif text.endswith((":", "：")) or re.fullmatch(r"\*\*[^*]+\*\*[:：]?", text):
+            lead = text
+
+
+def _normal(text: str) -> str:
+    """Folded to what is compared."""
+    text = _SEPARATOR.sub("", text)
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\s+", " ", re.sub(r"[*_`《》]", "", text))
+
+
+def _pattern(fragment: str) -> re.Pattern[str]:
+    text = _normal(fragment).strip()
+    before = r"(?<![a-z0-9])" if re.match(r"[a-z0-9]", text) else ""
+    after = r"(?![a-z0-9])" if re.search(r"[a-z0-9]$", text) else ""
+    return re.compile(before + re.escape(text) + after)
 
 
 class WorldSettings(Settings):
@@ -15,7 +111,7 @@ class WorldSettings(Settings):
 
 
 class World:
-    """Looks each fact's forms up in the report; `aiq.judges.stated` says how.
+    """Looks each fact's forms up in the report; `aiq.judges.world` says how.
 
     The detail lists the facts not stated and counts both by depth (`d1/...`: how many pages lie before).
     """

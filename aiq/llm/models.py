@@ -1,19 +1,42 @@
-"""The run's models by role: LangChain chat models for graphs, plain completions for judges."""
+"""The run's models by role: LangChain chat models for graphs, plain completions for judges.
 
+Keys of endpoints, from the environment variables that config names. Their values reach no message.
+"""
+
+import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from aiq.core.errors import RunAborted
+from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.models import Message, Reply
 from aiq.core.settings import LlmSettings
 from aiq.llm import wording
 from aiq.llm.calls import ROLE, SUBJECT, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, timeouts
-from aiq.llm.keys import read_key
-from aiq.llm.passing import RETRY
+from aiq.llm.passthrough import RETRY
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_key(variable: str, setting: str) -> str:
+    """The key in the environment variable that `setting` names.
+
+    Raises ConfigError when `variable` is no name of one (it may be the key itself, so it is not
+    repeated), when it is not set, and when its value cannot stand in an HTTP header.
+    """
+    if not _VARIABLE.fullmatch(variable):
+        raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ConfigError(f"{setting}={variable}: this environment variable is not set; export the key")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigError(f"{setting}={variable}: its value is no key: it has spaces, line breaks or letters of no key")
+    return key
+
 
 if TYPE_CHECKING:  # both take most of a second to import
     from langchain_core.language_models.chat_models import BaseChatModel

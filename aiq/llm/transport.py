@@ -14,8 +14,7 @@ from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
 from aiq.llm import wording
-from aiq.llm.calls import ModelCall, is_chat, read_call
-from aiq.llm.exchange import Exchange, Failure
+from aiq.llm.calls import Exchange, Failure, ModelCall, PriceList, is_chat, read_call
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
@@ -26,10 +25,9 @@ from aiq.llm.http import (
     Response,
     UnsupportedProtocol,
 )
-from aiq.llm.passing import pass_through
+from aiq.llm.passthrough import pass_through
 from aiq.llm.retry import Pace, RetryPolicy, retry_after, worth_retrying
-from aiq.llm.streamed import BookedStream
-from aiq.llm.usage import PriceList
+from aiq.llm.streaming import BookedStream
 
 
 class SessionTransport(AsyncBaseTransport):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from aiq.core.errors import ConfigError, RunAborted
-from aiq.core.paths import resolve, shipped
+from aiq.core.files import resolve, shipped
 from aiq.core.settings import OfflineSettings
 from aiq.offline.faults import check
 

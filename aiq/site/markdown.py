@@ -1,9 +1,16 @@
-"""Reports as HTML that is safe to open: no raw HTML, no images, no links but http and https."""
+"""Reports as HTML that is safe to open: no raw HTML, no images, no links but http and https.
+
+Markdown as HTML in which pieces of the text are HTML of ours, at their places, whatever stands around them.
+
+How templates are read: everything escaped, nothing undefined.
+"""
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -48,3 +55,76 @@ def _text(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
 def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     tokens[index].attrSet("rel", "noopener noreferrer")
     return str(renderer.renderToken(tokens, index, options, env))
+
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_HELD = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_HELD_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
+_PRIVATE = str.maketrans(_OPEN + _CLOSE, "\ufffd\ufffd")
+_MARKED_FENCE = re.compile(rf"^([ \t>]*(?:`{{3,}}|~{{3,}}))[ \t]*((?:{_OPEN}\d+{_CLOSE}[ \t]*)+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`html` in place of `start:end` of a text; a `block` stands by itself, between paragraphs."""
+
+    start: int
+    end: int
+    html: str
+    block: bool = False
+
+
+def annotated(text: str, pieces: Iterable[Piece]) -> str:
+    """The text as safe HTML with these pieces; of two that overlap the first stays."""
+    kept = list(_apart(pieces))
+    held = _MARKED_FENCE.sub(r"\1\n\2", _with_holders(text.translate(_PRIVATE), kept))
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["alone"]:
+            piece = kept[int(match["alone"])]
+            return piece.html if piece.block else f"<p>{piece.html}</p>"
+        return kept[int(match["held"])].html if match["held"] else _HELD.sub("", match[0])
+
+    return _HELD_OR_TAG.sub(replaced, render(held))
+
+
+def _apart(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    at = 0
+    for piece in sorted(pieces, key=lambda piece: (piece.start, piece.end)):
+        if piece.start >= at:
+            yield piece
+            at = piece.end
+
+
+def _with_holders(text: str, pieces: list[Piece]) -> str:
+    parts, at = [], 0
+    for number, piece in enumerate(pieces):
+        holder = f"{_OPEN}{number}{_CLOSE}"
+        parts += [text[at : piece.start], f"\n\n{holder}\n\n" if piece.block else holder]
+        at = piece.end
+    return "".join([*parts, text[at:]])
+
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def environment() -> Any:
+    """The templates of this folder; `trusted` passes our own style and what `render` has made safe."""
+    import jinja2
+    from markupsafe import Markup
+
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["trusted"] = Markup
+    found.tests["web_link"] = is_web_link
+    return found
+
+
+def style(*names: str) -> str:
+    """Style sheets of the folder as one."""
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)

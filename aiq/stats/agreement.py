@@ -1,7 +1,14 @@
-"""How well predicted labels and scores agree with given ones: accuracy, kappa, bootstrap intervals."""
+"""How well predicted labels and scores agree with given ones: accuracy, kappa, bootstrap intervals.
 
+Krippendorff's alpha: agreement of any number of raters beyond chance, ratings may be missing.
+
+Rank correlation with ties: Spearman's rho and Kendall's tau-b, -1 to 1.
+"""
+
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations
 from random import Random
 from typing import Literal, TypeVar
 
@@ -50,3 +57,80 @@ def bootstrap95(
         return None
     values.sort()
     return values[int(0.025 * len(values))], values[min(len(values) - 1, int(0.975 * len(values)))]
+
+
+H = TypeVar("H", bound=Hashable)
+
+
+def alpha_nominal(units: Sequence[Sequence[Hashable]]) -> float | None:
+    """For labels; see `alpha_interval`."""
+    return _alpha(units, lambda values: math.fsum(n * (len(values) - n) for n in Counter(values).values()))
+
+
+def alpha_interval(units: Sequence[Sequence[float]]) -> float | None:
+    """For numbers. A unit holds the ratings that it has, whoever gave them.
+
+    alpha = 1 - D_o / D_e; D_o is the mean difference of ratings within units, where a unit of m
+    ratings weighs m, D_e that of all pairable ratings; differences are squared (Krippendorff 2011,
+    "Computing Krippendorff's Alpha-Reliability"). 1 perfect, 0 as by chance, less than 0 is
+    systematic disagreement. Units with one rating do not count; None without two that differ.
+    """
+    return _alpha(units, _squared)
+
+
+def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], float]) -> float | None:
+    """`differences`: the sum over all ordered pairs of values."""
+    pairable = [unit for unit in units if len(unit) > 1]
+    values = [value for unit in pairable for value in unit]
+    expected = differences(values) if values else 0.0
+    if expected <= 0:
+        return None
+    observed = math.fsum(differences(unit) / (len(unit) - 1) for unit in pairable)
+    return 1 - (len(values) - 1) * observed / expected
+
+
+def _squared(values: Sequence[float]) -> float:
+    """sum over ordered pairs of (a - b)^2 = 2 n sum (a - mean)^2, which is exact where numbers lie close together."""
+    mean = math.fsum(values) / len(values)
+    return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 1; equal values share the mean of their ranks."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
+            end += 1
+        for at in order[start : end + 1]:
+            found[at] = (start + end) / 2 + 1
+        start = end + 1
+    return found
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Pearson's correlation of the ranks (Spearman 1904; with ties: Kendall and Gibbons 1990, section 3.8).
+
+    None where one of both has no two different values. Raises ValueError for unequal lengths.
+    """
+    x, y = ranks(first), ranks(second)
+    middle = (len(x) + 1) / 2
+    shared = math.fsum((a - middle) * (b - middle) for a, b in zip(x, y, strict=True))
+    own = math.fsum((a - middle) ** 2 for a in x) * math.fsum((b - middle) ** 2 for b in y)
+    return max(-1.0, min(1.0, shared / math.sqrt(own))) if own > 0 else None
+
+
+def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """tau-b = (concordant - discordant) / sqrt(pairs untied in x * pairs untied in y) (Kendall 1945).
+
+    Looks at all pairs. None where one of both has no two different values.
+    """
+    agree = untied_x = untied_y = 0
+    for (a, b), (c, d) in combinations(zip(first, second, strict=True), 2):
+        x, y = (a > c) - (a < c), (b > d) - (b < d)
+        agree += x * y
+        untied_x += x * x
+        untied_y += y * y
+    return agree / math.sqrt(untied_x * untied_y) if untied_x and untied_y else None

@@ -15,10 +15,10 @@ from pydantic import ConfigDict, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError, UserError
-from aiq.core.paths import resolve
+from aiq.core.files import resolve
 from aiq.core.plugins import describe
 from aiq.core.text import has_halves
-from aiq.tools.bm25 import PassageIndex
+from aiq.tools.ranking import PassageIndex
 
 
 class CorpusPage(Record):

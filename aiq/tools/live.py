@@ -26,10 +26,9 @@ from aiq.llm.http import (
     TimeoutException,
     TransportError,
 )
-from aiq.llm.keys import read_key
-from aiq.tools.download import Downloader
-from aiq.tools.extract import page_of
+from aiq.llm.models import read_key
 from aiq.tools.guard import AllowList, check_address, check_url
+from aiq.tools.pages import Downloader, page_of
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Host and port to IP addresses, best first."""

@@ -1,9 +1,23 @@
-"""The tools of a run, selected by data source or name."""
+"""The tools of a run, selected by data source or name.
 
+From settings to the run's tools and web: the only place that knows which classes stand behind which names.
+"""
+
+import pkgutil
 from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, cast
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
-from aiq.core.tools import Tool
+from aiq.core.plugins import load
+from aiq.core.settings import KnowledgeSettings, PapersSettings, SearchSettings, WebSettings
+from aiq.core.tools import Tool, Toolbox, Web
+from aiq.llm.http import AsyncClient
+from aiq.tools import paper_providers, providers
+from aiq.tools.fetch import FetchPage
+from aiq.tools.papers import PaperProvider, PaperSearch
+from aiq.tools.search import SearchProvider, WebSearch
+from aiq.tools.think import Think
 
 
 class FixedToolbox:
@@ -33,3 +47,75 @@ class FixedToolbox:
         except KeyError:
             names = ", ".join(sorted(self._by_name)) or "none"
             raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool '{name}'; there are: {names}") from None
+
+
+PAGE_CHARS = 20_000
+"""Characters of a page that `fetch_page` shows: some 5,000 tokens."""
+
+
+def build_toolbox(
+    search: SearchSettings,
+    web: Web,
+    client: AsyncClient,
+    *,
+    papers: PapersSettings | None = None,
+    knowledge: KnowledgeSettings | None = None,
+    collections: Sequence[str] = (),
+) -> Toolbox:
+    """Search, fetch, papers where there is a provider, documents where there are collections, and think, in this order.
+
+    `collections`: those that questions name. Raises ConfigError, UserError or DatasetError for bad settings.
+    """
+    tools: list[Tool] = [WebSearch(build_provider(search, client), search), FetchPage(web, max_chars=PAGE_CHARS)]
+    if papers is not None and papers.provider is not None:
+        tools.append(PaperSearch(build_paper_provider(papers, client), papers))
+    if knowledge is not None and (named := dict.fromkeys([*collections, *filter(None, [knowledge.collection])])):
+        from aiq.tools.knowledge.search import KnowledgeSearch
+
+        tools.append(KnowledgeSearch(knowledge, tuple(named)))
+    return FixedToolbox([*tools, Think()])
+
+
+def build_provider(search: SearchSettings, client: AsyncClient) -> SearchProvider:
+    """The class `Provider` of `aiq.tools.providers.<name>`, or of `package.module:Class`, made."""
+    return cast(SearchProvider, _provider(search.provider, "search.provider", providers)(search, client))
+
+
+def build_paper_provider(papers: PapersSettings, client: AsyncClient) -> PaperProvider:
+    """The class `Provider` of `aiq.tools.paper_providers.<name>`, or of `package.module:Class`, made."""
+    provider = _provider(papers.provider or "", "papers.provider", paper_providers)
+    return cast(PaperProvider, provider(papers, client))
+
+
+def _provider(target: str, setting: str, folder: ModuleType) -> Any:
+    """The class that a setting names. Raises ConfigError, naming those that there are."""
+    if ":" not in target:
+        known = sorted(module.name for module in pkgutil.iter_modules(folder.__path__))
+        if target not in known:
+            raise ConfigError(
+                f"{setting}={target}: there is no such provider; there are: {', '.join(known)}, "
+                "or a class of your own as package.module:Class"
+            )
+        target = f"{folder.__name__}.{target}:Provider"
+    return load(target, setting)
+
+
+def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncClient) -> Web:
+    """The web that pages are fetched from.
+
+    `offline` goes through the run's client, `corpus` reads `search.corpus`, `live` has connections
+    of its own behind the address guard. Raises ConfigError, UserError or DatasetError.
+    """
+    if settings.kind == "offline":
+        from aiq.tools.web import OfflineWeb
+
+        return OfflineWeb(client, settings)
+    if settings.kind == "corpus":
+        from aiq.tools.web import CorpusWeb
+
+        if search.corpus is None:
+            raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
+        return CorpusWeb.load(search.corpus)
+    from aiq.tools.live import LiveWeb
+
+    return LiveWeb(settings)

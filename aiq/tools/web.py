@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.hosts import is_offline_website
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.llm.http import URL, AsyncClient, InvalidURL
+from aiq.llm.route import is_offline_website
 from aiq.tools.corpus import Corpus
 from aiq.tools.documents import safe_url
-from aiq.tools.download import Downloader
-from aiq.tools.extract import page_of
+from aiq.tools.pages import Downloader, page_of
 
 
 class OfflineWeb:

@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 
 from aiq.citations import sanitise, urls
 from aiq.citations.audit import audit_report
-from aiq.citations.matching import SourceIndex
-from aiq.citations.parsing import parse_report
+from aiq.citations.match import SourceIndex
+from aiq.citations.parse import parse_report
 from aiq.core.sources import Source
 from benchmarks.performance.linear import LinearRegistry
 from benchmarks.performance.workload import cited_urls, missing_urls, report, source_urls

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 try:
-    from aiq.core.paths import shipped
+    from aiq.core.files import shipped
     from aiq.llm.http import AsyncClient
 except ImportError as missing:
     sys.exit(f"{missing}; run it with the checkout's .venv/bin/python")

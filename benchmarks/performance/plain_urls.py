@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote
 
-from aiq.citations.rules import rules
+from aiq.citations.urls import rules
 
 _PORTS = {"http": 80, "https": 443}
 _PARTS = re.compile(r"([a-z]+)://([^/?#\\]*)([^?#]*)(\?[^#]*)?(#.*)?", re.IGNORECASE | re.DOTALL)

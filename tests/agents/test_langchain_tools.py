@@ -13,16 +13,15 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel, Field
 
-from aiq.agents.langchain_tools import as_langchain, call_in_session, readable_calls
+from aiq.agents.toolkit.langchain import as_langchain, call_in_session, readable_calls
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, Recovery, ToolCalled, ToolReturned
-from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
 
 

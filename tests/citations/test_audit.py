@@ -2,10 +2,9 @@
 
 import pytest
 
-from aiq.citations.audit import audit_report
-from aiq.citations.findings import ReportAudit
-from aiq.citations.matching import SourceIndex
-from aiq.citations.parsing import parse_report
+from aiq.citations.audit import ReportAudit, audit_report
+from aiq.citations.match import SourceIndex
+from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
 from aiq.core.sources import Source
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.citations.edits import Edit, apply_edits
+from aiq.citations.repair import Edit, apply_edits
 from aiq.core.sources import Source
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import Journal
-from aiq.experiment.records import DatasetIdentity, Hashes, Manifest, SampleRow, Timing
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import Journal
+from aiq.runs.rows import DatasetIdentity, Hashes, Manifest, SampleRow, Timing
 
 REPORT = """The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9] See [it](https://v.com/z).
 

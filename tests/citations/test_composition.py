@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.composition import composed, moved
-from aiq.citations.edits import Edit, apply_edits
+from aiq.citations.repair import Edit, apply_edits, composed, moved
 
 
 def edit(start: int, end: int, replacement: str = "", rule: str = "r") -> Edit:

@@ -7,19 +7,18 @@ import pytest
 from pydantic import BaseModel
 
 from aiq.citations.documents import parse_key
-from aiq.citations.matching import SourceIndex
+from aiq.citations.match import SourceIndex
 from aiq.citations.passages import cited_passages
 from aiq.citations.registry import SourceRegistry
 from aiq.citations.sanitise import broken_rule
 from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import EventLog
-from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
 
 

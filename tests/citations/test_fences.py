@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.parse import ParsedReport, parse_report
 from aiq.citations.verify import verify
 from aiq.core.sources import Source
 

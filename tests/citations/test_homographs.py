@@ -2,10 +2,9 @@
 
 import pytest
 
-from aiq.citations.homographs import KnownHosts, mixes_scripts, skeleton
-from aiq.citations.hosts import canonical_host
-from aiq.citations.matching import SourceIndex
-from aiq.citations.rules import rules
+from aiq.citations.match import SourceIndex
+from aiq.citations.sanitise import KnownHosts, mixes_scripts, skeleton
+from aiq.citations.urls import canonical_host, rules
 from aiq.core.sources import Source
 
 KNOWN = KnownHosts(["nvidia.com", "paypal.com", "e.com", "xn--mller-kva.de"])

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from aiq.citations.parsing import parse_report
+from aiq.citations.parse import parse_report
 
 _SIZE = 4_000
 _LIMIT = 10

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.hosts import canonical_host, read_site, under, unicode_labels
+from aiq.citations.urls import canonical_host, read_site, under, unicode_labels
 
 
 @pytest.mark.parametrize(

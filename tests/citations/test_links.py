@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.citations.parsing import parse_report
+from aiq.citations.parse import parse_report
 
 
 @pytest.mark.parametrize(

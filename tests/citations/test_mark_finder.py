@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.parse import ParsedReport, parse_report
 
 LIST = "\n\n## References\n\n" + "".join(f"[{n}] Title {n} - https://v.com/{n}\n" for n in range(1, 8))
 

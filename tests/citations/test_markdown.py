@@ -2,9 +2,8 @@
 
 import pytest
 
-from aiq.citations.inline import inline_spans
-from aiq.citations.markdown import read_markdown
-from aiq.citations.parsing import parse_report
+from aiq.citations.markdown import inline_spans, read_markdown
+from aiq.citations.parse import parse_report
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from aiq.citations.matching import SourceIndex
+from aiq.citations.match import SourceIndex
 from aiq.core.sources import Source
 
 ARXIV = ("https://arxiv.org/abs/1706.03762", "https://arxiv.org/abs/1706.08500")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.mentions import addresses
+from aiq.citations.links import addresses
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The metrics of citations: which citations a rate counts, and what cannot be had."""
 
 from aiq.citations.metrics import Ratio, metrics_of
-from aiq.core.audit import Audit, MatchLevel, RemovedCitation, ValidCitation
+from aiq.core.reports import Audit, MatchLevel, RemovedCitation, ValidCitation
 
 
 def valid(level: MatchLevel, *, marked: bool = False) -> ValidCitation:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.numerals import like, value
+from aiq.citations.marks import like, value
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.documents import DocumentKey, parse_key
-from aiq.citations.pages import DocumentIndex, PageRule
+from aiq.citations.documents import DocumentIndex, DocumentKey, PageRule, parse_key
 
 
 def find(keys: list[str], cited: str, pages: PageRule = "window", page_window: int = 1) -> str | None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.parsing import parse_report
+from aiq.citations.parse import parse_report
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.citations.audit import audit_report
-from aiq.citations.cases import AuditCase, audited
-from aiq.citations.matching import SourceIndex
-from aiq.citations.parsing import parse_report
+from aiq.citations.files import AuditCase, audited
+from aiq.citations.match import SourceIndex
+from aiq.citations.parse import parse_report
 from aiq.citations.passages import SourceSentences, cited_passages
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source

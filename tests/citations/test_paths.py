@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.paths import AMBIGUOUS, PathIndex
+from aiq.citations.match import AMBIGUOUS, PathIndex
 from aiq.citations.urls import ParsedUrl, read_url
 
 segments = st.lists(st.sampled_from(["a", "b", ""]), max_size=4)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.citations.parsing import parse_report
+from aiq.citations.parse import parse_report
 
 
 def _marks(body: str, numerals: str) -> list[tuple[str, str, tuple[int, ...]]]:

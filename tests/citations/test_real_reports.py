@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.parse import ParsedReport, parse_report
 from aiq.citations.verify import verify
 from aiq.core.sources import Source
 

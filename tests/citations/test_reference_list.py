@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.parse import ParsedReport, parse_report
 
 BOTH = [(1, ["https://v.com/1"]), (2, ["https://v.com/2"])]
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from aiq.citations.edits import apply_edits
+from aiq.citations.repair import apply_edits
 from aiq.citations.verify import verify, verify_against
 from aiq.core.sources import Source
 from tests.citations.verifying import SOURCES, check, reasons

@@ -2,8 +2,8 @@
 
 import pytest
 
-from aiq.citations.rules import rules
 from aiq.citations.sanitise import broken_rule
+from aiq.citations.urls import rules
 from aiq.citations.verify import verify
 
 SPECIFIED = (

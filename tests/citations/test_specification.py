@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from aiq.citations.matching import SourceIndex
-from aiq.citations.parsing import parse_report
+from aiq.citations.match import SourceIndex
+from aiq.citations.parse import parse_report
 from aiq.citations.sanitise import broken_rule
 from aiq.citations.urls import parse_url
 from aiq.citations.verify import Verified, verify

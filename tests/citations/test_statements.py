@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.parsing import parse_report
-from aiq.citations.statements import cited_statements
+from aiq.citations.parse import parse_report
+from aiq.citations.passages import cited_statements
 
 LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News - https://b.example/y\n"
 

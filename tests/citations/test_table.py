@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from aiq.citations.cases import AuditCase, audited
-from aiq.citations.table import print_audit, shortened
+from aiq.citations.files import AuditCase, audited
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from aiq.site.audit_table import print_audit, shortened
 
 REPORT = """One [1], two [2], three [3][4].
 

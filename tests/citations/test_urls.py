@@ -2,8 +2,7 @@
 
 import pytest
 
-from aiq.citations.hosts import canonical_host
-from aiq.citations.urls import parse_url, spelled, without_ellipsis
+from aiq.citations.urls import canonical_host, parse_url, spelled, without_ellipsis
 
 SAME = [
     ("HTTPS://Example.COM/path", "https://example.com/path"),

@@ -11,12 +11,11 @@ from pydantic import BaseModel
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, ToolCalled, ToolReturned
-from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
-from aiq.core.session import Session, current, current_or_none, nested_call
+from aiq.core.session import ApprovingUser, Session, current, current_or_none, nested_call
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
 
 

@@ -8,7 +8,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
 
-TARGET = "aiq.datasets.damaged:DamagedBench"
+TARGET = "aiq.datasets.perturbed:DamagedBench"
 
 
 def loaded(**more: Any) -> Dataset:

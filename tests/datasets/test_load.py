@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError, DatasetError
-from aiq.core.paths import resolve, shipped
+from aiq.core.files import resolve, shipped
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
 

@@ -7,7 +7,7 @@ import pytest
 from aiq.core.errors import DatasetError
 from aiq.core.samples import Question, Sample
 from aiq.core.settings import DatasetSettings
-from aiq.datasets.select import select
+from aiq.datasets.load import select
 
 SAMPLES = tuple(
     Sample(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from aiq.core.errors import ModelError
-from aiq.experiment.answers import AnswerStore
-from aiq.experiment.folder import RunFolder
+from aiq.experiment.stores import AnswerStore
+from aiq.runs.folder import RunFolder
 
 
 @pytest.fixture

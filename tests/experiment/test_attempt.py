@@ -7,15 +7,14 @@ import pytest
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
 from aiq.core.events import EventLog
-from aiq.core.limits import Limits
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import Settings as BaseSettings
 from aiq.core.sources import Source
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
-from aiq.experiment.records import SampleRow
+from aiq.runs.rows import SampleRow
 from aiq.tools.toolbox import FixedToolbox
 
 

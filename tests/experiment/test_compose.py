@@ -3,12 +3,10 @@ from pathlib import Path
 import pytest
 
 from aiq.core.errors import ConfigError
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.plugins import load, validate
 from aiq.experiment import sweep
-from aiq.experiment.compose import compose, options
-from aiq.experiment.config import config_of, dotted, settings_from
-from aiq.experiment.overview import description
+from aiq.experiment.compose import compose, config_of, description, dotted, options, settings_from
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))

@@ -13,7 +13,7 @@ from aiq.core.errors import UserError
 from aiq.core.samples import Document, Question, Sample
 from aiq.core.settings import KnowledgeSettings, OfflineSettings, PapersSettings, SearchSettings
 from aiq.experiment.compose import compose, options
-from aiq.experiment.documents import check_data_sources, collections_of, with_documents
+from aiq.experiment.plan import check_data_sources, collections_of, with_documents
 from aiq.tools.think import Think
 from aiq.tools.toolbox import FixedToolbox
 
@@ -66,7 +66,7 @@ def test_the_shipped_experiment_answers_from_documents_and_cites_their_pages(
 
 
 def _questions() -> list[str]:
-    from aiq.core.paths import shipped
+    from aiq.core.files import shipped
 
     return shipped("benchmarks/documents_mini/questions.jsonl").read_text(encoding="utf-8").splitlines()
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.export_drb import export
-from aiq.experiment.folder import RunFolder
+from aiq.analysis.export_drb import export
+from aiq.runs.folder import RunFolder
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 
 EXPERIMENT = ("experiment=deep_drb", "agent=reports", "agent.path=reports.jsonl", "judge=[fact]", "epochs=2")
 FAULTS = ("seed=6", "offline.faults.empty_content=0.4", "judge.fact.statements_per_call=1", "judge.fact.tries=2")

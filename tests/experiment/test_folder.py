@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.samples import SampleKey
-from aiq.experiment.find import find_run
-from aiq.experiment.folder import RunFolder, check_output, file_name, new_run_id, write_whole
+from aiq.runs.folder import RunFolder, check_output, file_name, find_run, new_run_id, write_whole
 
 
 @given(st.text(min_size=1, max_size=300))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from aiq.analysis.fresheval import fresheval_tables
 from aiq.core.errors import UserError
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.fresheval_table import fresheval_tables
+from aiq.runs.folder import RunFolder
 
 TIMING = {"started": "2026-11-01T09:00:00+00:00", "seconds": 1.0}
 

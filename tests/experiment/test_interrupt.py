@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.experiment.interrupt import stop_on_signal
+from aiq.experiment.runner import stop_on_signal
 
 
 async def test_the_second_signal_ends_the_process_and_names_the_run(

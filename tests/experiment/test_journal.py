@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.experiment.journal import Journal, cut_torn_line, read_rows
+from aiq.runs.journal import Journal, cut_torn_line, read_rows
 
 
 class Row(Record):

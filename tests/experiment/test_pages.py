@@ -9,8 +9,8 @@ import pytest
 from aiq.core.errors import ToolError, ToolErrorKind, UserError
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.pages import PageStore, read_pages
+from aiq.experiment.stores import PageStore, read_pages
+from aiq.runs.folder import RunFolder
 
 
 class CountingWeb:

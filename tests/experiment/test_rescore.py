@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.compose import compose
-from aiq.experiment.config import settings_from
-from aiq.experiment.folder import RunFolder
+from aiq.experiment.compose import compose, settings_from
 from aiq.experiment.plan import digest_of, make_plan
 from aiq.experiment.rescore import plan_rescore
+from aiq.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from tests.experiment.conftest import Endpoint, Workplace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.folder import RunFolder
+from aiq.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from tests.experiment.conftest import Workplace

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.transcript import shortener
+from aiq.site.transcript import shortener
 
 if TYPE_CHECKING:
     from tests.experiment.conftest import Workplace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.experiment.summary import _nearest_rank
+from aiq.runs.summary import _nearest_rank
 
 
 @pytest.mark.parametrize(("n", "rank"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (60, 57), (100, 95)])

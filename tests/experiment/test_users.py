@@ -12,7 +12,7 @@ from aiq.core.samples import Question, Sample
 from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
-from aiq.experiment.users import ROLE, make_user, prompt_hash
+from aiq.experiment.sessions import ROLE, make_user, prompt_hash
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
 

@@ -16,19 +16,18 @@ import pytest
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import EventLog
-from aiq.core.limits import Limits
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.reports import Report
 from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import LlmSettings, SearchSettings, WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
-from aiq.core.users import ApprovingUser
-from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.core.usage import Limits
+from aiq.judges.race_scores import DIMENSIONS
 from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
 from aiq.llm.models import RunModels
-from aiq.tools.build import build_toolbox, build_web
+from aiq.tools.toolbox import build_toolbox, build_web
 
 CLOCK = datetime(2026, 11, 1, 9, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
-from aiq.experiment.answers import AnswerStore
-from aiq.experiment.folder import RunFolder
-from aiq.judges.asking import Unusable, ask, ask_once, each_bounded, read_object
+from aiq.experiment.stores import AnswerStore
+from aiq.judges.structured import Unusable, ask, ask_once, each_bounded, read_object
+from aiq.runs.folder import RunFolder
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aiq.core.audit import Audit, MatchLevel, RemovedCitation, ValidCitation
+from aiq.core.reports import Audit, MatchLevel, RemovedCitation, ValidCitation
 from aiq.core.samples import Question, Sample
 from aiq.judges.citation_audit import CitationAudit, CitationAuditSettings
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.fact_arithmetic import CitedPage, Judged, Verdict, count, official
+from aiq.judges.fact_scores import CitedPage, Judged, Verdict, count, official
 
 VERDICTS: st.SearchStrategy[list[Verdict]] = st.lists(
     st.sampled_from(["supported", "unsupported", "unknown"]), max_size=5

@@ -12,9 +12,9 @@ import pytest
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample
-from aiq.judges.asking import Unusable
 from aiq.judges.fact import Fact, FactSettings
 from aiq.judges.fact_official import read_citations, read_kept, read_verdicts
+from aiq.judges.structured import Unusable
 
 FILES = {
     "extract": 'prompt_template = """列出引用：{report_text}"""\nprompt_template_en = """List them: {report_text}"""\n',

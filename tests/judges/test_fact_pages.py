@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ToolError
-from aiq.judges.fact_arithmetic import CitedPage
 from aiq.judges.fact_pages import PageJudge
 from aiq.judges.fact_questions import questions
+from aiq.judges.fact_scores import CitedPage
 
 URL = "https://a.example/x"
 SAID = ["Tessmark has 12 ships.", "There are twelve ships in Tessmark.", "Tessmark is old."]

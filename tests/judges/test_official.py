@@ -17,7 +17,7 @@ from aiq.core.samples import Rubric, Sample
 from aiq.judges.official import OfficialWording
 from aiq.judges.race import Race, RaceSettings
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
-from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.judges.race_scores import DIMENSIONS
 
 SCORE = '''
 generate_merged_score_prompt = """

@@ -9,7 +9,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.errors import DatasetError
-from aiq.judges.official_files import RACE_FIGURES, read_race, read_validated
+from aiq.judges.official import RACE_FIGURES, read_race, read_validated
 
 FIGURES = dict.fromkeys(RACE_FIGURES, 0.5)
 

@@ -13,7 +13,7 @@ from aiq.core.samples import Rubric, Sample
 from aiq.core.settings import LlmSettings
 from aiq.experiment.plan import models_of_role
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.judges.race_scores import DIMENSIONS
 
 OURS = "Our port report says this."
 

@@ -9,7 +9,7 @@ from aiq.core.errors import DatasetError
 from aiq.core.reports import Score
 from aiq.core.samples import Rubric, Sample
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.judges.race_scores import DIMENSIONS
 
 OURS = "# Port\n\nThe port grew fast [1]. See [the atlas](https://a.example).\n\n## References\n\n[1] A - https://a.example"
 

@@ -10,7 +10,7 @@ from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.reports import Score
 from aiq.core.samples import Rubric, Sample
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
-from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.judges.race_scores import DIMENSIONS
 
 OURS = "# Port\n\nThe port grew fast [1].\n\n## References\n\n[1] A - https://a.example"
 

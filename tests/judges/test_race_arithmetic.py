@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.samples import Criterion, Rubric
-from aiq.judges.race_arithmetic import DIMENSIONS, Mark, match, outcome, published, weighted_means
+from aiq.judges.race_scores import DIMENSIONS, Mark, match, outcome, published, weighted_means
 
 NAMES = st.text(alphabet="abcAB ", min_size=1, max_size=6).filter(lambda name: name.strip() == name)
 SCORES = st.floats(min_value=0, max_value=10)

@@ -6,9 +6,9 @@ import pytest
 
 from aiq.core.errors import JudgeError
 from aiq.core.samples import Sample
-from aiq.judges.asking import Unusable
-from aiq.judges.race_cleaning import Cleaner, read_cleaned
-from aiq.judges.race_task import TaskSettings
+from aiq.judges.cleaning import Cleaner, read_cleaned
+from aiq.judges.race_criteria import TaskSettings
+from aiq.judges.structured import Unusable
 
 REPORT = (
     "# The port\n\nThe port of Tessmark moved 12 ships in 2025 [1]. It grew by a tenth [2, 3], as [the atlas](https://a.example/x)"

@@ -7,11 +7,10 @@ import pytest
 
 from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.samples import Question, Sample
-from aiq.judges.asking import Unusable
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_arithmetic import DIMENSIONS
-from aiq.judges.race_criteria import Rubrics, read_criteria, read_weights
-from aiq.judges.race_task import TaskSettings
+from aiq.judges.race_criteria import Rubrics, TaskSettings, read_criteria, read_weights
+from aiq.judges.race_scores import DIMENSIONS
+from aiq.judges.structured import Unusable
 
 TASK = Sample(
     id="9", question=Question(text="Why did the port of Tessmark grow?"), reference="It grew because of rail."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.judges.race_arithmetic import DIMENSIONS
+from aiq.judges.race_scores import DIMENSIONS
 
 TASKS = {"1": "Describe the port.", "2": "Describe the railway.", "3": "Describe the mill."}
 

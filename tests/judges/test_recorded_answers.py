@@ -12,10 +12,9 @@ import pytest
 
 from aiq.core.errors import JudgeError
 from aiq.core.samples import Criterion, Rubric, Sample
-from aiq.judges.asking import Unusable
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_answer import read_marks
-from aiq.judges.race_arithmetic import DIMENSIONS, outcome
+from aiq.judges.race_scores import DIMENSIONS, outcome, read_marks
+from aiq.judges.structured import Unusable
 
 Card = dict[str, Any]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.stated import Statements
+from aiq.judges.world import Statements
 
 FORM = "Halden Works & 4310"
 

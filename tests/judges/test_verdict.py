@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.asking import Unusable
-from aiq.judges.verdict import read_verdict
+from aiq.judges.fresheval import read_verdict
+from aiq.judges.structured import Unusable
 
 INCORRECT = "evaluation: incorrect"
 

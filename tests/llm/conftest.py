@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from aiq.core.events import AnyEvent, EventLog, ModelCalled
-from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
-from aiq.core.session import RunSpend, Session
+from aiq.core.session import ApprovingUser, RunSpend, Session
 from aiq.core.settings import LlmSettings
 from aiq.core.sources import CallPath, Source, SourceKind
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
 

@@ -9,9 +9,9 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 
 from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
-from aiq.core.limits import Limits
 from aiq.core.models import Message
 from aiq.core.settings import LlmSettings
+from aiq.core.usage import Limits
 from aiq.experiment.plan import model_of
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels

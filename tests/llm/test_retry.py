@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aiq.core.settings import Price, RetrySettings
+from aiq.llm.calls import PriceList
 from aiq.llm.http import Headers
 from aiq.llm.retry import RetryPolicy, retry_after
-from aiq.llm.usage import PriceList
 
 
 @pytest.mark.parametrize(

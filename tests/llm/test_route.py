@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError
-from aiq.core.hosts import is_offline
 from aiq.core.settings import LlmSettings
 from aiq.llm.http import open_client
-from aiq.llm.route import NetworkTransport
+from aiq.llm.route import NetworkTransport, is_offline
 
 SETTINGS = LlmSettings(base_url="http://model.offline.example/v1", model="m")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import ModelError
 from aiq.llm.calls import ROLE
-from aiq.llm.sse import StreamReader
+from aiq.llm.streaming import StreamReader
 
 
 async def stream(b: Any, **options: Any) -> tuple[str, list[Any]]:

@@ -7,8 +7,8 @@ import pytest
 from openai import AsyncOpenAI
 
 from aiq.core.errors import LimitReached, ModelError, RunAborted
-from aiq.core.limits import Limits
 from aiq.core.models import Message, retrying
+from aiq.core.usage import Limits
 from aiq.llm.http import open_client
 
 HELLO = [Message(role="user", content="hello")]

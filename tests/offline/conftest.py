@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 

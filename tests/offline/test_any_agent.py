@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from benchmarks.strangers import agents
 from benchmarks.strangers.web import Web
 

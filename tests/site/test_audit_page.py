@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiq.citations.cases import AuditCase, audited
+from aiq.citations.files import AuditCase, audited
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
-from aiq.site.annotated import Piece, annotated
 from aiq.site.audit_page import audit_page
+from aiq.site.markdown import Piece, annotated
 from tests.site.seen import Seen
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"

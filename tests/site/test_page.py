@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.core.audit import Audit, RemovedCitation, ValidCitation
+from aiq.core.reports import Audit, RemovedCitation, ValidCitation
 from aiq.core.sources import Source
-from aiq.experiment.folder import RunFolder
-from aiq.experiment.journal import Journal
-from aiq.experiment.records import (
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import Journal
+from aiq.runs.rows import (
     DatasetIdentity,
     FailurePolicy,
     Hashes,
@@ -28,7 +28,7 @@ from aiq.experiment.records import (
     TimingSummary,
 )
 from aiq.site.markdown import render
-from aiq.site.page import write_page
+from aiq.site.run_page import write_page
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 from tests.site.seen import Seen

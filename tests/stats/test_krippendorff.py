@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.stats.agreement import kappa, weighted_kappa
-from aiq.stats.krippendorff import alpha_interval, alpha_nominal
+from aiq.stats.agreement import alpha_interval, alpha_nominal, kappa, weighted_kappa
 
 # Krippendorff 2011, example C: four observers, twelve units, None where an observer is silent.
 OBSERVERS = [

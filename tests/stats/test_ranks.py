@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.stats.ranks import kendall, ranks, spearman
+from aiq.stats.agreement import kendall, ranks, spearman
 
 PAIRS = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=2, max_size=20)
 

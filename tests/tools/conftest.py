@@ -19,12 +19,11 @@ from starlette.routing import Route
 
 from aiq.citations.registry import SourceRegistry
 from aiq.core.events import EventLog
-from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.tools import Tool
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.llm.http import AsyncClient, open_client
 from aiq.tools.toolbox import FixedToolbox
 

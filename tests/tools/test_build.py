@@ -7,11 +7,10 @@ import pytest
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind, UserError
 from aiq.core.settings import SearchSettings, WebSettings
 from aiq.llm.http import AsyncClient
-from aiq.tools.build import build_provider, build_toolbox, build_web
 from aiq.tools.live import LiveWeb
 from aiq.tools.search import Found, SearchHit
 from aiq.tools.think import Think, ThinkArguments
-from aiq.tools.toolbox import FixedToolbox
+from aiq.tools.toolbox import FixedToolbox, build_provider, build_toolbox, build_web
 from aiq.tools.web import CorpusWeb, OfflineWeb
 
 

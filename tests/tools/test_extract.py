@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.sources import Page
-from aiq.tools.download import Download
-from aiq.tools.extract import decoded, page_of
+from aiq.tools.pages import Download, decoded, page_of
 
 URL = "https://a.example/x"
 

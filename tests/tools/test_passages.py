@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.tools.passages import WINDOW, passages
+from aiq.tools.ranking import WINDOW, passages
 
 
 def test_short_paragraphs_share_a_passage() -> None:

@@ -14,9 +14,9 @@ from starlette.routing import Route
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.settings import PapersSettings
 from aiq.llm.http import AsyncClient
-from aiq.tools.build import build_paper_provider
 from aiq.tools.paper_providers.serper import Provider
 from aiq.tools.papers import Paper
+from aiq.tools.toolbox import build_paper_provider
 
 KEY = "serper-0123456789"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.tools.tokens import tokens
+from aiq.tools.ranking import tokens
 
 
 @pytest.mark.parametrize(

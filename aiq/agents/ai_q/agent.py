@@ -1,21 +1,23 @@
-"""The agent that config names: picks the entry (chat, shallow or deep), verifies the answer, makes the report."""
+"""The agent that config names: picks the entry (chat, shallow or deep), verifies the answer, makes the report.
+
+What each stage of an attempt cost, from the attempt's usage by role: `extras["stages"]` of a report.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.chat import ChatResearcher
-from aiq.agents.ai_q.costs import by_stage
 from aiq.agents.ai_q.deep import DeepResearcher
-from aiq.agents.ai_q.dialogue import conversation, last_answer
-from aiq.agents.ai_q.disclosure import undisclosed
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import ChatResearcherState, DeepResearchAgentState, ShallowResearchAgentState
-from aiq.agents.ai_q.threads import Threads
-from aiq.agents.ai_q.toolset import check_sources, check_tools, documents_of, sources_of
+from aiq.agents.toolkit.conversation import Threads, conversation, last_answer
+from aiq.agents.toolkit.leaks import undisclosed
+from aiq.agents.toolkit.toolset import check_sources, check_tools, documents_of, sources_of
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError, ConfigError
 from aiq.core.events import ReportWritten
@@ -23,6 +25,33 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.tools import Toolbox
+from aiq.core.usage import Usage, UsageLedger
+
+STAGES = {
+    "aiq.intent_classifier": "shallow",
+    "aiq.shallow_researcher": "shallow",
+    "aiq.escalation": "escalation",
+    "aiq.clarifier": "deep",
+    "aiq.clarifier_planner": "deep",
+    "user.simulated": "deep",
+    "aiq.orchestrator": "deep",
+    "aiq.planner": "deep",
+    "aiq.researcher": "deep",
+}
+"""The stage that a role's calls belong to.
+
+`shallow` is what an answer costs that stops before deep research, `escalation` what deciding about it costs, and
+`deep` all that going on brings, questions to the user and the plan included. Any other role is `other`.
+"""
+
+
+def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
+    """Usage of each stage that made a call, as `core.usage.Usage` has it (tokens as reported, US dollars)."""
+    stages: dict[str, Usage] = {}
+    for role, usage in ledger.by_role().items():
+        stage = STAGES.get(role, "other")
+        stages[stage] = stages.get(stage, Usage()) + usage
+    return {stage: usage.model_dump(mode="json") for stage, usage in stages.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +61,9 @@ class Draft:
     text: str
     route: str
     extras: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+PROMPTS: Final = Path(__file__).parent / "prompts"
 
 
 class AiqAgent:
@@ -119,7 +151,7 @@ class AiqAgent:
 
 def _report(draft: Draft, session: Session) -> Report:
     """The draft as a report; verified where it is researched and the run verifies. AgentError where it is blank."""
-    text, researched = undisclosed(draft.text, session), draft.route not in ("meta", "rejected")
+    text, researched = undisclosed(draft.text, PROMPTS, session), draft.route not in ("meta", "rejected")
     if not text.strip():
         raise AgentError(f"the {draft.route} answer is empty")
     if researched and session.citations.verify:

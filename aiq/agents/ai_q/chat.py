@@ -8,6 +8,8 @@
 Nodes find the attempt's session with `current`, so one compiled graph serves all samples of a run. How it is run
 on a thread, what happens while it waits for the user, and what a turn adds to the conversation is in `threads.py`:
 an answer is not verified yet when the graph ends.
+
+AI-Q's graphs as Mermaid, drawn from the compiled graphs themselves: the text of `docs/graphs.md`.
 """
 
 from collections.abc import Mapping
@@ -20,8 +22,7 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.clarifier import Clarifier
-from aiq.agents.ai_q.deep import DeepResearcher
-from aiq.agents.ai_q.dialogue import last_answer, text_of, transcript, trimmed
+from aiq.agents.ai_q.deep import SUBAGENTS, DeepResearcher
 from aiq.agents.ai_q.escalation import Assessment, Escalation, by_phrases
 from aiq.agents.ai_q.intent import IntentClassifier
 from aiq.agents.ai_q.settings import AiqSettings
@@ -32,8 +33,10 @@ from aiq.agents.ai_q.states import (
     ShallowResearchAgentState,
     ShallowResult,
 )
+from aiq.agents.toolkit.conversation import last_answer, text_of, transcript, trimmed
 from aiq.core.errors import AgentError
 from aiq.core.events import Decision, StageChanged
+from aiq.core.models import Models
 from aiq.core.session import Session, current, nested_call
 
 REJECTED = "The research plan was rejected; no research was done."
@@ -221,3 +224,42 @@ def _check_tools(state: ChatResearcherState) -> None:
         raise AgentError(
             f"deep research has no research tool: data_sources={state.data_sources} leaves none of the run's"
         )
+
+
+HEAD = """# Graphs of AI-Q
+
+Written by `aiq graphs --out docs/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test compares. Dotted
+edges are conditional.
+"""
+
+TEXTS = {
+    "chat": "`agent.entry=chat`, in `chat.py`. Each of the other graphs runs inside the node of its name.",
+    "clarifier": "In `clarifier.py`. `ask_for_clarification` and `plan_preview` interrupt it until the user answers.",
+    "shallow_research": "In `shallow.py`.",
+    "deep_research": (
+        "The orchestrator, in `deep.py`, as deepagents and LangChain compile it. Middleware that only wraps calls of\n"
+        "models and tools has no node. `tools` runs `task`, which dispatches a subagent, itself a graph of this kind:\n"
+    ),
+}
+
+
+def graphs(settings: AiqSettings, models: Models) -> Mapping[str, Any]:
+    """The compiled graphs by name. No model is asked anything."""
+    shallow, deep = ShallowResearcher(settings.shallow), DeepResearcher(settings.deep)
+    return {
+        "chat": ChatResearcher(settings, shallow, deep).build().compile(),
+        "clarifier": Clarifier(settings.clarifier).build().compile(),
+        "shallow_research": shallow.graph(()),
+        "deep_research": deep.graph(models, ()),
+    }
+
+
+def page(settings: AiqSettings, models: Models) -> str:
+    """All graphs as one Markdown page."""
+    return "\n".join([HEAD, *(_section(name, graph) for name, graph in graphs(settings, models).items())])
+
+
+def _section(name: str, graph: Any) -> str:
+    dispatched = "".join(f"\n* `{agent}`: {does}" for agent, does, _ in SUBAGENTS) if name == "deep_research" else ""
+    drawn = graph.get_graph().draw_mermaid().replace("\t", "    ").strip()
+    return f"## {name}\n\n{TEXTS[name]}\n{dispatched}\n\n```mermaid\n{drawn}\n```\n".replace("\n\n\n", "\n\n")

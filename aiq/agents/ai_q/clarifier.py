@@ -7,8 +7,11 @@
 
 Questions and plans leave the graph as interrupts (`awaited`), so that a run can wait for a person, also
 through a restart. The result, dialogue and plan as text, goes into the orchestrator's prompt.
+
+The plan of a report before its research: made by a model, shown to the user, judged by the user's words.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -16,19 +19,19 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from aiq.agents.ai_q import plans
-from aiq.agents.ai_q.replies import parse
 from aiq.agents.ai_q.settings import ClarifierSettings
-from aiq.agents.ai_q.states import ClarifierState
-from aiq.agents.langchain_tools import as_langchain, readable_calls
+from aiq.agents.ai_q.states import ClarifierState, Plan
+from aiq.agents.toolkit.langchain import as_langchain, readable_calls
+from aiq.agents.toolkit.structured import parse, schema_of
 from aiq.core.base import Record
 from aiq.core.errors import ToolError
 from aiq.core.events import Approval, Decision, StageChanged
+from aiq.core.models import Message
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Document
-from aiq.core.session import current, nested_call
+from aiq.core.session import Session, current, nested_call
 from aiq.core.tools import Tool
 
 ROLE = "aiq.clarifier"
@@ -67,7 +70,7 @@ class Clarifier:
     def __init__(self, settings: ClarifierSettings) -> None:
         self._settings = settings
         self._prompts = Prompts(Path(__file__).parent / "prompts")
-        self._planner = plans.Planner()
+        self._planner = Planner()
         self._graph = self.build().compile(name="clarifier")
 
     async def brief(
@@ -182,7 +185,7 @@ class Clarifier:
         question = state.question or ""
         answer = awaited("question", question)
         update: dict[str, Any] = {"asked": state.asked + 1, "question": None}
-        if plans.word(answer) in SKIP:
+        if word(answer) in SKIP:
             return Command(goto="plan", update=update)
         return Command(goto="agent", update={**update, "dialogue": [f"Q: {question}", f"A: {answer}"]})
 
@@ -199,10 +202,10 @@ class Clarifier:
 
     def _preview(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
         assert state.plan is not None
-        answer = awaited("plan", plans.preview(state.plan))
-        if plans.word(answer) in plans.APPROVE:
+        answer = awaited("plan", preview(state.plan))
+        if word(answer) in APPROVE:
             return Command(goto="__end__", update={"approval": "approved by the user"})
-        if plans.word(answer) in plans.REJECT:
+        if word(answer) in REJECT:
             return Command(goto="__end__", update={"rejected": True})
         update = {"reviews": state.reviews + 1, "feedback": [answer] if answer else []}
         return Command(goto="plan", update=update)
@@ -237,3 +240,66 @@ def _briefing(state: ClarifierState) -> Briefing:
     if state.rejected or state.plan is None:
         return Briefing(text=dialogue, rejected=True)
     return Briefing(text=f"{dialogue}\n\nPlan ({state.approval}):\n{state.plan.text()}".strip())
+
+
+PLANNER_ROLE = "aiq.clarifier_planner"
+
+_YES = {"批准", "同意", "好", "好的", "可以", "行", "是", "是的", "确认", "確認", "没问题", "沒問題"}
+_NO = {"拒绝", "拒絕", "取消", "不", "不行", "不要", "不同意", "否", "停止"}
+APPROVE = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead"} | _YES)
+REJECT = frozenset({"reject", "rejected", "no", "n", "cancel", "stop"} | _NO)
+
+FALLBACK = Plan(title="Research Report", sections=["Introduction", "Background", "Analysis", "Findings", "Conclusion"])
+"""What stands where the model gave no usable plan (specification 3.3)."""
+
+_SCHEMA = schema_of(Plan, "plan")
+
+
+class Planner:
+    """Asks for a title and sections, as the task, the answers and the feedback want them."""
+
+    def __init__(self) -> None:
+        self._prompts = Prompts(Path(__file__).parent / "prompts")
+
+    async def plan(self, query: str, dialogue: Sequence[str], feedback: Sequence[str], session: Session) -> Plan:
+        """The next plan. Raises ModelError, LimitReached, RunAborted."""
+        variable = self._prompts.render(
+            "clarifier_plan_request.j2",
+            current_datetime=session.now.isoformat(),
+            query=query,
+            dialogue="\n".join(dialogue),
+            feedback=feedback,
+        )
+        messages = (
+            Message(role="system", content=self._prompts.render("clarifier_planner.j2")),
+            Message(role="user", content=variable),
+        )
+        reply = await session.models.complete(PLANNER_ROLE, messages, json_schema=_SCHEMA)
+        return _usable(parse(reply.text, Plan, "sections")) or FALLBACK
+
+
+def preview(plan: Plan) -> str:
+    """The plan as it is put to the user."""
+    return (
+        f"**Research Plan Preview**\n\n{plan.text()}\n\n"
+        "Reply **approve** to proceed, **reject** to cancel, or say what to change."
+    )
+
+
+def word(answer: str) -> str:
+    """An answer for comparison with a list of words: half width, lower case, without punctuation around it."""
+    return unicodedata.normalize("NFKC", answer).lower().strip(" .,!。、~*`'\"“”‘’「」")
+
+
+def _usable(plan: Plan | None) -> Plan | None:
+    """The plan on one line a title; None where a title says nothing."""
+    if plan is None:
+        return None
+    try:
+        return Plan(title=_line(plan.title), sections=[_line(name) for name in plan.sections])
+    except ValidationError:
+        return None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

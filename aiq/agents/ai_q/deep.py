@@ -2,37 +2,74 @@
 
 The graph is compiled once per set of tools and serves all samples; what differs between samples is in the state,
 from which each system prompt is rendered at each call. Verification of the report is the caller's.
+
+The final report of deep research: from the last message or from the file, and kept from when it is first written.
+
+What AI-Q takes from deepagents and what it leaves: small file and todo tools, no third subagent, no summariser.
+
+`tests/agents/ai_q/test_deepagents_contract.py` fails first when a new version changes this.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
-from deepagents import create_deep_agent
+from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
 from deepagents.graph import DeepAgentState
-from langchain.agents.middleware import AgentMiddleware
+from deepagents.middleware.filesystem import FilesystemMiddleware
+from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
 from langchain.agents.middleware.types import OmitFromInput
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
 
-from aiq.agents.ai_q import harness
-from aiq.agents.ai_q.dialogue import last_answer
-from aiq.agents.ai_q.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolNameSanitization
-from aiq.agents.ai_q.report import REPORT_FILE, ReportDraft, final_report
-from aiq.agents.ai_q.research_plan import PlanReview
-from aiq.agents.ai_q.rounds import RESEARCHER, Rounds
+from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds, SearchBudget, SubagentStatus, file_data
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.agents.ai_q.subagents import PLANNER, SearchBudget, SubagentStatus, file_data
-from aiq.agents.ai_q.toolset import listing, tools_for
-from aiq.agents.ai_q.window import ToolResultPruning
-from aiq.agents.langchain_tools import SessionCalls, as_langchain
+from aiq.agents.toolkit.compaction import ToolResultPruning
+from aiq.agents.toolkit.conversation import last_answer
+from aiq.agents.toolkit.langchain import Execute, SessionCalls, as_langchain
+from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolNameSanitization
+from aiq.agents.toolkit.toolset import listing, tools_for
+from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
 from aiq.core.session import Session, current
 from aiq.core.tools import Tool
+
+REPORT_FILE = "/report.md"
+
+REPORT_CHARACTERS = 400
+"""A last message at least this long, with a Markdown heading, is a report; a shorter one may announce the file's."""
+
+
+class ReportDraft(AgentMiddleware[Any, Any, Any]):
+    """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+        result = await handler(request)
+        arguments = request.tool_call["args"]
+        path = "/" + str(arguments.get("file_path", "")).lstrip("/")
+        failed = isinstance(result, ToolMessage) and result.status == "error"
+        if request.tool_call["name"] == "write_file" and path == REPORT_FILE and not failed:
+            current().keep_draft(str(arguments.get("content", "")))
+        return result
+
+
+def final_report(last: str, file: str) -> str:
+    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
+    is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
+    chosen = last if is_report or not file.strip() else file
+    if not chosen.strip():
+        raise AgentError(
+            f"the deep researcher wrote no report: its last message is empty and there is no {REPORT_FILE}"
+        )
+    return chosen.strip()
+
 
 ROLES = {"orchestrator": "aiq.orchestrator", PLANNER: "aiq.planner", RESEARCHER: "aiq.researcher"}
 
@@ -101,7 +138,7 @@ class DeepResearcher:
         return self._graphs[key][1]
 
     def _compile(self, models: Models, tools: Sequence[Tool]) -> Graph:
-        harness.register_profile()
+        register_profile()
         settings = self._settings
         research = [tool.name for tool in tools if tool.data_source]
         subagents: list[Any] = [
@@ -111,20 +148,20 @@ class DeepResearcher:
                 "model": models.chat(ROLES[name]),
                 "tools": [as_langchain(tool) for tool in tools],
                 "middleware": [
-                    harness.files(),
+                    files(),
                     SearchBudget(settings.max_searches_per_researcher, research),
                     *self._shared(template),
                 ],
             }
             for name, description, template in SUBAGENTS
         ]
-        todos: list[Middleware] = [harness.todos()] if settings.enable_todos else []
+        listed: list[Middleware] = [todos()] if settings.enable_todos else []
         own: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
         return create_deep_agent(
             models.chat(ROLES["orchestrator"]),
             [as_langchain(tool) for tool in tools if tool.data_source is None],
             subagents=subagents,
-            middleware=[harness.files(), *todos, *own, *self._shared("orchestrator.j2"), SubagentStatus()],
+            middleware=[files(), *listed, *own, *self._shared("orchestrator.j2"), SubagentStatus()],
             state_schema=DeepState,
             checkpointer=False,  # the chat graph keeps conversations; an inner graph's steps are nobody's to resume
             name="deep_research",
@@ -161,3 +198,46 @@ class DeepResearcher:
                 "subagents": [f"{entry['name']}: {entry['status']}" for entry in state.subagents],
             }
             session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
+
+
+TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
+
+{available_agents}
+
+A subagent sees nothing but the description. Calls in one reply run at the same time."""
+
+
+@cache
+def register_profile() -> None:
+    """Take out what deepagents adds unasked, once per process: its registry is global and keyed by provider.
+
+    A third subagent; and its SummarizationMiddleware, which makes model calls that nobody asked for or could
+    compare. `ToolResultPruning` is what bounds the conversation instead, without a call.
+    """
+    register_harness_profile(
+        "openai",
+        HarnessProfile(
+            general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
+            excluded_middleware=frozenset({"SummarizationMiddleware"}),
+            tool_description_overrides={"task": TASK_DESCRIPTION},
+        ),
+    )
+
+
+def files() -> FilesystemMiddleware[Any, Any]:
+    """The virtual file system, small: long results stay in the conversation, where the endpoint sees them."""
+    return FilesystemMiddleware(
+        tools=["ls", "read_file", "write_file"],
+        tool_token_limit_before_evict=None,
+        human_message_token_limit_before_evict=None,
+        custom_tool_descriptions={
+            "ls": "Lists the shared files below a path such as /shared.",
+            "read_file": "Reads a shared file.",
+            "write_file": "Writes a text to a shared file; a file of that name is replaced.",
+        },
+    )
+
+
+def todos() -> TodoListMiddleware[Any]:
+    """The list of steps; how to use it stands in our prompt, which takes the place of the middleware's."""
+    return TodoListMiddleware(tool_description="Replaces your list of steps, each pending, in_progress or completed.")

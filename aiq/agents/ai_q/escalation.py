@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, field_validator
 
-from aiq.agents.ai_q.replies import parse, schema_of
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.citations.body import without_references
+from aiq.agents.toolkit.structured import parse, schema_of
+from aiq.citations.parse import without_references
 from aiq.core.base import Record
 from aiq.core.events import Recovery
 from aiq.core.models import Message

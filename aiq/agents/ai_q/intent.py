@@ -11,10 +11,10 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 from pydantic import BaseModel, Field, field_validator
 
-from aiq.agents.ai_q.dialogue import text_of, transcript
-from aiq.agents.ai_q.replies import parse, schema_of
 from aiq.agents.ai_q.settings import IntentSettings
 from aiq.agents.ai_q.states import DepthDecision, IntentResult
+from aiq.agents.toolkit.conversation import text_of, transcript
+from aiq.agents.toolkit.structured import parse, schema_of
 from aiq.core.events import Recovery
 from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts

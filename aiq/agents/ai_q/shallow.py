@@ -17,13 +17,13 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from aiq.agents.ai_q.dialogue import last_answer, text_of
-from aiq.agents.ai_q.middleware import over_budget
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.agents.ai_q.toolset import can_search_web, listing, tools_for
-from aiq.agents.ai_q.window import compacted
-from aiq.agents.langchain_tools import Execute, SessionTool, as_langchain, call_in_session, position, readable_calls
+from aiq.agents.toolkit.compaction import compacted
+from aiq.agents.toolkit.conversation import last_answer, text_of
+from aiq.agents.toolkit.langchain import Execute, SessionTool, as_langchain, call_in_session, position, readable_calls
+from aiq.agents.toolkit.middleware import over_budget
+from aiq.agents.toolkit.toolset import can_search_web, listing, tools_for
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current

@@ -7,10 +7,8 @@ from typing import ClassVar
 
 from aiq.core.errors import AgentError, ConfigError
 from aiq.core.events import ReportWritten
-from aiq.core.files import Files
-from aiq.core.paths import resolve
+from aiq.core.files import Files, Row, read_rows, resolve
 from aiq.core.reports import Report
-from aiq.core.rows import Row, read_rows
 from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.settings import Settings

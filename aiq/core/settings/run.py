@@ -6,10 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from aiq.core.limits import Limits
 from aiq.core.settings.base import OneOrMore, Plugin, Settings
 from aiq.core.settings.llm import LlmSettings
 from aiq.core.settings.world import CitationSettings, KnowledgeSettings, PapersSettings, SearchSettings, WebSettings
+from aiq.core.usage import Limits
 
 
 class DatasetSettings(Plugin):

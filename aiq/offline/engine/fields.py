@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from aiq.offline.engine import lexicon
 from aiq.offline.engine.lexicon import stem
-from aiq.tools.tokens import tokens
+from aiq.tools.ranking import tokens
 
 _FIRST = ("clarify", "gap", "conflict", "dependency")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from aiq.offline.engine.lexicon import is_common, listed, parts_of_speech, stem
-from aiq.tools.tokens import tokens
+from aiq.tools.ranking import tokens
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
@@ -34,7 +34,7 @@ def is_chinese(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[str, ...]:
-    """The content words of a text in order, in their search form (`aiq.tools.tokens`), without stop words."""
+    """The content words of a text in order, in their search form (`aiq.tools.ranking`), without stop words."""
     return tuple(token for token in tokens(text) if token not in _STOP)
 
 

@@ -2,9 +2,8 @@
 
 import re
 
-from aiq.citations.body import cut, trimmed
-from aiq.citations.parsing import parse_report
-from aiq.citations.statements import PRIVATE, VOID, cited_statements, hidden, without_pins
+from aiq.citations.parse import cut, parse_report, trimmed
+from aiq.citations.passages import PRIVATE, VOID, cited_statements, hidden, without_pins
 from aiq.offline.engine.text import name_spans
 
 _POINTER = re.compile(r"^(?:It|He|She|They)\b")

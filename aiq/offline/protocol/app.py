@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aiq.core.hosts import is_offline_website
+from aiq.llm.route import is_offline_website
 from aiq.offline.faults import RETRY_AFTER_SECONDS, SLOW_SECONDS
 from aiq.offline.protocol.search_api import SearchApi
 from aiq.offline.protocol.site import Site

@@ -13,7 +13,7 @@ from typing import Any
 
 from aiq.offline.protocol.chat_request import tokens
 from aiq.offline.protocol.validation import ApiError, check
-from aiq.tools.tokens import tokens as terms
+from aiq.tools.ranking import tokens as terms
 
 DIMENSIONS = 1536
 """A vector's length where the request names none."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from aiq.core.base import Record
-from aiq.core.hosts import OFFLINE_SERVICES
+from aiq.llm.route import OFFLINE_SERVICES
 from aiq.tools.corpus import Corpus, CorpusPage, address
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.paths import resolve
+from aiq.core.files import resolve
 from aiq.core.settings import KnowledgeSettings
 from aiq.tools.knowledge.reading import SUFFIXES, ReadDocument, read_document
 from aiq.tools.knowledge.store import Collection, StoredDocument, digest_of

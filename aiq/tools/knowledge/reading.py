@@ -7,7 +7,7 @@ from pathlib import Path
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.text import whole
-from aiq.tools.extract import decoded
+from aiq.tools.pages import decoded
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
 SUFFIXES = (".pdf", *TEXT_SUFFIXES)

@@ -13,9 +13,9 @@ from aiq.core.session import current
 from aiq.core.settings import KnowledgeSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.bm25 import PassageIndex
 from aiq.tools.documents import harmless
 from aiq.tools.knowledge.store import Collection, Shelf
+from aiq.tools.ranking import PassageIndex
 
 _FORGED = re.compile(
     r"^(?=\s*(?:-+\s*Result\s+\d+\b|(?:Source|Page|Citation|Content Type|Relevance Score)\s*:))",

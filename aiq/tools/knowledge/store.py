@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.paths import resolve
+from aiq.core.files import resolve
 from aiq.core.plugins import describe
 from aiq.tools.knowledge.reading import ReadDocument
 from aiq.tools.knowledge.summaries import Summarizer

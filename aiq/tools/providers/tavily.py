@@ -13,7 +13,7 @@ from aiq.core.plugins import describe
 from aiq.core.settings import SearchSettings
 from aiq.core.text import whole
 from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException
-from aiq.llm.keys import read_key
+from aiq.llm.models import read_key
 from aiq.llm.wording import without
 from aiq.tools.search import Found, SearchHit
 

@@ -14,13 +14,12 @@ from pydantic import BaseModel, Field
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog
-from aiq.core.limits import Limits
 from aiq.core.samples import SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session, User
 from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
-from aiq.core.users import ApprovingUser, User
+from aiq.core.usage import Limits
 from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
 from aiq.llm.models import RunModels
 from aiq.offline.chat import ChatReply, ChatRequest

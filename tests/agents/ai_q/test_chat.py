@@ -16,8 +16,8 @@ from aiq.agents.ai_q.states import ChatResearcherState, DepthDecision, IntentRes
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, ReportWritten, StageChanged
 from aiq.core.samples import Question, Turn
+from aiq.core.session import RejectingUser, User
 from aiq.core.settings import CitationSettings
-from aiq.core.users import RejectingUser, User
 from aiq.offline.chat import ChatReply, ChatRequest, call
 
 REPORT = (

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, ROLE, next_question
-from aiq.agents.ai_q.plans import PLANNER_ROLE
+from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, ToolCalled

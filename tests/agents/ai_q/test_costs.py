@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from aiq.agents.ai_q.costs import STAGES, by_stage
+from aiq.agents.ai_q.agent import STAGES, by_stage
 from aiq.core.usage import Usage, UsageLedger
 
 PRICED = Usage(calls=1, input_tokens=100, output_tokens=10, cost_usd=0.5)

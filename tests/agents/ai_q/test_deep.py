@@ -6,12 +6,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from omegaconf import OmegaConf
 
-from aiq.agents.ai_q.deep import ROLES, DeepResearcher
-from aiq.agents.ai_q.report import final_report
-from aiq.agents.ai_q.rounds import SYNTHESIS_ANCHOR, gaps_in, queries_in
+from aiq.agents.ai_q.deep import ROLES, DeepResearcher, final_report
+from aiq.agents.ai_q.rounds import BUDGET_ANCHOR, SYNTHESIS_ANCHOR, gaps_in, queries_in
 from aiq.agents.ai_q.settings import DeepSettings, PruningSettings, ShallowSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.agents.ai_q.subagents import BUDGET_ANCHOR
 from aiq.core.errors import AgentError, ConfigError, LimitReached
 from aiq.core.events import (
     AgentFinished,
@@ -23,8 +21,8 @@ from aiq.core.events import (
     ToolCalled,
     ToolReturned,
 )
-from aiq.core.limits import Limits
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
+from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30

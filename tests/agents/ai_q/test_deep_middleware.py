@@ -8,10 +8,10 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from pydantic import BaseModel
 
 from aiq.agents.ai_q.deep import ROLES, DeepResearcher
-from aiq.agents.ai_q.extracts import MARK
-from aiq.agents.ai_q.middleware import EMPTY, EmptyContentFix
 from aiq.agents.ai_q.settings import DeepSettings, PruningSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
+from aiq.agents.toolkit.compaction import MARK
+from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix
 from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery, ToolCalled, ToolReturned
 from aiq.core.sources import Source

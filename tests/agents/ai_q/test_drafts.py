@@ -7,12 +7,12 @@ import pytest
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.citations.registry import SourceRegistry
-from aiq.core.limits import Limits
 from aiq.core.samples import Question, Sample
 from aiq.core.sources import Source
+from aiq.core.usage import Limits
 from aiq.experiment.attempt import run_attempt
-from aiq.experiment.records import SampleRow
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from aiq.runs.rows import SampleRow
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
 

@@ -13,7 +13,7 @@ from aiq.agents.ai_q.chat import should_escalate
 from aiq.agents.ai_q.escalation import PHRASES, ROLE, WINDOW, Escalation, by_phrases
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.states import ChatResearcherState, ShallowResult
-from aiq.citations.body import without_references
+from aiq.citations.parse import without_references
 from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.samples import Question

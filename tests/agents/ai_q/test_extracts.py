@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.agents.ai_q.extracts import MARK, extract
+from aiq.agents.toolkit.compaction import MARK, extract
 from aiq.tools.documents import SEPARATOR, document
 
 FILLER = "The valley has many farms and mills. Its fairs are held in spring. " * 12

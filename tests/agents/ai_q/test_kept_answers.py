@@ -12,9 +12,9 @@ from aiq.agents.ai_q.chat import REJECTED
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.errors import AgentError
 from aiq.core.samples import Question
+from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.core.settings import CheckpointerSettings
-from aiq.core.users import ApprovingUser, RejectingUser
-from aiq.experiment.checkpointer import open_checkpointer
+from aiq.experiment.resources import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.ai_q.conftest import fenced
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
-from aiq.agents.ai_q.middleware import EMPTY, EmptyContentFix, SystemPrompt, ToolNameSanitization, sanitized
-from aiq.agents.langchain_tools import SessionCalls, as_langchain
+from aiq.agents.toolkit.langchain import SessionCalls, as_langchain
+from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, SystemPrompt, ToolNameSanitization, sanitized
 from aiq.core.events import Recovery
 from aiq.offline.chat import ChatReply, ChatRequest, call
 

@@ -12,17 +12,16 @@ from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.citations.registry import SourceRegistry
 from aiq.core.events import AnyEvent, EventLog, Round
-from aiq.core.limits import Limits
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey, Truth
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import LlmSettings, OfflineSettings, SearchSettings, WebSettings
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
 from aiq.offline.launch import OfflineStack
-from aiq.tools.build import build_toolbox, build_web
+from aiq.tools.toolbox import build_toolbox, build_web
 
 LLM = LlmSettings(base_url="http://model.offline.example/v1", model="offline")
 SEARCH = SearchSettings(provider="tavily", base_url="http://search.offline.example")

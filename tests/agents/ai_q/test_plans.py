@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.plans import FALLBACK, PLANNER_ROLE
+from aiq.agents.ai_q.clarifier import FALLBACK, PLANNER_ROLE
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.events import Approval, Decision, StageChanged
 from aiq.core.samples import Question
-from aiq.core.users import ApprovingUser, FeedbackUser, RejectingUser
+from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.ai_q.clarifier_stack import TASK, ScriptedUser, asks, briefing, clarified, plain
 

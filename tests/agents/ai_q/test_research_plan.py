@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from aiq.agents.ai_q.deep import ROLES, DeepResearcher
-from aiq.agents.ai_q.research_plan import PLAN_FILE, ResearchPlan, reviewed
+from aiq.agents.ai_q.rounds import PLAN_FILE, ResearchPlan, reviewed
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.core.events import Decision, Recovery, ToolReturned

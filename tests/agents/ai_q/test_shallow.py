@@ -11,8 +11,8 @@ from aiq.agents.ai_q.shallow import ROLE, SYNTHESIS_ANCHOR, ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
 from aiq.core.errors import ConfigError, LimitReached, ModelError
 from aiq.core.events import Decision, StageChanged, ToolReturned
-from aiq.core.limits import Limits
 from aiq.core.samples import Document, Question
+from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 
 

@@ -16,10 +16,9 @@ from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.base import Resumable
 from aiq.core.events import Approval
 from aiq.core.samples import Document, Question, Turn
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import CheckpointerSettings
-from aiq.core.users import ApprovingUser
-from aiq.experiment.checkpointer import open_checkpointer
+from aiq.experiment.resources import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.ai_q.conftest import fenced
 

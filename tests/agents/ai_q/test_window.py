@@ -6,11 +6,10 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from pydantic import BaseModel
 
-from aiq.agents.ai_q.extracts import MARK
 from aiq.agents.ai_q.settings import CompactionSettings, ShallowSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.agents.ai_q.window import compacted
+from aiq.agents.toolkit.compaction import MARK, compacted
 from aiq.core.events import Decision, ToolReturned
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult

@@ -7,17 +7,16 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.external.damaged import DamagedReports, DamagedSettings
+from aiq.agents.external.perturbed import DamagedReports, DamagedSettings
 from aiq.citations.registry import SourceRegistry
-from aiq.core.damage import Damaged
 from aiq.core.errors import AgentError, ToolError, ToolErrorKind
 from aiq.core.events import EventLog
-from aiq.core.limits import Limits
 from aiq.core.samples import Question, SampleKey
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.core.users import ApprovingUser
+from aiq.core.usage import Limits
+from aiq.datasets.perturbed import Damaged
 
 ARTICLE = (
     "Kelso Bridge has 12 piers [1]. Tarn Bridge has 5 piers [2].\n\n"

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from aiq.agents.external.damages import DAMAGES
-from aiq.citations.parsing import parse_report
-from aiq.core.paths import shipped
+from aiq.agents.external.perturbations import DAMAGES
+from aiq.citations.parse import parse_report
+from aiq.core.files import shipped
 
 ROWS = [json.loads(line) for line in (shipped("benchmarks/drb_mini") / "reference.jsonl").read_text().splitlines()]
 REPORTS = {row["id"]: row["article"] for row in ROWS}

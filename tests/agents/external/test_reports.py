@@ -11,10 +11,9 @@ from aiq.agents.external.reports import Reports, ReportsSettings
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import AgentError, ConfigError, DatasetError
 from aiq.core.events import EventLog
-from aiq.core.limits import Limits
 from aiq.core.samples import Question, SampleKey
-from aiq.core.session import Session
-from aiq.core.users import ApprovingUser
+from aiq.core.session import ApprovingUser, Session
+from aiq.core.usage import Limits
 
 ARTICLE = "Kelso has 12 bridges [1].\r\n\r\nReferences\r\n[1] https://bit.ly/x  "
 

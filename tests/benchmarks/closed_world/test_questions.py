@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
 from benchmarks.closed_world.pages import Page

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from benchmarks.closed_world.__main__ import generate, main
 from benchmarks.closed_world.draw import Draw
 from tests.benchmarks.closed_world.conftest import Made

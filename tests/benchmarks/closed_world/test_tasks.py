@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.judges.stated import Statements
+from aiq.judges.world import Statements
 from benchmarks.closed_world.pages import Page
 from tests.benchmarks.closed_world.conftest import Made
 

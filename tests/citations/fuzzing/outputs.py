@@ -4,9 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 
-from aiq.citations.cases import AuditedReport
-from aiq.citations.files import as_json
-from aiq.citations.record import AuditRecord
+from aiq.citations.files import AuditedReport, AuditRecord, as_json
 from aiq.site.audit_page import audit_page
 
 _ACTIVE = {

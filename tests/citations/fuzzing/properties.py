@@ -4,11 +4,11 @@ import re
 import time
 from collections.abc import Iterator
 
-from aiq.citations.cases import AuditCase, audited
-from aiq.citations.edits import apply_edits
-from aiq.citations.findings import EntryFinding, ReportAudit, UrlFinding
-from aiq.citations.matching import Match, SourceIndex
-from aiq.citations.parsing import ParsedReport, parse_report
+from aiq.citations.audit import EntryFinding, ReportAudit, UrlFinding
+from aiq.citations.files import AuditCase, audited
+from aiq.citations.match import Match, SourceIndex
+from aiq.citations.parse import ParsedReport, parse_report
+from aiq.citations.repair import apply_edits
 from aiq.citations.urls import writable
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.calibration.calibrate import FILE, judged_against_itself, measured, read
-from aiq.experiment.calibration.records import Calibration, MetricReliability
+from aiq.analysis.calibration import FILE, judged_against_itself, measured, read
+from aiq.analysis.calibration_inputs import Calibration, MetricReliability
 
 HERE = Path(__file__).parent
 JUDGES: dict[str, dict[str, Any]] = {

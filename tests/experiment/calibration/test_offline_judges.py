@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
-from aiq.experiment.calibration.calibrate import calibrate
-from aiq.experiment.find import find_run
+from aiq.analysis.calibration import calibrate
+from aiq.runs.folder import find_run
 
 DAMAGES = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null}"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
-from aiq.core.paths import shipped
+from aiq.analysis.calibration import calibrate
+from aiq.core.files import shipped
 from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
-from aiq.experiment.calibration.calibrate import calibrate
-from aiq.experiment.find import find_run
+from aiq.runs.folder import find_run
 
 FILE = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
-from aiq.core.damage import Damaged
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.session import Session
 from aiq.core.settings import Settings
+from aiq.datasets.perturbed import Damaged
 
 
 class ToySettings(Settings):

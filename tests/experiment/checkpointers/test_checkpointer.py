@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import CheckpointerSettings
-from aiq.experiment.checkpointer import open_checkpointer
-from aiq.experiment.compose import compose, options
-from aiq.experiment.config import settings_from
+from aiq.experiment.compose import compose, options, settings_from
+from aiq.experiment.resources import open_checkpointer
 
 VARIABLE = "AIQ_TEST_DSN"
 

@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from aiq.core.paths import shipped
+from aiq.core.files import shipped
 from aiq.core.samples import Criterion, Rubric
-from aiq.judges.clean import without_citations
-from aiq.judges.fencing import PROMPTS
-from aiq.judges.race_answer import read_marks
-from aiq.judges.race_arithmetic import outcome
+from aiq.judges.cleaning import without_citations
+from aiq.judges.race_scores import outcome, read_marks
+from aiq.judges.wording import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging import judge
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.judges.fencing import PROMPTS
+from aiq.judges.wording import PROMPTS
 from tests.offline.judging.cases import ask, cases
 
 

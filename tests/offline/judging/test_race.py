@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from aiq.judges.fencing import PROMPTS
+from aiq.judges.wording import PROMPTS
 from tests.offline.judging.cases import (
     DRB,
     TASKS,

@@ -1,0 +1,197 @@
+"""A run as Deep Research Bench's official files, in the folders of its repository.
+
+    data/test_data/raw_data/<name>.jsonl                              the reports
+    results/race/<name>/raw_results.jsonl, race_result.txt            RACE
+    results/fact/<name>/extracted.jsonl, deduplicated.jsonl,
+        scraped.jsonl, validated.jsonl, fact_result.txt               FACT
+
+What the run's judges have not scored is not written.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from aiq.core import plugins
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.experiment.stores import StoredPage, read_pages
+from aiq.judges.fact_scores import CitedPage, official
+from aiq.judges.official import RACE_FIGURES, fact_result, race_result
+from aiq.judges.race_scores import published
+from aiq.judges.statements import Citation, by_url
+from aiq.runs.folder import RunFolder, natural
+from aiq.runs.journal import read_rows, writable
+from aiq.runs.rows import SampleRow, ScoreRow
+
+_FACT: Final = "fact.citation_accuracy"
+
+
+class Exported(Record):
+    """What was written, and the samples without a report, which no file mentions."""
+
+    files: tuple[Path, ...]
+    reports: int
+    missing: tuple[str, ...]
+
+
+def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Exported:
+    """Write the official files of one epoch below `out`. Raises UserError where the run has no such reports.
+
+    Reports on questions of another benchmark are none: the official tools look tasks up by their ids.
+    """
+    _check_dataset(folder)
+    rows = _last_rows(folder, epoch)
+    answered = [row for row in rows if row.answered]
+    if not answered:
+        raise UserError(f"{folder.path} has no reports of epoch {epoch}; there is nothing to export")
+    scores = _last_scores(folder, answered)
+    files = [
+        (out / "data/test_data/raw_data" / f"{name}.jsonl", _lines(map(_raw, answered))),
+        *_race_files(out / "results/race" / name, answered, scores),
+        *_fact_files(out / "results/fact" / name, answered, scores, read_pages(folder)),
+    ]
+    for path, text in files:
+        _write(path, text)
+    missing = tuple(row.sample_id for row in rows if not row.answered)
+    return Exported(files=tuple(path for path, _ in files), reports=len(answered), missing=missing)
+
+
+def _check_dataset(folder: RunFolder) -> None:
+    from aiq.datasets.deep_research_bench import DeepResearchBench
+
+    manifest = folder.read_manifest()
+    dataset = manifest.config.get("dataset")
+    target = dataset.get("target") if isinstance(dataset, Mapping) else None
+    made = plugins.load(str(target), "dataset.target")
+    if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
+        raise UserError(
+            f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
+            "export a run of dataset=drb (or another dataset in its form)"
+        )
+
+
+def _last_rows(folder: RunFolder, epoch: int) -> list[SampleRow]:
+    """The last attempt at each sample, in the natural order of ids."""
+    found: dict[str, SampleRow] = {}
+    for path in sorted(folder.path.glob("samples*.jsonl")):
+        found.update({row.sample_id: row for row in read_rows(path, SampleRow) if row.epoch == epoch})
+    return [found[key] for key in sorted(found, key=natural)]
+
+
+def _last_scores(folder: RunFolder, rows: Sequence[SampleRow]) -> dict[tuple[str, str], ScoreRow]:
+    """The last score by (sample, metric), of the attempts in `rows` only."""
+    attempts = {row.key: row.attempt for row in rows}
+    found: dict[tuple[str, str], ScoreRow] = {}
+    for path in sorted(folder.path.glob("scores*.jsonl")):
+        for score in read_rows(path, ScoreRow):
+            if attempts.get(score.key) == score.attempt:
+                found[score.sample_id, score.metric] = score
+    return found
+
+
+def _raw(row: SampleRow) -> dict[str, Any]:
+    """`article` is the verified report, which the judges saw."""
+    return {"id": _id(row), "prompt": row.question, "article": row.report or ""}
+
+
+def _id(row: SampleRow) -> int | str:
+    """The benchmark's own ids are whole numbers."""
+    return int(row.sample_id) if row.sample_id.isdecimal() else row.sample_id
+
+
+def _race_files(
+    out: Path, rows: Sequence[SampleRow], scores: Mapping[tuple[str, str], ScoreRow]
+) -> Iterator[tuple[Path, str]]:
+    lines = [line for row in rows if (line := _race_line(row, scores)) is not None]
+    if not lines:
+        return
+    yield out / "raw_results.jsonl", _lines(lines)
+    scored = [{name: line[name] for name in RACE_FIGURES} for line in lines if "error" not in line]
+    if scored:
+        yield out / "race_result.txt", race_result(published(scored))
+
+
+def _race_line(row: SampleRow, scores: Mapping[tuple[str, str], ScoreRow]) -> dict[str, Any] | None:
+    found = {name: scores.get((row.sample_id, f"race.{name.removesuffix('_score')}")) for name in RACE_FIGURES}
+    overall = found["overall_score"]
+    if overall is None or overall.status not in ("scored", "error"):
+        return None
+    line: dict[str, Any] = {"id": _id(row), "prompt": row.question}
+    if overall.status == "error":
+        return {**line, "error": overall.error.message if overall.error else "the judge failed"}
+    return {**line, **{name: score.value for name, score in found.items() if score is not None}}
+
+
+def _fact_files(
+    out: Path,
+    rows: Sequence[SampleRow],
+    scores: Mapping[tuple[str, str], ScoreRow],
+    pages: Mapping[str, StoredPage],
+) -> Iterator[tuple[Path, str]]:
+    judged = [(row, score) for row in rows if (score := scores.get((row.sample_id, _FACT))) and _has_citations(score)]
+    if not judged:
+        return
+    stages = [_fact_stages(row, score, pages) for row, score in judged]
+    for position, stage in enumerate(("extracted", "deduplicated", "scraped", "validated")):
+        yield out / f"{stage}.jsonl", _lines(lines[position] for lines in stages)
+    statistics = official([_cited(score) for _, score in judged])
+    yield out / "fact_result.txt", fact_result(statistics.model_dump(exclude={"reports"}))
+
+
+def _has_citations(score: ScoreRow) -> bool:
+    return "extracted" in score.detail and "pages" in score.detail
+
+
+def _cited(score: ScoreRow) -> list[CitedPage]:
+    return [CitedPage.model_validate(page) for page in _list(score, "pages")]
+
+
+def _list(score: ScoreRow, key: str) -> list[Any]:
+    value = score.detail[key]
+    return value if isinstance(value, list) else []
+
+
+def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage]) -> list[dict[str, Any]]:
+    """One report's line in each of the four files; each stage has what the one before has."""
+    citations = [
+        {"fact": one["statement"], "ref_idx": _reference(one["reference"]), "url": one["url"]}
+        for one in _list(score, "extracted")
+    ]
+    extracted = {**_raw(row), "citations": citations}
+    cited = _cited(score)
+    before = by_url(Citation.model_validate(one) for one in _list(score, "extracted"))
+    facts = {page.url: [judged.statement for judged in page.judged] or before.get(page.url, []) for page in cited}
+    grouped = {url: {"facts": statements} for url, statements in facts.items()}
+    texts = {url: pages[url].text if url in pages else "" for url in grouped}
+    scraped = {url: {**group, "url_content": texts[url]} for url, group in grouped.items()}
+    validated = {page.url: {**scraped[page.url], "article_id": _id(row), **_verdicts(page)} for page in cited}
+    return [
+        extracted,
+        {**extracted, "citations_deduped": grouped},
+        {**extracted, "citations_deduped": scraped},
+        {**extracted, "citations_deduped": validated},
+    ]
+
+
+def _reference(number: int | None) -> str:
+    """`0` stands for a citation without a number, as officially."""
+    return str(number or 0)
+
+
+def _verdicts(page: CitedPage) -> dict[str, Any]:
+    results = [{"idx": index, "result": judged.verdict} for index, judged in enumerate(page.judged)]
+    return {"validate_res": results if page.error is None else None, "validate_error": page.error}
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(writable(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None

@@ -1,0 +1,108 @@
+"""FreshEval's official table: accuracy in percent by kind of question, for all questions and each split."""
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Final
+
+from rich.table import Table
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.samples import SampleKey
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import read_rows
+from aiq.runs.rows import SampleRow, ScoreRow
+
+_VALID: Final = {"false_premise": "FALSE"}
+_FALSE: Final = {"false_premise": "TRUE"}
+_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "overall": {},
+    "fast-changing": {**_VALID, "fact_type": "fast-changing"},
+    "slow-changing": {**_VALID, "fact_type": "slow-changing"},
+    "never-changing": {**_VALID, "fact_type": "never-changing"},
+    **{
+        f"{premise} premise{part}": {**tags, **more}
+        for premise, tags in (("valid", _VALID), ("false", _FALSE))
+        for part, more in (
+            ("", {}),
+            (", one-hop", {"num_hops": "one-hop"}),
+            (", multi-hop", {"num_hops": "multi-hop"}),
+            (", old", {"age": "old"}),
+            (", new", {"age": "new"}),
+        )
+    },
+}
+"""The official kinds in their order, as tags; change of facts is told of questions with a valid premise only."""
+
+_SPLITS: Final[Mapping[str, Mapping[str, str]]] = {"all": {}, "test": {"split": "TEST"}, "dev": {"split": "DEV"}}
+
+
+class Accuracy(Record):
+    """`percent` of `n` questions answered rightly; a question's epochs are averaged first."""
+
+    percent: float
+    n: int
+
+
+class FreshEvalTable(Record):
+    """Accuracies by kind and split (`all`, `test`, `dev`); a cell without questions is absent.
+
+    Failed attempts count as wrong. `unjudged`: questions left out because the judge failed on all their epochs.
+    """
+
+    metric: str
+    unjudged: int
+    accuracies: Mapping[str, Mapping[str, Accuracy]]
+
+    def table(self) -> Table:
+        """The same for a terminal: percent with one decimal, and the number of questions."""
+        table = Table(title=self.metric, title_justify="left", box=None, pad_edge=False)
+        table.add_column("accuracy, %")
+        for split in _SPLITS:
+            table.add_column(split, justify="right")
+            table.add_column("n", justify="right")
+        for kind, cells in self.accuracies.items():
+            shown = [_cells(cells.get(split)) for split in _SPLITS]
+            table.add_row(kind, *(text for pair in shown for text in pair))
+        return table
+
+
+def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
+    """A table for each mode that the run judged. Raises UserError where there is none."""
+    rows: dict[SampleKey, tuple[int, Mapping[str, str]]] = {}
+    for path in sorted(folder.path.glob("samples*.jsonl")):
+        rows |= {row.key: (row.attempt, row.tags) for row in read_rows(path, SampleRow)}
+    scores: dict[str, dict[SampleKey, ScoreRow]] = {}
+    for path in sorted(folder.path.glob("scores*.jsonl")):
+        for score in read_rows(path, ScoreRow):
+            if score.judge == "fresheval" and rows.get(score.key, (0, {}))[0] == score.attempt:
+                scores.setdefault(score.metric, {})[score.key] = score
+    if not scores:
+        raise UserError(f"{folder.path} has no scores of judge fresheval; score it with judge=[fresheval]")
+    tags = {key.sample_id: tags for key, (_, tags) in rows.items()}
+    return [_table(metric, found, tags) for metric, found in scores.items()]
+
+
+def _table(metric: str, scores: Mapping[SampleKey, ScoreRow], tags: Mapping[str, Mapping[str, str]]) -> FreshEvalTable:
+    values: dict[str, list[float]] = {}
+    for key, score in scores.items():
+        found = values.setdefault(key.sample_id, [])
+        if score.value is not None:
+            found.append(score.value)
+    judged = {sample: fmean(found) for sample, found in values.items() if found}
+    cells = {
+        kind: {split: cell for split, more in _SPLITS.items() if (cell := _cell(judged, tags, {**wanted, **more}))}
+        for kind, wanted in _KINDS.items()
+    }
+    return FreshEvalTable(metric=metric, unjudged=len(values) - len(judged), accuracies=cells)
+
+
+def _cell(
+    judged: Mapping[str, float], tags: Mapping[str, Mapping[str, str]], wanted: Mapping[str, str]
+) -> Accuracy | None:
+    found = [value for sample, value in sorted(judged.items()) if wanted.items() <= dict(tags[sample]).items()]
+    return Accuracy(percent=100 * fmean(found), n=len(found)) if found else None
+
+
+def _cells(accuracy: Accuracy | None) -> tuple[str, str]:
+    return ("-", "0") if accuracy is None else (f"{accuracy.percent:.1f}", str(accuracy.n))

@@ -1,0 +1,223 @@
+"""Reads a report: its reference lists with their URLs, its inline marks, and the URLs of its body.
+
+Knows nothing of sources; what it finds has offsets in code points of the text as given.
+
+Finds fenced code that is none: around the report or its list, or never closed so that it swallowed the list.
+
+A report without its reference lists: what a reader of the content reads.
+"""
+
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from aiq.citations.links import UrlUse, body_urls, entry_urls
+from aiq.citations.markdown import Markdown, read_markdown
+from aiq.citations.marks import Mark, find_marks, is_circled
+from aiq.citations.references import ListedEntry, ReferenceList, reference_lists
+
+_OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
+"""The opening of a fence that does not name a language of code."""
+_OF_MARKDOWN = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*", re.IGNORECASE)
+
+
+def swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
+    """The line where code is taken to end in a fence that is never closed, if a reference list follows in it."""
+    if markdown.unclosed is None:
+        return None
+    start = markdown.unclosed[0]
+    swallowed = next((found.start for found in lists if found.start > start), None)
+    if swallowed is None:
+        return None
+    first, last = markdown.line_at(start) + 1, markdown.line_at(swallowed)
+    blank = (n for n in range(first, last) if not markdown.text[slice(*markdown.lines[n])].strip())
+    return next(blank, last)
+
+
+def fence_of_prose(markdown: Markdown, lists: Sequence[ReferenceList]) -> tuple[int, int] | None:
+    """First and last line of a fence that holds no code but the report, or its list."""
+    if not markdown.fences:
+        return None
+    return _around_report_with_code(markdown) if lists else _around_list(markdown)
+
+
+def _around_report_with_code(markdown: Markdown) -> tuple[int, int] | None:
+    """A fence of Markdown that the first code within it seems to close, so that its own end opens another."""
+    first = markdown.line_at(markdown.fences[0][0])
+    if markdown.unclosed is None or not _OF_MARKDOWN.fullmatch(markdown.text, *markdown.lines[first]):
+        return None
+    return first, markdown.line_at(markdown.unclosed[0])
+
+
+def _around_list(markdown: Markdown) -> tuple[int, int] | None:
+    """The closed fence that holds the list of a report which has none outside of code.
+
+    It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
+    list's title or at the report's end. Any other list in code is an example.
+    """
+    found = next(iter(reference_lists(replace(markdown, fences=()))), None)
+    if found is None:
+        return None
+    first_entry, end, text = found.entries[0].start, found.entries[-1].end, markdown.text
+    fence = next(((a, b) for a, b in markdown.fences if a < first_entry and end < b), None)
+    if fence is None:
+        return None
+    first, last = markdown.line_at(fence[0]), markdown.line_at(fence[1])
+    (start, opened), (closing, _) = markdown.lines[first], markdown.lines[last]
+    if not _OF_PROSE.fullmatch(text, start, opened):
+        return None
+    most = 2 * (fence[1] - start) > len(text.strip()) and found.start > start
+    alone = not text[opened : max(opened, found.start)].strip() and not text[end:closing].strip()
+    placed = found.start < start or not text[fence[1] :].strip()
+    numbered = found.entries[0].number_span is not None
+    return (first, last) if most or (alone and placed and numbered) else None
+
+
+def closed_with_fence(
+    markdown: Markdown, lists: Sequence[ReferenceList], fence: tuple[int, int]
+) -> tuple[ReferenceList, ...]:
+    """The lists; one whose title stands above the fence takes the fence's end with it."""
+    opening, end = markdown.lines[fence[0]][0], markdown.lines[fence[1]][1]
+    return tuple(replace(found, end=end) if found.start < opening < found.end < end else found for found in lists)
+
+
+_BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A reference entry: where it stands, which list it is of, its text behind the number, its URLs in order."""
+
+    place: ListedEntry
+    section: int
+    text: str
+    urls: tuple[UrlUse, ...]
+
+    @property
+    def number(self) -> int:
+        """The number it has in the report, or its position in a list without numbers."""
+        return self.place.number
+
+
+@dataclass(frozen=True)
+class ParsedReport:
+    """A report in parts. `marks`, `body_urls` and `paragraphs` stand outside the lists; all are in order.
+
+    `paragraphs` are where a citation could stand: paragraphs, list items and the rows of a table
+    (as one), with words in them, each as `(start, end)` without its marker; no headings, no code.
+    """
+
+    text: str
+    markdown: Markdown
+    lists: tuple[ReferenceList, ...]
+    entries: tuple[Entry, ...]
+    marks: tuple[Mark, ...]
+    body_urls: tuple[UrlUse, ...]
+    paragraphs: tuple[tuple[int, int], ...]
+
+
+def parse_report(text: str) -> ParsedReport:
+    """Read a report. Any text is one; a text without citations has none."""
+    markdown = read_markdown(text)
+    lists = reference_lists(markdown)
+    rescued = swallowed_from(markdown, lists)
+    fence = fence_of_prose(markdown, lists) if rescued is None else None
+    if rescued is not None:
+        markdown = read_markdown(text, code_ends=rescued)
+        lists = reference_lists(markdown)
+    elif fence is not None:
+        markdown = read_markdown(text, opened=fence)
+        lists = closed_with_fence(markdown, reference_lists(markdown), fence)
+    entries = tuple(_entry(markdown, place, section) for section, found in enumerate(lists) for place in found.entries)
+    body = _gaps([(found.start, found.end) for found in lists], len(text))
+    listed = frozenset(entry.number for entry in entries)
+    prose = markdown.prose()
+    circled = frozenset(entry.number for entry in entries if _is_circled(text, entry))
+    marks = find_marks(markdown, prose, body, listed, circled)
+    if rescued is not None:  # what follows may be more of the code: `x = [7]` there is no dangling citation
+        sure = markdown.lines[rescued][0]
+        marks = tuple(mark for mark in marks if mark.start < sure or listed.issuperset(mark.numbers))
+    linked = {mark.url for mark in marks}
+    return ParsedReport(
+        text=text,
+        markdown=markdown,
+        lists=lists,
+        entries=entries,
+        marks=marks,
+        body_urls=tuple(use for use in body_urls(markdown, body) if (use.url_start, use.url_end) not in linked),
+        paragraphs=tuple(_paragraphs(markdown, prose, body)),
+    )
+
+
+def _entry(markdown: Markdown, place: ListedEntry, section: int) -> Entry:
+    urls = entry_urls(markdown, place.start, place.end)
+    full = [use for use in urls if not use.url.lower().startswith("www.")]  # a title may name a site
+    return Entry(place, section, markdown.text[place.body : place.end].strip(), tuple(full or urls))
+
+
+def _is_circled(text: str, entry: Entry) -> bool:
+    return entry.place.number_span is not None and is_circled(text[slice(*entry.place.number_span)])
+
+
+def _paragraphs(markdown: Markdown, prose: str, body: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The paragraphs with words, as far as they lie in the body, without lines that are a title in bold."""
+    for start, end in markdown.paragraphs:
+        at = max(bisect_right(body, (start, sys.maxsize)) - 1, 0)
+        while at < len(body) and body[at][0] < end:
+            first, last = max(start, body[at][0]), min(end, body[at][1])
+            while first < last and markdown.text[first].isspace():
+                first += 1
+            while first < last and markdown.text[last - 1].isspace():
+                last -= 1
+            words = first < last and _WORD.search(prose, first, last)
+            if words and not _BOLD_TITLE.fullmatch(markdown.text, first, last):
+                yield first, last
+            at += 1
+
+
+def _gaps(stretches: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    """What lies between these stretches of a text of this length."""
+    edges = [0, *(edge for stretch in stretches for edge in stretch), length]
+    return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
+
+
+_RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
+_TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
+
+
+def without_references(text: str) -> str:
+    """The report without its reference lists; marks in the text stay."""
+    return split_references(text)[0]
+
+
+def split_references(text: str) -> tuple[str, str]:
+    """The report without its reference lists, and the lists."""
+    parsed = parse_report(text)
+    lists = lists_of(parsed)
+    body = cut(parsed.text, ((found.start, found.end, "") for found in parsed.lists))
+    return trimmed(body) if lists else body.strip(), lists
+
+
+def lists_of(parsed: ParsedReport) -> str:
+    """The entries of all reference lists, as written."""
+    return "\n".join(parsed.text[found.entries[0].start : found.entries[-1].end].strip() for found in parsed.lists)
+
+
+def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:
+    """The text with each `start:end` replaced; a piece that overlaps an earlier one is passed over."""
+    pieces, at = [], 0
+    for start, end, kept in sorted(replaced):
+        if start >= at:
+            pieces += [text[at:start], kept]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def trimmed(text: str) -> str:
+    """Without blanks around it and without the rule that stood above the list."""
+    text = text.strip()
+    return text[:-_TAIL] + _RULE.sub("", text[-_TAIL:], count=1)

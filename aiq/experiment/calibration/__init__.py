@@ -1,1 +1,0 @@
-"""What runs over damaged reports say of the judges that scored them."""

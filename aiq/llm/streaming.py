@@ -1,0 +1,142 @@
+"""Server-sent events of a streamed chat completion, put together again as the completion they are parts of.
+
+A streamed answer on its way to the caller, booked when it is whole.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from aiq.core.errors import ModelError
+from aiq.core.text import whole_value
+from aiq.llm import wording
+from aiq.llm.calls import Exchange, ModelCall
+from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response
+
+
+class StreamReader:
+    """Feed it the bytes of a stream in any pieces; it knows the reply, the usage, and whether it ended.
+
+    An event that is no JSON object is passed over, as clients do.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._message: dict[str, Any] = {"role": "assistant", "content": None}
+        self._calls: dict[int, dict[str, Any]] = {}
+        self.done = False
+        """`[DONE]` was read."""
+        self.finish_reason: str | None = None
+        self.usage: Any = None
+        self.error: Any = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether a stream that stops here is whole: some endpoints leave `[DONE]` out."""
+        return self.done or self.finish_reason is not None
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The assistant's message so far, in the shape of an unstreamed reply."""
+        calls = [self._calls[i] for i in sorted(self._calls)]
+        message: dict[str, Any] = whole_value({**self._message, "tool_calls": calls} if calls else self._message)
+        return message
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._line(line.strip(b"\r"))
+
+    def _line(self, line: bytes) -> None:
+        if not line.startswith(b"data:"):
+            return
+        payload = line[5:].strip()
+        if payload == b"[DONE]":
+            self.done = True
+            return
+        try:
+            event = json.loads(payload)
+        except ValueError:
+            return
+        if isinstance(event, dict):
+            try:
+                self._event(event)
+            except (AttributeError, TypeError):
+                self.error = self.error or "an event of it is no part of a completion"
+
+    def _event(self, event: dict[str, Any]) -> None:
+        self.error = self.error or event.get("error")
+        self.usage = event.get("usage") or self.usage
+        for choice in event.get("choices") or ():
+            if choice.get("index", 0) != 0:
+                continue
+            self.finish_reason = choice.get("finish_reason") or self.finish_reason
+            delta = choice.get("delta") or {}
+            for part in ("content", "refusal"):
+                if isinstance(delta.get(part), str):
+                    self._message[part] = (self._message.get(part) or "") + delta[part]
+            for part in delta.get("tool_calls") or ():
+                self._call(part)
+
+    def _call(self, part: dict[str, Any]) -> None:
+        empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        call = self._calls.setdefault(part.get("index", 0), empty)
+        call["id"] = part.get("id") or call["id"]
+        function = part.get("function") or {}
+        call["function"]["name"] += function.get("name") or ""
+        call["function"]["arguments"] += function.get("arguments") or ""
+
+
+class BookedStream(AsyncByteStream):
+    """The bytes as they come: `first`, then `rest`.
+
+    A stream that stops in the middle raises ModelError: part of it is already with the caller, so
+    it is not sent for again.
+    """
+
+    def __init__(
+        self, first: bytes, rest: AsyncGenerator[bytes, None], response: Response, call: ModelCall, exchange: Exchange
+    ) -> None:
+        self._first = first
+        self._rest = rest
+        self._response = response
+        self._call = call
+        self._exchange = exchange
+        self._reader = StreamReader()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._read(self._first)
+        yield self._first
+        try:
+            async with aclosing(self._rest) as rest:
+                async for piece in rest:
+                    self._read(piece)
+                    yield piece
+        except SEND_ERRORS as error:
+            raise self._cut(wording.of_exception(error)) from error
+        if not self._reader.ended:
+            raise self._cut("it ended in the middle")
+        self._book()
+
+    def _read(self, piece: bytes) -> None:
+        self._reader.feed(piece)
+        if self._reader.error is not None:
+            raise self._cut(wording.of_error(self._reader.error, self._call.key))
+        if self._reader.done:  # clients stop reading here
+            self._book()
+
+    def _book(self) -> None:
+        self._exchange.answered(self._reader.message, self._reader.finish_reason, self._reader.usage)
+
+    def _lost(self, why: str) -> None:
+        self._exchange.lost(why, status=200, reply=self._reader.message, reported=self._reader.usage)
+
+    def _cut(self, why: str) -> ModelError:
+        self._lost(why)
+        return ModelError(f"{self._call.role}: {self._call.url} broke off its stream: {why}", status=200)
+
+    async def aclose(self) -> None:
+        self._lost("given up by the caller")
+        await self._rest.aclose()
+        await self._response.aclose()

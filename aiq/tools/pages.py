@@ -1,0 +1,195 @@
+"""A downloaded body to a page of text: its character set, then the main text of HTML by trafilatura, or all of it.
+
+One GET with the limits of `web.*`: redirects followed by hand and checked each, time and size bounded.
+"""
+
+import asyncio
+import codecs
+import logging
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from html import unescape
+
+from aiq.core.base import Record
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.settings import WebSettings
+from aiq.core.sources import Page
+from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response, Timeout, TimeoutException
+from aiq.tools.documents import safe_url
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1"
+
+
+class Download(Record):
+    """A body as it came over the wire, decompressed, not yet decoded to text."""
+
+    final_url: str
+    content_type: str
+    body: bytes
+
+
+class Downloader:
+    """Fetches through `client`. `check` is called with every URL before it is asked and raises ToolError to refuse."""
+
+    def __init__(self, client: AsyncClient, settings: WebSettings, check: Callable[[str], URL]) -> None:
+        self._client = client
+        self._seconds = settings.timeout_seconds
+        self._max_bytes = settings.max_bytes
+        self._max_redirects = settings.max_redirects
+        self._check = check
+
+    async def get(self, url: str, secret: str | None = None) -> Download:
+        """The answer with status 200 that `url` ends at, within `web.timeout_seconds` for all of it.
+
+        `secret` goes along as a bearer token to the origin of `url`, and to no other that it redirects to.
+        Raises ToolError: blocked (by `check`), timeout, too_large, not_available (404, 410), http.
+        """
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._follow(url, secret)
+        except (TimeoutError, TimeoutException):
+            raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {self._seconds:g} s") from None
+        except (*SEND_ERRORS, InvalidURL) as error:
+            raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
+
+    async def _follow(self, url: str, secret: str | None) -> Download:
+        here = first = self._check(url)
+        for _ in range(self._max_redirects + 1):
+            own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
+            headers = {"accept": ACCEPT, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
+            timeout = Timeout(self._seconds, pool=None)
+            async with self._client.stream("GET", here, headers=headers, timeout=timeout) as response:
+                if response.status_code not in REDIRECTS:
+                    return await self._read(here, response)
+                here = self._check(str(here.join(response.headers.get("location", ""))))
+        raise _error(ToolErrorKind.HTTP, url, f"more than {self._max_redirects} redirects")
+
+    async def _read(self, url: URL, response: Response) -> Download:
+        status = response.status_code
+        if status in (404, 410):
+            raise _error(ToolErrorKind.NOT_AVAILABLE, str(url), f"there is no such page (HTTP {status})")
+        if status != 200:
+            raise _error(ToolErrorKind.HTTP, str(url), f"HTTP {status}")
+        body = bytearray()
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > self._max_bytes:
+                raise _error(ToolErrorKind.TOO_LARGE, str(url), f"more than {self._max_bytes} bytes")
+        return Download(final_url=str(url), content_type=response.headers.get("content-type", ""), body=bytes(body))
+
+
+def _error(kind: ToolErrorKind, url: str, why: str) -> ToolError:
+    return ToolError(kind, f"{safe_url(url)[:300]} could not be fetched: {why}")
+
+
+TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-ndjson)\b")
+HTML_TYPES = re.compile(r"text/html|application/xhtml\+xml")
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+"""What browsers read where a page declares the older, smaller set (WHATWG Encoding 4.2)."""
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+_SILENT = logging.NullHandler()
+"""Keeps the libraries' complaints about odd pages off the terminal; a log that somebody configures gets them."""
+
+SHORT = 250
+"""Characters below which an extracted main text is doubted and compared with the whole page's."""
+
+MOST_TAGS = 50_000
+"""The extractor's time grows with the square of a page's elements: some 3 s at this many tags, minutes at ten times."""
+
+
+async def page_of(url: str, download: Download) -> Page:
+    """The page of a download, extracted in a thread. Raises ToolError (`malformed`) for anything that is no text."""
+    kind = download.content_type.partition(";")[0].strip().lower()
+    head = download.body[:1024].lstrip().lower()
+    if kind == "application/pdf" or head.startswith(b"%pdf-"):
+        raise _malformed(url, "it is a PDF, which is not supported; look for a web page with the same content")
+    sniffed = not kind or kind == "application/octet-stream"
+    html = HTML_TYPES.match(kind) or (sniffed and (head.startswith(b"<!doctype html") or b"<html" in head))
+    if not html and not TEXT_TYPES.match(kind) and not (sniffed and b"\0" not in download.body):
+        raise _malformed(url, f"it is {kind or 'binary data'}, not text")
+    text = decoded(download.body, download.content_type)
+    if not html:
+        return Page(url=url, final_url=download.final_url, title="", text=text.strip())
+    title, text, published = await asyncio.to_thread(_main_text, url, text, download.final_url)
+    if not text:
+        raise _malformed(url, "the page has no readable text")
+    return Page(url=url, final_url=download.final_url, title=title, text=text, published=published)
+
+
+def decoded(body: bytes, content_type: str) -> str:
+    """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
+
+    UTF-8 stands before the declaration because valid UTF-8 is hardly ever anything else, while
+    declarations are often wrong; not where an escape byte tells of ISO-2022.
+    """
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return body.decode(name, "replace")
+    declared = [*_CHARSET.findall(content_type), *_CHARSET.findall(body[:2048].decode("latin-1"))]
+    names = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
+    for name in names:
+        try:
+            name = codecs.lookup(name).name
+            text = body.decode(_SUPERSETS.get(name, name))
+            text.encode()  # some of Python's own codecs give halves of character pairs
+            return text
+        except (LookupError, UnicodeError):
+            continue
+    text = body.decode("utf-8", "replace")
+    if text.count("\ufffd") * 10 < sum(not c.isascii() for c in text):
+        return text  # UTF-8 with a few broken characters; a guess would spoil all of it
+    from charset_normalizer import from_bytes
+
+    guess = from_bytes(body[:20_000]).best()
+    return body.decode(guess.encoding if guess else "cp1252", "replace")
+
+
+def _main_text(url: str, html: str, final_url: str) -> tuple[str, str, str | None]:
+    """(title, main text, publication date); the text is empty where the page has none."""
+    try:
+        return _extract(html, final_url)
+    except Exception as error:  # the page is hostile or the parser has a bug: either way this page brings nothing
+        raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
+
+
+def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
+    """As `_main_text`; a page of more than `MOST_TAGS` gives the text of all of it."""
+    import trafilatura
+    from trafilatura.settings import DEFAULT_CONFIG, Document
+
+    for library in ("trafilatura", "htmldate"):
+        logging.getLogger(library).addHandler(_SILENT)
+    if html.count("<") > MOST_TAGS:
+        if "<html" not in html[:2048].lower():  # the extractor takes a fragment of this size for no page
+            html = f"<html><body>{html}</body></html>"
+        title = re.search(r"<title[^>]*>([^<]*)", html, re.IGNORECASE)
+        return unescape(title.group(1)).strip() if title else "", trafilatura.html2txt(html).strip(), None
+    eager = deepcopy(DEFAULT_CONFIG)
+    eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
+    page = trafilatura.bare_extraction(
+        html,
+        url=final_url,
+        with_metadata=True,
+        include_comments=False,
+        include_links=False,
+        config=eager,
+        # Only what the page itself declares; the default refuses dates after this machine's today.
+        date_extraction_params={"extensive_search": False, "original_date": False, "max_date": "9999-12-31"},
+    )
+    page = page if isinstance(page, Document) else Document()
+    text = (page.text or "").strip()
+    if len(text) < SHORT:
+        whole = trafilatura.html2txt(html).strip()
+        text = whole if len(whole) > 4 * len(text) else text
+    return page.title or "", text, page.date
+
+
+def _malformed(url: str, why: str) -> ToolError:
+    return ToolError(ToolErrorKind.MALFORMED, f"{safe_url(url)[:300]} could not be read: {why}")

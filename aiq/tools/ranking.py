@@ -1,0 +1,181 @@
+"""Ranking pages by their best passage: BM25 (the `bm25s` library) over passages with the title in front.
+
+Owns the index and the excerpts; where pages come from is `corpus.py`'s.
+
+A page's text cut into passages: windows of whole paragraphs that search ranks one by one.
+
+Text to search terms: words where a script writes spaces, character pairs where it does not.
+
+No stop words and no stemmer: a light ending rule for English plurals is all, so that every other
+language is matched exactly as written.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+WINDOW = 900
+"""Characters a passage aims at: long enough for a fact with its context, short enough to rank well."""
+
+_PARAGRAPH = re.compile(r"\n\s*\n|\n")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+
+
+def passages(text: str) -> list[str]:
+    """The text's passages in order; none for a blank text.
+
+    Paragraphs (lines) are joined up to `WINDOW` characters; a longer paragraph is cut between
+    sentences, and a longer sentence between characters. Nothing is lost but white space.
+    """
+    found: list[str] = []
+    current = ""
+    for piece in _pieces(text):
+        if current and len(current) + len(piece) + 1 > WINDOW:
+            found.append(current)
+            current = ""
+        current = f"{current}\n{piece}" if current else piece
+    return [*found, current] if current else found
+
+
+def _pieces(text: str) -> list[str]:
+    """Paragraphs, the longer ones as groups of sentences, none longer than the window."""
+    found: list[str] = []
+    for paragraph in _PARAGRAPH.split(text):
+        paragraph = paragraph.strip()
+        if len(paragraph) <= WINDOW:
+            found.extend([paragraph] if paragraph else [])
+        else:
+            found.extend(_sentences(paragraph))
+    return found
+
+
+def _sentences(paragraph: str) -> list[str]:
+    found: list[str] = []
+    current = ""
+    for sentence in _SENTENCE.split(paragraph):
+        for start in range(0, len(sentence), WINDOW):
+            part = sentence[start : start + WINDOW]
+            if current and len(current) + len(part) + 1 > WINDOW:
+                found.append(current)
+                current = ""
+            current = f"{current} {part}" if current else part
+    return [*found, current] if current else found
+
+
+_CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+_SOUTH_EAST_ASIAN = "\u0e00-\u0e4e\u0e80-\u0ecd\u1000-\u103f\u1780-\u17d3"
+_PAIRED = _CJK + _HANGUL + _SOUTH_EAST_ASIAN
+"""Scripts without spaces, and Korean, whose words carry their particles: read in pairs of characters."""
+
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc"
+"""Vowel signs and accents that Python does not count as word characters but that belong to the word."""
+
+_LETTERS = rf"[^\W_{_PAIRED}]+"
+_TERM = re.compile(rf"[{_PAIRED}]+|{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*(?:'{_LETTERS})*")
+_IN_PAIRS = re.compile(f"[{_PAIRED}]")
+_PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?P<y>ies)|(?<=ss|sh|ch)es|(?<=[xz])es|(?<![sui])s)$")
+
+
+def tokens(text: str) -> list[str]:
+    """The terms of a text in order, with repetitions; an empty list where it has no letter or digit.
+
+    Lower-cased after NFKC (full-width forms become plain), accents off (`São` finds `Sao`). A run
+    of Chinese, Japanese, Korean or South-East Asian script gives its overlapping pairs of
+    characters, or the character itself where the run is one.
+    """
+    plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
+    if plain.isascii():
+        return [_word(term) for term in _TERM.findall(plain)]
+    found: list[str] = []
+    for term in _TERM.findall(plain):
+        if term.isascii() or not _IN_PAIRS.match(term):
+            found.append(_word(term))
+        elif len(term) == 1:
+            found.append(term)
+        else:
+            found.extend(term[i : i + 2] for i in range(len(term) - 1))
+    return found
+
+
+@lru_cache(maxsize=200_000)
+def _word(word: str) -> str:
+    """A lower-cased word without possessive, apostrophes, accents and English plural ending."""
+    word = word.removesuffix("'s").replace("'", "")
+    if not word.isascii():
+        parts = unicodedata.normalize("NFKD", word)
+        word = "".join(c for c in parts if not "\u0300" <= c <= "\u036f") or word
+    return _PLURAL.sub(lambda m: "y" if m.group("y") else "", word) if len(word) > 3 else word
+
+
+TITLE_WEIGHT = 3
+"""How many times a page's title counts in each of its passages."""
+
+GAP = "\n[...]\n"
+"""Stands where an excerpt leaves out passages between two that it shows."""
+
+
+class PassageIndex:
+    """The passages of (title, text) documents, ranked by BM25 (Lucene's formula, k1 1.5, b 0.75)."""
+
+    def __init__(self, documents: Sequence[tuple[str, str]]) -> None:
+        import bm25s
+
+        self._passages: list[str] = []
+        self._starts: list[int] = []  # of each document, the number of its first passage
+        self._vocabulary: dict[str, int] = {}
+        rows: list[list[int]] = []
+        for title, text in documents:
+            heading = self._learn(tokens(title) * TITLE_WEIGHT)
+            self._starts.append(len(rows))
+            for passage in passages(text) or [""]:
+                self._passages.append(passage)
+                rows.append(heading + self._learn(tokens(passage)))
+        self._bm25 = bm25s.BM25()
+        if self._vocabulary:
+            self._bm25.index((rows, self._vocabulary), create_empty_token=False, show_progress=False)
+
+    def _learn(self, terms: list[str]) -> list[int]:
+        vocabulary = self._vocabulary
+        return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
+
+    def search(
+        self, query: str, k: int, max_chars: int, allowed: Sequence[bool] | None = None
+    ) -> list[tuple[int, float, str]]:
+        """(document number, score > 0, excerpt) of the `k` best documents; equal scores in document order.
+
+        A document scores as its best passage. None is found where no term of the query is known.
+        `allowed` says of each document whether it may be found.
+        """
+        import numpy as np
+
+        known = [self._vocabulary[term] for term in tokens(query) if term in self._vocabulary]
+        if not known:
+            return []
+        scores = self._bm25.get_scores(known)
+        best = np.maximum.reduceat(scores, self._starts)
+        if allowed is not None:
+            best = np.where(allowed, best, 0)
+        ranking = np.argsort(-best, kind="stable")[:k]
+        return [(int(i), float(best[i]), self._excerpt(int(i), scores, max_chars)) for i in ranking if best[i] > 0]
+
+    def _excerpt(self, document: int, scores: Any, max_chars: int) -> str:
+        """The document's best passages that fit, in page order; where even the best does not fit, its beginning."""
+        starts = [*self._starts, len(self._passages)]
+        numbers = range(starts[document], starts[document + 1])
+        chosen: list[int] = []
+        room = max_chars
+        for i in sorted(numbers, key=lambda i: (-scores[i], i)):
+            cost = len(self._passages[i]) + (len(GAP) if chosen else 0)
+            if chosen and (cost > room or scores[i] <= 0):
+                break
+            chosen.append(i)
+            room -= cost
+        chosen.sort()
+        text = self._passages[chosen[0]]
+        for before, i in pairwise(chosen):
+            text += ("\n" if i == before + 1 else GAP) + self._passages[i]
+        return text[:max_chars]
