@@ -14,21 +14,6 @@ from pydantic import Field, JsonValue, model_validator
 from aiq.core.base import Record
 
 
-class Report(Record):
-    """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
-
-    `text` is verified, `raw_text` is what the model wrote. `route` is `meta`, `shallow`, `deep`,
-    `escalated`, `rejected` or the agent's own word. `outcome` is `rejected` where a user's
-    rejection ended the work; a rejected attempt scores as a failed one does.
-    """
-
-    text: str
-    raw_text: str
-    route: str
-    outcome: Literal["ok", "partial", "rejected"] = "ok"
-    extras: Mapping[str, JsonValue] = Field(default_factory=dict)
-
-
 class Metric(Record):
     """What a judge declares of a metric before it scores anything.
 
@@ -137,3 +122,20 @@ class Audit(Record):
     dangling: tuple[int, ...] = ()
     unused: tuple[int, ...] = ()
     uncited_paragraphs: int | None = None
+
+
+class Report(Record):
+    """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
+
+    `text` is verified, `raw_text` is what the model wrote. `route` is `meta`, `shallow`, `deep`,
+    `escalated`, `rejected` or the agent's own word. `outcome` is `rejected` where a user's
+    rejection ended the work; a rejected attempt scores as a failed one does. `audit`: what verification
+    did to `raw_text`, None where nothing was verified.
+    """
+
+    text: str
+    raw_text: str
+    route: str
+    outcome: Literal["ok", "partial", "rejected"] = "ok"
+    audit: Audit | None = None
+    extras: Mapping[str, JsonValue] = Field(default_factory=dict)

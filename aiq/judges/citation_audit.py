@@ -48,10 +48,9 @@ class CitationAudit:
         """Every sample will do."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        audit = session.audit
-        if audit is None:
+        if report.audit is None:
             return not_applicable(self.metrics, "the agent's citations were not verified")
-        return _scores(audit)
+        return _scores(report.audit)
 
 
 def _scores(audit: Audit) -> list[Score]:

@@ -12,7 +12,7 @@ from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError, ToolError
 from aiq.core.events import ReportWritten
-from aiq.core.reports import Report
+from aiq.core.reports import Audit, Report
 from aiq.core.samples import Question
 from aiq.core.seeds import derive
 from aiq.core.session import Session
@@ -49,11 +49,12 @@ class DamagedReports:
             raise AgentError(f"sample {session.key.sample_id} names no damage; use dataset=drb_damaged with this agent")
         given = self._reports.article(wanted.base, question)
         text = self.damage(given, wanted)
+        audit: Audit | None = None
         if self._sources:
             await _retrieve(given, session)
-            session.audit = verify(text, session.sources.known(), session.citations).audit
+            audit = verify(text, session.sources.known(), session.citations).audit
         session.events.emit(ReportWritten(text=text, raw_text=text, route=ROUTE))
-        return Report(text=text, raw_text=text, route=ROUTE)
+        return Report(text=text, raw_text=text, route=ROUTE, audit=audit)
 
     def damage(self, report: str, wanted: Damaged) -> str:
         """The report damaged as wanted. Raises AgentError where the damage finds nothing to damage."""

@@ -37,7 +37,6 @@ def session(sample_id: str) -> Session:
     nothing: Any = None
     return Session(
         key=SampleKey(sample_id, 1),
-        account="agent",
         run_seed=0,
         now=datetime(2026, 11, 1, tzinfo=UTC),
         models=nothing,
@@ -70,9 +69,9 @@ async def test_the_id_says_what_is_damaged(agent: DamagedReports) -> None:
 async def test_the_damage_stays_and_the_audit_tells_of_it(agent: DamagedReports) -> None:
     world = session("a.b.fabricated.100")
     report = await agent.research(Question(text="?"), world)
-    assert world.audit is not None
+    assert report.audit is not None
     assert "https://a.example/kelso" not in report.text
-    assert len(world.audit.removed_citations) == 2
+    assert len(report.audit.removed_citations) == 2
     assert [source.url for source in world.sources.all()] == ["https://a.example/kelso"]
 
 
