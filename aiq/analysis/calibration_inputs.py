@@ -8,6 +8,7 @@ A metric against a user's own labels: rows of `sample_id`, `label`, and `metric`
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Final, Literal
 
 from pydantic import Field
@@ -19,7 +20,6 @@ from aiq.datasets.perturbed import UNDAMAGED, Damaged
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import RowT, read_rows
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.stats.estimates import mean_of
 from aiq.stats.noise import NOISE
 
 CONTROLS: Final = ("padding", "instructions", "remarks", "order")
@@ -265,7 +265,7 @@ def _judgements(scores: Sequence[ScoreRow]) -> Iterator[tuple[ScoreRow, list[flo
             key = (score.sample_id, score.metric, score.judge_hash)
             found.setdefault(key, (score, []))[1].append(score.value)
     for score, values in found.values():
-        yield score, [mean_of(values)] if asked_once_a_run(score.metric) else values
+        yield score, [fmean(values)] if asked_once_a_run(score.metric) else values
 
 
 def _rows(folder: RunFolder, kind: str, row: type[RowT]) -> Iterator[RowT]:
