@@ -30,8 +30,8 @@ async def _drawn() -> str:
     from aiq.agents.ai_q.chat import page
     from aiq.agents.ai_q.settings import AiqSettings
     from aiq.core.settings import LlmSettings
-    from aiq.llm.http import open_client
     from aiq.llm.models import RunModels
+    from aiq.llm.transport import open_client
 
     nowhere = LlmSettings(base_url="http://model.offline.example/v1", model="none")
     async with open_client(nowhere, offline_port=None) as client:

@@ -20,8 +20,9 @@ from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
 from aiq.core.usage import Limits
-from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
+from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
