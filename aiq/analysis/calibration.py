@@ -34,7 +34,7 @@ from aiq.analysis.calibration_inputs import (
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.files import Files, Row, find, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.datasets.perturbed import UNDAMAGED
+from aiq.datasets.perturbed import UNPERTURBED
 from aiq.runs.folder import RunFolder, write_whole
 from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
 from aiq.stats.estimates import mean_of
@@ -112,9 +112,9 @@ def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str
     """
     found = {}
     for sample, how in reports.damaged.items():
-        if how.damage != "instructions" or noise is None:
+        if how.perturbation != "instructions" or noise is None:
             continue
-        alike = how._replace(damage="remarks").id
+        alike = how._replace(perturbation="remarks").id
         compared = _compared(rated, sample, alike if rated.scores.get(alike) else reports.twin(sample), noise)
         if compared is not None:
             found[sample] = -compared[0] > compared[1]
@@ -122,7 +122,7 @@ def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str
 
 
 def _against_twins(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, tuple[float, float]]:
-    twins = {sample: reports.twin(sample) for sample, how in reports.damaged.items() if how.damage != UNDAMAGED}
+    twins = {sample: reports.twin(sample) for sample, how in reports.damaged.items() if how.perturbation != UNPERTURBED}
     compared = {sample: _compared(rated, sample, twin, noise) for sample, twin in twins.items()}
     return {sample: found for sample, found in compared.items() if found is not None}
 
@@ -162,7 +162,7 @@ def _correlations(rated: Rated, reports: Reports, damages: Sequence[str], correl
             scored = [s for s in [reports.twin(samples[0]), *samples] if rated.scores.get(s)]
             if len(scored) < 3:
                 continue
-            quality = [-float(reports.damaged[sample].degree) for sample in scored]
+            quality = [-float(reports.damaged[sample].severity) for sample in scored]
             found.setdefault(base, []).append(correlation(quality, _means(rated, scored)) or 0.0)
     return {base: mean_of(values) for base, values in found.items()}
 
@@ -204,7 +204,7 @@ def _position_bias(rated: Rated, reports: Reports, identical: bool) -> Figure | 
     parity = rated.metric.parity
     if not identical or parity is None:
         return None
-    samples = [sample for task in reports.of(UNDAMAGED).values() for sample in task]
+    samples = [sample for task in reports.of(UNPERTURBED).values() for sample in task]
     return figure([[mean_of(rated.scores[sample]) - parity] for sample in samples if rated.scores.get(sample)])
 
 
@@ -259,7 +259,7 @@ def _speakers(reports: Reports) -> list[Rated]:
 def _verdicts(rated: Rated, reports: Reports) -> dict[str, bool]:
     asked = {*meant_to_see(rated.metric, reports.damages), *CONTROLS}
     worse = worse_than_twin(rated, reports, known_noise(rated))
-    return {sample: found for sample, found in worse.items() if reports.damaged[sample].damage in asked}
+    return {sample: found for sample, found in worse.items() if reports.damaged[sample].perturbation in asked}
 
 
 def _agreement(a: Rated, b: Rated, of_a: dict[str, bool], of_b: dict[str, bool], reports: Reports) -> Agreement:

@@ -17,7 +17,7 @@ from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.settings import Plugin
-from aiq.datasets.perturbed import UNDAMAGED, Damaged
+from aiq.datasets.perturbed import UNPERTURBED, Perturbed
 from aiq.judges.base import make_judge
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import RowT, read_rows
@@ -189,7 +189,7 @@ class Reports:
     `metrics`: those that the judges declare, in their order.
     """
 
-    damaged: Mapping[str, Damaged]
+    damaged: Mapping[str, Perturbed]
     lengths: Mapping[str, int]
     groups: Mapping[str, str]
     rated: tuple[Rated, ...]
@@ -198,19 +198,20 @@ class Reports:
     def of(self, damage: str) -> dict[str, list[str]]:
         """Samples of a damage by task, by degree upwards."""
         found: dict[str, list[str]] = {}
-        for sample, how in sorted(self.damaged.items(), key=lambda item: item[1].degree):
-            if how.damage == damage:
+        for sample, how in sorted(self.damaged.items(), key=lambda item: item[1].severity):
+            if how.perturbation == damage:
                 found.setdefault(how.base, []).append(sample)
         return found
 
     @property
     def damages(self) -> tuple[str, ...]:
         """Every damage there is, in the order of the runs."""
-        return tuple(dict.fromkeys(how.damage for how in self.damaged.values() if how.damage != UNDAMAGED))
+        names = dict.fromkeys(how.perturbation for how in self.damaged.values())
+        return tuple(name for name in names if name != UNPERTURBED)
 
     def twin(self, sample: str) -> str:
         """The undamaged report of the same task."""
-        return Damaged(self.damaged[sample].base, UNDAMAGED, 0).id
+        return Perturbed(self.damaged[sample].base, UNPERTURBED, 0).id
 
 
 def read_reports(folders: Sequence[RunFolder]) -> Reports:
@@ -218,7 +219,7 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
 
     Raises UserError for a folder that is no run, or runs with nothing scored.
     """
-    damaged: dict[str, Damaged] = {}
+    damaged: dict[str, Perturbed] = {}
     lengths: dict[str, int] = {}
     groups: dict[str, str] = {}
     rated: dict[tuple[str, str], Rated] = {}
@@ -269,9 +270,9 @@ def _rows(folder: RunFolder, kind: str, row: type[RowT]) -> Iterator[RowT]:
         yield from read_rows(path, row)
 
 
-def _damage(row: SampleRow) -> Damaged | None:
-    how = Damaged.of(row.sample_id)
-    return how if how is not None and how.tags.items() <= dict(row.tags).items() else None
+def _damage(row: SampleRow) -> Perturbed | None:
+    how = Perturbed.of(row.sample_id)
+    return how if how is not None and row.tags.get("base") == how.base else None
 
 
 def _plain(score: ScoreRow, metric: Metric) -> ScoreRow:

@@ -8,7 +8,7 @@ from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.datasets.perturbed import Damaged
+from aiq.datasets.perturbed import Perturbed
 from aiq.judges.base import Judge
 
 
@@ -37,7 +37,7 @@ class Toy(Judge):
         return [Score(metric=self.metrics[0].name, value=value)]
 
     def _worth(self, sample: Sample, report: Report, random: Random) -> float:
-        how = Damaged.of(sample.id)
+        how = Perturbed.of(sample.id)
         assert how is not None
         if self._settings.kind == "random":
             return random.random()
@@ -48,4 +48,4 @@ class Toy(Judge):
         told = "highest score" in report.text or "最高分" in report.text
         if self._settings.kind == "obedient" and told:
             return 2.0
-        return 1.0 if how.damage in ("padding", "instructions", "remarks", "order") else 1 - how.degree / 100
+        return 1.0 if how.perturbation in ("padding", "instructions", "remarks", "order") else 1 - how.severity / 100
