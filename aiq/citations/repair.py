@@ -1,4 +1,4 @@
-"""Turns an audit into edits, each with its rule: what is not valid goes, numbers close up, the rest of the text stays."""
+"""Turns an audit into edits, each with its rule: what is not valid goes, numbers close up, the rest stays."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
