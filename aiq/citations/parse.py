@@ -12,6 +12,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from aiq.citations.links import UrlUse, body_urls, entry_urls
@@ -120,6 +121,7 @@ class ParsedReport:
     paragraphs: tuple[tuple[int, int], ...]
 
 
+@lru_cache(maxsize=32)  # verification and each judge read the same report
 def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
     markdown = read_markdown(text)
