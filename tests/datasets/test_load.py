@@ -60,7 +60,7 @@ def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
     [
         ('{"sample_id": "a", "hops": "many", "needs_depth": true}', "line 1: hops='many'"),
         ('{"hops": 1, "needs_depth": true}', "line 1: sample_id: must be set"),
-        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a stands there already"),
+        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a is there already"),
         ("random text", "line 1: not valid JSON"),
     ],
 )

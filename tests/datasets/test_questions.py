@@ -57,7 +57,7 @@ def test_a_csv_cell_holds_several(tmp_path: Path) -> None:
 
 
 def test_a_malformed_document_names_the_row(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"own\.jsonl, line 1: documents: name: there is no such setting"):
+    with pytest.raises(DatasetError, match=r"own\.jsonl, line 1: documents\.name: there is no such setting"):
         samples(written(tmp_path, documents=[{"name": "a.pdf", "file_name": "a.pdf"}]))
 
 
