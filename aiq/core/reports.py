@@ -18,7 +18,7 @@ class Metric(Record):
     means that nothing bounds them on that side.
 
     For the calibration of judges: `notices` names the perturbations that the metric claims to notice
-    (None: all that lower quality); `parity` is what a report scores that is compared with itself and stands
+    (None: all that lower quality); `parity` is what a report scores that is compared with itself and comes
     first (None: it is not compared so); `once_per_run`: epochs of a run copy one judgement.
     """
 

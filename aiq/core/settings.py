@@ -54,7 +54,7 @@ class Plugin(Settings):
 
 
 def _endpoint(value: object) -> object:
-    """An address of http or https that paths can be added to; without a key or password: it stands in the manifest."""
+    """An address of http or https that paths can be added to; without a key or password: the manifest shows it."""
     if isinstance(value, str):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -75,7 +75,7 @@ def _one_or_more(value: object) -> object:
 
 
 OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
-"""A list of names; a single one may stand without brackets."""
+"""A list of names; a single one needs no brackets."""
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
@@ -235,7 +235,7 @@ class CitationSettings(Settings):
 
     verify: bool = True
     pages: Literal["ignore", "window", "exact"] = "window"
-    page_window: int = Field(default=1, ge=0, description="pages before and behind a retrieved one")
+    page_window: int = Field(default=1, ge=0, description="pages before and after a retrieved one")
     accept: tuple[SourceKind, ...] = Field(default=("retrieved",), min_length=1)
 
 
@@ -259,7 +259,7 @@ class DatasetSettings(Plugin):
     @field_validator("ids", mode="before")
     @classmethod
     def _as_text(cls, value: object) -> object:
-        """YAML reads ids such as 58 as numbers; a single one may stand without brackets."""
+        """YAML reads ids such as 58 as numbers; a single one needs no brackets."""
         if value is None:
             return None
         return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
