@@ -20,7 +20,7 @@ from aiq.core.reports import Metric
 from aiq.core.samples import Document, Question, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, LlmSettings, Plugin, RunSettings
 from aiq.core.tools import Toolbox
-from aiq.judges.base import Judge
+from aiq.judges.base import Judge, make_judge
 from aiq.runs.rows import SweepPlace
 from aiq.tools.knowledge.adding import add_files
 from aiq.tools.knowledge.store import Shelf
@@ -129,7 +129,7 @@ def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: Swe
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
-    agent, agent_settings = _make(settings.agent, "agent")
+    agent, agent_settings = plugins.make(settings.agent, "agent")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     _check_metrics(judges)
     from aiq import datasets
@@ -143,15 +143,8 @@ def make_plan(settings: RunSettings, overrides: tuple[str, ...] = (), sweep: Swe
     return Plan(settings, overrides, agent, agent_settings, judges, dataset, sweep)
 
 
-def _make(plugin: Plugin, prefix: str) -> tuple[Any, Any]:
-    """An instance of the class that `target` names, and its validated settings."""
-    made = plugins.load(plugin.target, f"{prefix}.target")
-    settings = plugins.validate(made.Settings, plugin.settings, prefix)
-    return made(settings), settings
-
-
 def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
-    judge, settings = _make(plugin, f"judge.{name}")
+    judge, settings = make_judge(name, plugin)
     llm = run.llm
     digest = digest_of(
         {
@@ -161,7 +154,7 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
             "prompt": judge.prompt_hash,
             "models": {role: llm.setup(role) for role in judge.roles},
             **({"endpoint": llm.endpoint} if judge.roles else {}),
-            **({"web": web_of(run)} if getattr(judge, "reads_web", False) else {}),
+            **({"web": web_of(run)} if judge.reads_web else {}),
         }
     )
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}
@@ -174,9 +167,8 @@ def web_of(settings: RunSettings) -> tuple[str, str | None]:
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
-    """The models that a judge asks in a role: the panel it names (`panels`: models by role), or the role's own."""
-    panels: Mapping[str, tuple[str, ...]] = getattr(judge, "panels", {})
-    return panels.get(role) or (model_of(llm, role),)
+    """The models that a judge asks in a role: the panel it names, or the role's own."""
+    return judge.panels.get(role) or (model_of(llm, role),)
 
 
 def _check_metrics(judges: tuple[JudgePlan, ...]) -> None:

@@ -76,10 +76,7 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
 
 
 def _applies(planned: JudgePlan, sample: Sample) -> frozenset[str]:
-    """The metrics that this sample can have; a judge may say so with a method `metrics_for(sample)`."""
-    metrics_for = getattr(planned.judge, "metrics_for", None)
-    metrics: Sequence[Metric] = metrics_for(sample) if metrics_for else planned.metrics
-    return frozenset(metric.name for metric in metrics)
+    return frozenset(metric.name for metric in planned.judge.metrics_for(sample))
 
 
 def _worst(metric: Metric) -> dict[str, float | None]:

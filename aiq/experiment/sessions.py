@@ -131,15 +131,21 @@ class Sessions:
         self._folder.events_path(key, judge=True).unlink(missing_ok=True)
         events = EventFile(self._folder.events_path(key), "w")
         try:
-            session = self._session(key, "agent", attempt, self._settings.limits, events)
-            session.user = make_user(self._settings.user, sample, session.models)
-            yield session
+            yield self._session(
+                key,
+                attempt,
+                self._settings.limits,
+                events,
+                web=self._resources.web,
+                user=make_user(self._settings.user, sample, self._resources.models),
+                collection_name=sample.question.collection_name,
+            )
         finally:
             events.close()
 
     @contextmanager
     def judge(self, row: SampleRow) -> Iterator[Session]:
-        """A session for one judge's work on a row, with the sources and the audit that the agent left.
+        """A session for one judge's work on a row, with the sources that the agent left.
 
         Limits of a sample bind the agent alone; a judge only has the run's. The judges of a key write
         to one events file, one after the other. Whoever uses it writes the rows before leaving: then the
@@ -148,10 +154,11 @@ class Sessions:
         events = EventFile(self._folder.events_path(row.key, judge=True), "a")
         limits = Limits(run_usd=self._settings.limits.run_usd)
         answers = self._answers.of_one()
-        session = self._session(row.key, "judge", row.attempt, limits, events, answers)
+        session = self._session(
+            row.key, row.attempt, limits, events, web=self._pages, user=ApprovingUser(), answers=answers
+        )
         for position, source in enumerate(row.sources):
             session.sources.add(source, (position,))
-        session.audit = row.audit
         try:
             yield session
         finally:
@@ -161,28 +168,31 @@ class Sessions:
     def _session(
         self,
         key: SampleKey,
-        account: str,
         attempt: int,
         limits: Limits,
         events: EventFile,
+        *,
+        web: Web,
+        user: User,
+        collection_name: str | None = None,
         answers: Answers | None = None,
     ) -> Session:
         from aiq.citations.registry import SourceRegistry
 
         return Session(
             key=key,
-            account="judge" if account == "judge" else "agent",
             run_seed=self._settings.seed,
             now=self._settings.clock,
             models=self._resources.models,
             tools=self._resources.tools,
-            web=self._pages if account == "judge" else self._resources.web,
-            user=ApprovingUser(),
+            web=web,
+            user=user,
             limits=limits,
             events=EventLog(events.write),
             sources=SourceRegistry(),
             citations=self._settings.citations,
             checkpointer=self._resources.checkpointer,
+            collection_name=collection_name,
             attempt=attempt,
             spend=self._spend,
             answers=answers or NoAnswers(),

@@ -90,8 +90,8 @@ class AiqAgent:
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
 
-        Every researched answer is verified against what was retrieved, and `session.audit` says what that
-        did; a `meta` answer and a rejection cite nothing and have no audit.
+        Every researched answer is verified against what was retrieved, and the report's `audit` says what
+        that did; a `meta` answer and a rejection cite nothing and have no audit.
         """
         thread = question.thread_id if self._settings.entry == "chat" else None
         return await self._finish(await self._draft(question, session), thread, session)

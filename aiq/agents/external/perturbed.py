@@ -9,7 +9,7 @@ from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError, ToolError
 from aiq.core.events import ReportWritten
-from aiq.core.reports import Report
+from aiq.core.reports import Audit, Report
 from aiq.core.samples import Question
 from aiq.core.seeds import derive
 from aiq.core.session import Session
@@ -50,11 +50,12 @@ class PerturbedReports:
             text = PERTURBATIONS[name](given, int(severity) / 100, Random(derive(self._seed, base, name)))
             if text == given:
                 raise AgentError(f"sample {sample}: there is nothing in the report that {name} could change")
+        audit: Audit | None = None
         if self._sources:
             await _retrieve(given, session)
-            session.audit = verify(text, session.sources.known(), session.citations).audit
+            audit = verify(text, session.sources.known(), session.citations).audit
         session.events.emit(ReportWritten(text=text, raw_text=text, route=ROUTE))
-        return Report(text=text, raw_text=text, route=ROUTE)
+        return Report(text=text, raw_text=text, route=ROUTE, audit=audit)
 
 
 async def _retrieve(report: str, session: Session) -> None:

@@ -11,7 +11,7 @@ from aiq.citations.verify import verify
 from aiq.core.errors import AgentError
 from aiq.core.events import Recovery, ReportWritten
 from aiq.core.prompts import Prompts
-from aiq.core.reports import Report
+from aiq.core.reports import Audit, Report
 from aiq.core.session import Session
 
 LEAK_CHARACTERS = 60
@@ -82,15 +82,17 @@ def _plain(line: str) -> str:
 def finish(draft: Draft, leaks: LeakFilter, session: Session) -> Report:
     """The draft as a report, verified where it is researched and the run verifies.
 
-    What verification did is in `session.audit`; an answer that cites nothing has none. Raises AgentError where
-    nothing is left.
+    What verification did is its `audit`; an answer that cites nothing has none. Raises AgentError for a blank one.
     """
     text = leaks.cleaned(draft.text, session)
     if not text.strip():
         raise AgentError(f"the {draft.route} answer is empty")
+    audit: Audit | None = None
     if draft.researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)
-        text, session.audit = verified.text, verified.audit
-    report = Report(text=text, raw_text=draft.text, route=draft.route, outcome=draft.outcome, extras=draft.extras)
+        text, audit = verified.text, verified.audit
+    report = Report(
+        text=text, raw_text=draft.text, route=draft.route, outcome=draft.outcome, audit=audit, extras=draft.extras
+    )
     session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
     return report

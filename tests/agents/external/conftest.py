@@ -21,7 +21,6 @@ def attempt() -> Callable[..., Session]:
         nothing: Any = None
         return Session(
             key=SampleKey(sample_id, 1),
-            account="agent",
             run_seed=0,
             now=datetime(2026, 11, 1, tzinfo=UTC),
             models=nothing,

@@ -50,10 +50,10 @@ async def test_the_id_says_what_is_changed(agent: PerturbedReports, attempt: Att
 async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReports, attempt: Attempt) -> None:
     session = attempt("a.b.fabricated.100", TwoPages())
     report = await agent.research(Question(text="?"), session)
-    assert session.audit is not None
+    assert report.audit is not None
     assert "https://a.example/kelso" not in report.text
     assert report.text == report.raw_text
-    assert len(session.audit.removed_citations) == 2
+    assert len(report.audit.removed_citations) == 2
     assert [source.url for source in session.sources.all()] == ["https://a.example/kelso"]
 
 

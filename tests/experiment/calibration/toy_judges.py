@@ -1,6 +1,5 @@
 """Judges of known worth, as config names them: they say by design what a calibration must find out."""
 
-from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
@@ -10,6 +9,7 @@ from aiq.core.seeds import derive
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.datasets.perturbed import Perturbed
+from aiq.judges.base import Judge
 
 
 class ToySettings(Settings):
@@ -18,23 +18,18 @@ class ToySettings(Settings):
     name: str
     kind: Literal["planted", "random", "constant", "length", "obedient"]
     noise: float = 0.0
+    once_per_run: bool = False
 
 
-class Toy:
+class Toy(Judge):
     """One metric, `<name>.score`, a greater one the better."""
 
     Settings = ToySettings
-    version = "1"
-    roles: tuple[str, ...] = ()
-    prompt_hash: str | None = None
 
     def __init__(self, settings: ToySettings) -> None:
         self.name = settings.name
-        self.metrics = (Metric(name=f"{settings.name}.score"),)
+        self.metrics = (Metric(name=f"{settings.name}.score", once_per_run=settings.once_per_run),)
         self._settings = settings
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Every sample will do."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         random = Random(derive(self.name, sample.id, session.key.epoch, session.run_seed))
