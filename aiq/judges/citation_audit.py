@@ -4,7 +4,6 @@ Asks no model, and says nothing of what the sources say: whether a page supports
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 from pydantic import JsonValue
@@ -13,18 +12,9 @@ from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, Ratio, 
 from aiq.core.reports import Audit, Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.core.settings import Settings
 from aiq.judges.base import Judge, not_applicable
 
 _NOTICES: Final = ("fabricated",)
-_VALID_RATE: Final = Metric.share(VALID_RATE, estimator="ratio", worst=None, notices=_NOTICES)
-_EXACT_RATE: Final = Metric.share(EXACT_RATE, estimator="ratio", worst=None, notices=_NOTICES)
-_KEPT: Final = Metric.count(KEPT, notices=_NOTICES)
-_REMOVED: Final = Metric.count(REMOVED, worst=None, higher_is_better=False, notices=_NOTICES)
-
-
-class CitationAuditSettings(Settings):
-    """The audit judge has none."""
 
 
 class CitationAudit(Judge):
@@ -35,18 +25,14 @@ class CitationAudit(Judge):
     counts: 0.
     """
 
-    Settings = CitationAuditSettings
     name = "citation_audit"
     version = "4"
-    metrics = (_VALID_RATE, _EXACT_RATE, _KEPT, _REMOVED)
-    roles: tuple[str, ...] = ()
-    prompt_hash: str | None = None
-
-    def __init__(self, settings: CitationAuditSettings) -> None:
-        self._settings = settings
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Every sample will do."""
+    metrics = (
+        Metric.share(VALID_RATE, estimator="ratio", worst=None, notices=_NOTICES),
+        Metric.share(EXACT_RATE, estimator="ratio", worst=None, notices=_NOTICES),
+        Metric.count(KEPT, notices=_NOTICES),
+        Metric.count(REMOVED, worst=None, higher_is_better=False, notices=_NOTICES),
+    )
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if report.audit is None:

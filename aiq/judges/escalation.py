@@ -1,13 +1,10 @@
 """Was depth taken where the closed world says it is needed, and only there; and what going deep costs."""
 
-from collections.abc import Sequence
-
 from pydantic import JsonValue, ValidationError
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample, Truth
 from aiq.core.session import Session
-from aiq.core.settings import Settings
 from aiq.core.usage import Usage
 from aiq.judges.base import Judge, not_applicable
 
@@ -18,10 +15,6 @@ SHALLOW_TOKENS, DEEP_TOKENS, DEEP_COST = (
     "escalation.deep_tokens",
     "escalation.deep_cost_usd",
 )
-
-
-class EscalationSettings(Settings):
-    """This judge has no settings."""
 
 
 class Escalation(Judge):
@@ -35,7 +28,6 @@ class Escalation(Judge):
     as the agent reports it): what it took to come to a shallow answer, and what going deep added.
     """
 
-    Settings = EscalationSettings
     name = "escalation"
     version = "3"
     metrics = (
@@ -45,14 +37,6 @@ class Escalation(Judge):
         Metric.count(DEEP_TOKENS, worst=None, higher_is_better=False),
         Metric.count(DEEP_COST, worst=None, higher_is_better=False),
     )
-    roles: tuple[str, ...] = ()
-    prompt_hash: str | None = None
-
-    def __init__(self, settings: EscalationSettings) -> None:
-        self._settings = settings
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Nothing to refuse: a sample without truth is left out, which its row says."""
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
         """Recall only where the question needs depth: elsewhere a failed attempt has missed nothing."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Fact, Sample
 from aiq.core.session import Session
-from aiq.core.settings import Settings
 from aiq.judges.base import Judge, not_applicable
 from aiq.judges.cleaning import without_citations
 
@@ -106,31 +105,17 @@ def _pattern(fragment: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(text) + after)
 
 
-class WorldSettings(Settings):
-    """This judge has no settings."""
-
-
 class World(Judge):
     """Looks each fact's forms up in the report; `aiq.judges.world` says how.
 
     The detail lists the facts not stated and counts both by depth (`d1/...`: how many pages lie before).
     """
 
-    Settings = WorldSettings
     name = "world"
-    version = "1"
     metrics = (Metric.share("world.coverage", notices=("sections", "facts", "roles", "numbers", "nonsense")),)
-    roles: tuple[str, ...] = ()
-    prompt_hash: str | None = None
-
-    def __init__(self, settings: WorldSettings) -> None:
-        self._settings = settings
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Nothing to refuse: a sample without truth has no coverage, which its row says."""
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """None where nothing is needed: a failed attempt has stated nothing of nothing."""
+        """None for a sample that needs no facts."""
         return self.metrics if sample.truth and sample.truth.facts else ()
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
