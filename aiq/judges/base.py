@@ -72,6 +72,13 @@ def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     return judge, settings
 
 
+def score_unless(reason: str | None, metric: str, **given: Any) -> Score:
+    """A score of what is given (`value`, or `numerator` and `denominator`; `detail`), or the reason for having none."""
+    if reason is None:
+        return Score(metric=metric, **given)
+    return Score(metric=metric, not_applicable=reason, detail=given.get("detail", {}))
+
+
 def not_applicable(metrics: Iterable[Metric], reason: str) -> list[Score]:
     """One Score a metric that says why there is no number."""
     return [Score(metric=metric.name, not_applicable=reason) for metric in metrics]

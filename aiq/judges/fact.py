@@ -10,35 +10,32 @@ from typing import Final, Literal, Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from aiq.core.errors import JudgeError, ToolError
+from aiq.core.gather import gather_bounded
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.judges.base import Judge, not_applicable
+from aiq.judges.base import Judge, score_unless
 from aiq.judges.fact_extract import ExtractionAgreement, agreement, by_url, cited_statements, extract_by_model
 from aiq.judges.fact_questions import questions
 from aiq.judges.fact_scores import CitedPage, Counts, Judged, Verdict, count
-from aiq.judges.structured import each_bounded
 from aiq.judges.wording import language
 from aiq.llm.models import read_key
 
 _WRONG: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
 _GONE: Final = ("fabricated", "sections")
-_ACCURACY: Final = Metric.share(
-    "fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True
+_METRICS: Final = (
+    Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True),
+    Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True),
+    Metric.count("fact.citations", notices=_GONE, once_per_run=True),
+    Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True),
+    Metric.count("fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True),
 )
-_ACCURACY_PER_TASK: Final = Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True)
-_CITATIONS: Final = Metric.count("fact.citations", notices=_GONE, once_per_run=True)
-_EFFECTIVE: Final = Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True)
-_TOTAL: Final = Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True)
-_TOTAL_VALID: Final = Metric.count(
-    "fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True
-)
-_AGREEMENT: Final = Metric.share(
-    "fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True
-)
+"""The last one where `extraction` is `both`."""
 
 _NO_CITATIONS: Final = "the report has no citations"
 _BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
@@ -95,11 +92,10 @@ class Fact(Judge):
 
     def __init__(self, settings: FactSettings) -> None:
         super().__init__(settings)
-        self._asked = asked = questions(settings.official_dir)
+        self._asked = asked = questions(settings.official_dir, settings.tries)
         url, key = settings.reader, settings.reader_key_env
         self._reader = None if url is None else Reader(template=url, key_env=key)
-        compared = (_AGREEMENT,) if settings.extraction == "both" else ()
-        self.metrics = (_ACCURACY, _ACCURACY_PER_TASK, _CITATIONS, _EFFECTIVE, _TOTAL, _TOTAL_VALID, *compared)
+        self.metrics = _METRICS if settings.extraction == "both" else _METRICS[:-1]
         needed = (
             *((asked.extract,) if settings.extraction != "rules" else ()),
             *((asked.dedup,) if settings.deduplication == "model" else ()),
@@ -123,7 +119,6 @@ class Fact(Judge):
                 report.text,
                 spoken,
                 session,
-                tries=settings.tries,
                 max_chars=settings.max_chunk_chars,
                 at_once=settings.concurrency,
             )
@@ -132,7 +127,7 @@ class Fact(Judge):
         async def judge(cited: tuple[str, list[str]]) -> CitedPage:
             return await self._judge_page(*cited, spoken, session)
 
-        pages = await each_bounded(list(by_url(citations).items()), judge, settings.concurrency)
+        pages = await gather_bounded(list(by_url(citations).items()), judge, settings.concurrency)
         failures = [page.error for page in pages if page.error is not None]
         unusable = [error for error in failures if error.startswith("judge.")]
         if unusable and len(failures) == len(pages):
@@ -145,7 +140,7 @@ class Fact(Judge):
             "pages": [page.model_dump(mode="json", exclude_none=True) for page in pages],
             **({"extraction": compared.model_dump()} if compared else {}),
         }
-        return [*_scores(counts, bool(pages), detail), *_agreement(compared)]
+        return [*_scores(counts, bool(pages), detail), *([_agreement(compared)] if compared else [])]
 
     async def _judge_page(self, url: str, statements: Sequence[str], spoken: str, session: Session) -> CitedPage:
         """The verdicts on one page. As officially, a page that cannot be read or judged is an error and skipped."""
@@ -156,7 +151,7 @@ class Fact(Judge):
         try:
             if self.settings.deduplication == "model" and len(statements) > 1:
                 values = {"statements": _numbered(statements)}
-                kept = await self._asked.dedup.ask(session, spoken, values, len(statements), tries=self.settings.tries)
+                kept = await self._asked.dedup.ask(session, spoken, values, len(statements))
                 statements = [statements[number - 1] for number in kept]
             verdicts = await self._verdicts(page, statements, spoken, session)
         except JudgeError as error:
@@ -174,9 +169,7 @@ class Fact(Judge):
             together = statements[at : at + size]
             values = {"statements": _numbered(together), "support": settings.support}
             told = [
-                await self._asked.validate.ask(
-                    session, spoken, {**values, "page": part}, len(together), tries=settings.tries
-                )
+                await self._asked.validate.ask(session, spoken, {**values, "page": part}, len(together))
                 for part in parts
             ]
             found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*told, strict=True)]
@@ -190,30 +183,22 @@ def _numbered(statements: Sequence[str]) -> str:
 def _scores(counts: Counts, cites: bool, detail: dict[str, JsonValue]) -> list[Score]:
     """A report without citations has no accuracy, but it has a number of citations: 0. The official counts skip it."""
     citations, supported = counts.citations, counts.supported
-    per_report = [
-        Score(metric=_CITATIONS.name, value=citations),
-        Score(metric=_EFFECTIVE.name, value=supported),
-    ]
-    official = [Score(metric=_TOTAL.name, value=citations), Score(metric=_TOTAL_VALID.name, value=supported)]
-    if not cites:
-        official = not_applicable((_TOTAL, _TOTAL_VALID), _NO_CITATIONS)
-    if counts.accuracy is None:
-        reason = "no citation of the report could be judged" if cites else _NO_CITATIONS
-        first = Score(metric=_ACCURACY.name, not_applicable=reason, detail=detail)
-        return [first, *not_applicable((_ACCURACY_PER_TASK,), reason), *per_report, *official]
+    uncited = None if cites else _NO_CITATIONS
+    unjudged = uncited or (None if citations else "no citation of the report could be judged")
+    ratio = {"numerator": supported, "denominator": citations, "detail": detail}
     return [
-        Score(metric=_ACCURACY.name, numerator=supported, denominator=citations, detail=detail),
-        Score(metric=_ACCURACY_PER_TASK.name, value=counts.accuracy),
-        *per_report,
-        *official,
+        score_unless(unjudged, "fact.citation_accuracy", **ratio),
+        score_unless(unjudged, "fact.citation_accuracy_per_task", value=counts.accuracy),
+        Score(metric="fact.citations", value=citations),
+        Score(metric="fact.effective_citations", value=supported),
+        score_unless(uncited, "fact.total_citations", value=citations),
+        score_unless(uncited, "fact.total_valid_citations", value=supported),
     ]
 
 
-def _agreement(both: ExtractionAgreement | None) -> list[Score]:
+def _agreement(both: ExtractionAgreement) -> Score:
     """Of the citations that model and rules found together, the share that the other one has too."""
-    if both is None:
-        return []
-    if not both.model + both.rules:
-        return not_applicable((_AGREEMENT,), _NO_CITATIONS)
-    shared = both.model_in_rules + both.rules_in_model
-    return [Score(metric=_AGREEMENT.name, numerator=shared, denominator=both.model + both.rules)]
+    found, shared = both.model + both.rules, both.model_in_rules + both.rules_in_model
+    return score_unless(
+        None if found else _NO_CITATIONS, "fact.extraction_agreement", numerator=shared, denominator=found
+    )

@@ -13,9 +13,9 @@ from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
 from aiq.citations.parse import ParsedReport, parse_report, split_references
 from aiq.core.base import Record
+from aiq.core.gather import gather_bounded
 from aiq.core.session import Session
 from aiq.judges.fact_questions import FactCitation, FactQuestion, canonical
-from aiq.judges.structured import each_bounded
 
 ALIKE: Final = 0.6
 """Share of words from which two wordings of one sentence count as the same statement; see `alike`."""
@@ -29,7 +29,6 @@ async def extract_by_model(
     language: str,
     session: Session,
     *,
-    tries: int,
     max_chars: int,
     at_once: int,
 ) -> tuple[list[FactCitation], int]:
@@ -44,9 +43,9 @@ async def extract_by_model(
 
     async def ask(piece: str) -> list[FactCitation]:
         values = {"reference_list": references, "report_part": piece, "report": f"{piece}\n\n{references}"}
-        return await question.ask(session, language, values, tries=tries)
+        return await question.ask(session, language, values)
 
-    found = [one for piece in await each_bounded(chunks(body, max_chars), ask, at_once) for one in piece]
+    found = [one for piece in await gather_bounded(chunks(body, max_chars), ask, at_once) for one in piece]
     real = [one.model_copy(update={"url": known[key]}) for one in found if (key := one.url.rstrip("/")) in known]
     return real, len(found) - len(real)
 

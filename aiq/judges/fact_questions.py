@@ -45,16 +45,17 @@ class FactQuestion(Generic[T]):
     role: str
     prompts: Mapping[str, Wording]
     read: Callable[..., T]
+    tries: int
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
         """Every prompt once."""
         return tuple(dict.fromkeys(self.prompts.values()))
 
-    async def ask(self, session: Session, language: str, values: Mapping[str, str], *about: int, tries: int) -> T:
+    async def ask(self, session: Session, language: str, values: Mapping[str, str], *about: int) -> T:
         """The answer. `about`: what reading it takes besides the text. Raises what `structured.ask` raises."""
         prompt = self.prompts[language].render(values)
-        return await ask_once(session, self.role, prompt, lambda text: self.read(text, *about), tries=tries)
+        return await ask_once(session, self.role, prompt, lambda text: self.read(text, *about), tries=self.tries)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class FactQuestions:
     validate: FactQuestion[list[Verdict]]
 
 
-def questions(official_dir: str | None) -> FactQuestions:
+def questions(official_dir: str | None, tries: int) -> FactQuestions:
     """Ours, or those of a checkout of the official repository. Raises ConfigError where it does not fit."""
 
     def prompts(template: str, file: str, places: Mapping[str, str]) -> dict[str, Wording]:
@@ -78,9 +79,9 @@ def questions(official_dir: str | None) -> FactQuestions:
     validate = prompts("fact_validate.j2", "utils/validate.py", pages)
     ours = official_dir is None
     return FactQuestions(
-        FactQuestion("judge.fact_extract", extract, read_citations if ours else read_official_citations),
-        FactQuestion("judge.fact_dedup", dedup, read_kept if ours else read_official_kept),
-        FactQuestion("judge.fact_validate", validate, read_verdicts if ours else read_official_verdicts),
+        FactQuestion("judge.fact_extract", extract, read_citations if ours else read_official_citations, tries),
+        FactQuestion("judge.fact_dedup", dedup, read_kept if ours else read_official_kept, tries),
+        FactQuestion("judge.fact_validate", validate, read_verdicts if ours else read_official_verdicts, tries),
     )
 
 

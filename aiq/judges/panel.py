@@ -11,11 +11,11 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
 from pydantic import Field, JsonValue, model_validator
 
 from aiq.core.errors import JudgeError
+from aiq.core.gather import gather_bounded
 from aiq.core.reports import Score
 from aiq.core.session import Session
-from aiq.core.settings import Settings
-from aiq.core.settings.base import OneOrMore
-from aiq.judges.structured import ask, each_bounded
+from aiq.core.settings import OneOrMore, Settings
+from aiq.judges.structured import ask
 from aiq.stats.noise import NOISE, Judgement, noise_of
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class Panel:
         async def one(call: JudgeCall) -> Vote[T]:
             return await self._judge(session, call, prompts[call.order], lambda text: read(text, call.order))
 
-        return await each_bounded(self._calls, one, _AT_ONCE)
+        return await gather_bounded(self._calls, one, _AT_ONCE)
 
     async def _judge(self, session: Session, call: JudgeCall, prompt: str, read: Callable[[str], T]) -> Vote[T]:
         given = {"model": call.model, "temperature": self._settings.temperature}

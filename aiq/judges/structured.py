@@ -1,11 +1,10 @@
 """Structured output of judge models: asked up to `tries` times, read strictly; an unusable answer is never a score."""
 
-import asyncio
 import hashlib
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 from pydantic import (
@@ -106,26 +105,6 @@ async def ask_once(
 def _digest(content: Sequence[object]) -> str:
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
-    """`work` on every item, at most `at_once` at a time; results in the order of `items`.
-
-    The first error ends the rest and is raised as it is, once they have ended and booked what they spent.
-    """
-    slots = asyncio.Semaphore(at_once)
-
-    async def one(item: T) -> U:
-        async with slots:
-            return await work(item)
-
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 AnswerT = TypeVar("AnswerT", bound=ModelAnswer)

@@ -1,17 +1,15 @@
 """`world.coverage`: the share of a sample's needed facts that a report states (closed world; asks no model).
 
-Whether a report states a fact that is given as a form: fragments joined by ` & `, all in one sentence.
-
-A sentence is read with what stands above it: the headings, the bullet it lies under, a line before it that
+A fact is given as forms: fragments joined by ` & `, all of which one sentence must hold.
+A sentence is read with what is above it: the headings, the bullet it belongs to, a line before it that
 ends in a colon or is bold, and, where it opens with a pronoun, the sentence before. At least one fragment
-must stand in the sentence itself. Case, emphasis, citation marks and thousands separators do not count;
+must be in the sentence itself. Case, emphasis, citation marks and thousands separators do not count;
 Latin words and numbers must be whole. The reference list is no statement. Negations are not understood.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Fact, Sample
@@ -30,32 +28,21 @@ _PRONOUN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """A sentence and what it may be read with, both normalised."""
-
-    text: str
-    context: str
-
-
 class Statements:
     """The sentences of one report."""
 
     def __init__(self, report: str) -> None:
-        body = without_citations(report)
-        self._passages = [_Passage(_normal(text), _normal(context)) for text, context in _passages(body)]
+        found = _passages(without_citations(report))
+        self._passages = [(_normal(sentence), _normal(context)) for sentence, context in found]
 
     def state(self, form: str) -> bool:
-        """Whether some sentence holds all fragments of the form."""
+        """Whether some sentence holds all fragments of the form, at least one of them without its context."""
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
-        return any(self._holds(passage, patterns) for passage in self._passages)
-
-    @staticmethod
-    def _holds(passage: _Passage, patterns: list[re.Pattern[str]]) -> bool:
-        inside = [pattern.search(passage.text) is not None for pattern in patterns]
-        return any(inside) and all(
-            here or pattern.search(passage.context) for here, pattern in zip(inside, patterns, strict=True)
-        )
+        for sentence, context in self._passages:
+            missing = [pattern for pattern in patterns if not pattern.search(sentence)]
+            if len(missing) < len(patterns) and all(pattern.search(context) for pattern in missing):
+                return True
+        return False
 
 
 def _passages(body: str) -> Iterator[tuple[str, str]]:

@@ -23,8 +23,8 @@ def pairs(text: str) -> list[tuple[str, int | None, str]]:
 
 
 async def by_model(session: Any, text: str) -> tuple[list[FactCitation], int]:
-    question = questions(None).extract
-    return await extract_by_model(question, text, "en", session, tries=1, max_chars=12_000, at_once=2)
+    question = questions(None, tries=1).extract
+    return await extract_by_model(question, text, "en", session, max_chars=12_000, at_once=2)
 
 
 async def extracted(

@@ -1,6 +1,5 @@
 """Structured output of judge models: strict JSON, tries with other seeds, and an error that says what was wrong."""
 
-import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
 from aiq.experiment.stores import AnswerStore
-from aiq.judges.structured import Unusable, ask, ask_once, each_bounded, read_object
+from aiq.judges.structured import Unusable, ask, ask_once, read_object
 from aiq.runs.folder import RunFolder
 
 JSON = st.recursive(
@@ -71,52 +70,3 @@ def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], befor
     assert read_object(raw) == value
     assert read_object(f"{before}\n```json\n{raw}\n```\n{after}") == value
     assert read_object(json.dumps(value, indent=2, ensure_ascii=False) + after) == value
-
-
-async def test_work_is_bounded_and_keeps_its_order() -> None:
-    running, most = 0, 0
-
-    async def work(item: int) -> int:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.001 * (5 - item))
-        running -= 1
-        return item
-
-    assert await each_bounded(range(5), work, 2) == [0, 1, 2, 3, 4]
-    assert most == 2
-
-
-async def test_the_first_error_ends_the_rest() -> None:
-    ended: list[int] = []
-
-    async def work(item: int) -> None:
-        if item == 0:
-            raise JudgeError("first")
-        try:
-            await asyncio.sleep(10)
-        finally:
-            ended.append(item)
-
-    with pytest.raises(JudgeError, match="first"):
-        await each_bounded([0, 1], work, 2)
-    await asyncio.sleep(0)
-    assert ended == [1]
-
-
-async def test_what_an_error_ends_has_ended_when_it_is_raised() -> None:
-    ended: list[str] = []
-
-    async def work(item: str) -> None:
-        try:
-            await asyncio.sleep(0 if item == "bad" else 60)
-            raise JudgeError("bad")
-        except asyncio.CancelledError:
-            await asyncio.sleep(0)
-            ended.append(item)
-            raise
-
-    with pytest.raises(JudgeError):
-        await each_bounded(["bad", "slow"], work, 2)
-    assert ended == ["slow"]
