@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, read_markdown
 from aiq.citations.marks import Mark, find_marks, is_circled
-from aiq.citations.references import ListedEntry, ReferenceList, reference_lists
+from aiq.citations.references import ReferenceList, reference_lists
 
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
 """The opening of a fence that does not name a language of code."""

@@ -115,9 +115,7 @@ class PriceList:
         if prompt is None or completion is None:
             return self._priced(model, Usage(calls=1, unreported_calls=1))
         cached = min(_count(reported.get("prompt_tokens_details"), "cached_tokens") or 0, prompt)
-        return self._priced(
-            model, Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=completion)
-        )
+        return self._priced(model, Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=completion))
 
     def knows(self, model: str) -> bool:
         """Whether this model has a price."""

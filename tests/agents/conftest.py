@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
+from aiq.agents.ai_q.settings import AiqSettings
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog
@@ -31,6 +32,8 @@ from aiq.offline.protocol.validation import read_json
 Script = Callable[[ChatRequest], ChatReply | int]
 
 NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
+
+PROMPTS = AiqSettings().prompts()
 
 
 def fenced(request: ChatRequest, label: str) -> str | None:
