@@ -1,10 +1,7 @@
-"""Reads a report: its reference lists with their URLs, its inline marks, and the URLs of its body.
+"""Reads a report: its reference lists with their URLs, its inline marks, the URLs of its body; knows no sources.
 
-Knows nothing of sources; what it finds has offsets in code points of the text as given.
-
-Finds fenced code that is none: around the report or its list, or never closed so that it swallowed the list.
-
-A report without its reference lists: what a reader of the content reads.
+Offsets are code points of the text as given. Fenced code that is none is read as prose: a fence around the
+report or its list, or one that is never closed and so holds the list.
 """
 
 import re
@@ -15,10 +12,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, read_markdown
 from aiq.citations.marks import Mark, find_marks, is_circled
-from aiq.citations.references import ListedEntry, ReferenceList, reference_lists
+from aiq.citations.references import ReferenceList, reference_lists
 
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
 """The opening of a fence that does not name a language of code."""
