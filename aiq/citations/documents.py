@@ -4,7 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from sys import maxsize
@@ -51,12 +51,6 @@ class DocumentKey:
     name: str
     first: int | None = None
     last: int | None = None
-
-    def distance(self, other: "DocumentKey") -> tuple[int, ...]:
-        """How near the pages of another key are, the nearest least: first the pages between (0: one is shared)."""
-        first, last = self.first or 0, self.last or 0
-        start, end = other.first or 0, other.last or 0
-        return (max(0, start - last, first - end), start > last, 0 if start > last else -end, start)
 
     @property
     def tells(self) -> bool:
@@ -152,33 +146,66 @@ def _name(text: str) -> str:
 PageRule = Literal["ignore", "window", "exact"]
 
 
+@dataclass(slots=True)
+class _Document:
+    """What was retrieved of one document; numbers are those of the sources.
+
+    `starts` are the first pages, in order; `reaches` is, at each of them, how far the ranges that
+    begin up to there go at most, with the source that goes so far.
+    """
+
+    literal: dict[DocumentKey, int] = field(default_factory=dict)
+    starts: list[tuple[int, int]] = field(default_factory=list)
+    reaches: list[tuple[int, int]] = field(default_factory=list)
+
+    def index(self) -> None:
+        """Bring the pages into order, once all are known."""
+        reach = (-1, -1)
+        ranges = [(key.first, number, key.last) for key, number in self.literal.items() if key.first is not None]
+        for start, number, end in sorted(ranges):
+            reach = (end or start, number) if (end or start) > reach[0] else reach
+            self.starts.append((start, number))
+            self.reaches.append(reach)
+
+    def nearest(self, first: int, last: int) -> tuple[int, int]:
+        """Pages between the cited range and the nearest retrieved one (0: they share a page), and its source."""
+        at = bisect_right(self.starts, (last, maxsize))
+        found = []
+        if at:
+            end, number = self.reaches[at - 1]
+            found.append((max(0, first - end), number))
+        if at < len(self.starts):
+            start, number = self.starts[at]
+            found.append((start - last, number))
+        return min(found, key=lambda item: item[0], default=(maxsize, -1))
+
+
 class DocumentIndex:
     """The documents among the sources, by name; `page_window` is used by the rule `window` alone."""
 
     def __init__(self, keys: Iterable[tuple[DocumentKey, int]], pages: PageRule, page_window: int) -> None:
-        self._window = {"exact": 0, "window": page_window, "ignore": maxsize}[pages]
-        self._known: dict[str, dict[DocumentKey, int]] = {}
+        self._window = {"exact": 0, "window": page_window, "ignore": maxsize - 1}[pages]
+        self._documents: dict[str, _Document] = {}
         for key, number in keys:
-            self._known.setdefault(key.name, {}).setdefault(key, number)
+            self._documents.setdefault(key.name, _Document()).literal.setdefault(key, number)
+        for document in self._documents.values():
+            document.index()
 
     def __bool__(self) -> bool:
-        return bool(self._known)
+        return bool(self._documents)
 
     def find(self, cited: DocumentKey) -> int | None:
         """The source that has the cited page: literally, by a shared page, as a whole document, or near enough.
 
         A citation without pages means the document as a whole: any of its sources, the same key first.
         """
-        known = self._known.get(cited.name)
-        if known is None:
+        document = self._documents.get(cited.name)
+        if document is None:
             return None
-        if cited in known:
-            return known[cited]
-        if cited.first is None:
-            return next(iter(known.values()))
-        nearest = min((key for key in known if key.first is not None), key=cited.distance, default=None)
-        gap = cited.distance(nearest)[0] if nearest else maxsize
-        if nearest and gap == 0:
-            return known[nearest]
-        whole = known.get(DocumentKey(cited.name))
-        return known[nearest] if whole is None and nearest and gap <= self._window else whole
+        if cited in document.literal:
+            return document.literal[cited]
+        if cited.first is None or cited.last is None:
+            return next(iter(document.literal.values()))
+        gap, nearest = document.nearest(cited.first, cited.last)
+        whole = document.literal.get(DocumentKey(cited.name)) if gap else None
+        return nearest if whole is None and gap <= self._window else whole

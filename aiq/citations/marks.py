@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aiq.citations.markdown import Markdown, Span
+from aiq.citations.markdown import Markdown, Place, Span
 from aiq.citations.urls import rules
 
 CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
@@ -93,9 +93,9 @@ class Mark:
     start: int
     end: int
     numbers: tuple[int, ...]
-    items: tuple[int, int]
+    items: Place
     form: MarkForm
-    url: tuple[int, int] | None = None
+    url: Place | None = None
 
 
 def numbers_in(items: str) -> tuple[int, ...]:
@@ -155,7 +155,7 @@ _ENOUGH = 5
 def _raised_marks(
     text: str,
     prose: str,
-    body: Collection[tuple[int, int]],
+    body: Collection[Place],
     listed: frozenset[int],
     circled: frozenset[int],
     bracketed: int,
@@ -240,7 +240,7 @@ _FURTHEST = 40
 def find_marks(
     markdown: Markdown,
     prose: str,
-    body: Collection[tuple[int, int]],
+    body: Collection[Place],
     listed: frozenset[int],
     circled: frozenset[int] = frozenset(),
 ) -> tuple[Mark, ...]:
@@ -257,7 +257,7 @@ def find_marks(
     return tuple(sorted(found, key=lambda mark: mark.start))
 
 
-def _bracketed(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> Iterator[Mark]:
     last = -1
     for match in _MARK.finditer(prose, *stretch):
         numbers = numbers_in(match["items"])

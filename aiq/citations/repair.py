@@ -8,6 +8,7 @@ from itertools import chain, groupby, pairwise
 
 from aiq.citations.audit import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
+from aiq.citations.markdown import Place
 from aiq.citations.marks import COMMA, DASHES, Mark, like, rewritten_items
 from aiq.citations.match import Match
 from aiq.citations.sanitise import scheme_of
@@ -90,7 +91,7 @@ def removal(text: str, start: int, end: int, rule: str) -> Edit:
     return Edit(start, end, "", rule)
 
 
-def _wrapped(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _wrapped(text: str, start: int, end: int) -> Place | None:
     """The stretch with the brackets or the emphasis that hold it and nothing else, if any do."""
     before = _blanks_before(text, start)
     if end < len(text) and text[max(0, before - 1) : before] + text[end] in _BRACKETS:
