@@ -1,4 +1,4 @@
-"""Numbers in their several scripts are read, and written again as they were."""
+"""Numerals: read, and written again in their style."""
 
 import pytest
 from hypothesis import given
