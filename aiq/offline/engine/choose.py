@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from aiq.offline.chat import ToolCall, call
-from aiq.offline.engine import research
+from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.fill import Unsupported, fill
@@ -79,6 +79,8 @@ class _Chooser:
     def next(self) -> Calls:
         """The calls that the state of the work asks for; none where there is nothing left to find, note or save."""
         delegate, finish = self.first("delegate"), self.first("finish")
+        if research.is_small_talk(self.task):
+            return (self.demanded(finish),) if finish else ()
         work = self._lead(delegate) if delegate else self._search()
         return work or self._save() or ((self.demanded(finish),) if finish else ())
 
@@ -169,9 +171,22 @@ class _Chooser:
         hop = any(name not in known for query in queries for name in research.things(query))
         if fetch and self._unread and not hop and not self._sure:
             return (fetch.call(url=self._unread[0]),)
-        # by turns, so that each store is asked before one is asked twice
-        turns = enumerate(queries[:left], start=len(self._steps("search")))
-        return tuple(searchers[turn % len(searchers)].call(query=query) for turn, query in turns)
+        return self._asking(searchers, queries[:left])
+
+    def _asking(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
+        """Calls of search tools: of those that can be asked and were not asked the same, the one that fits best what
+        is wanted and did not bring nothing; where they are alike by turns, so that each store is asked before one is
+        asked twice."""
+        done = [(step.tool, step.arguments) for step in self.situation.steps]
+        empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
+        calls: list[ToolCall] = []
+        for query in queries:
+            able = [(tool, made) for tool in tools if (made := tool.ask(query, self.task)) and made not in calls]
+            able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
+            fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
+            best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
+            calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
+        return tuple(calls)
 
     # leading others
 

@@ -23,11 +23,6 @@ SUMMARY = 400
 """Characters of a summary where the prompt does not say how many."""
 DOUBT = 0.1
 """The reader's confidence below which it is said that the evidence does not suffice."""
-_SMALL_TALK = re.compile(
-    r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|bye|how are you|okay|你好|您好|谢谢|再见)\b"
-    r"|\b(?:who|what) are you\b|\bwhat (?:can|do) you do\b|\byour (?:name|capabilities)\b|你(?:是谁|能做什么|会什么)",
-    re.IGNORECASE,
-)
 _LEADS = {
     "en": ("The answer is {}", "It is {}", "According to the sources, it is {}", "The sources say: {}"),
     "zh": ("答案是{}", "是{}", "根据资料，是{}"),
@@ -53,7 +48,7 @@ def write(situation: Situation, orders: Orders) -> str:
     """The reply's text: what the material supports, in the asked form; never empty."""
     if _IN_PLACE.search(situation.instructions):
         return _in_place(situation, orders)
-    if is_small_talk(situation.task) and not situation.sources:
+    if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
     if _SUMMARY.search(told) and situation.sources and not situation.steps:
@@ -65,13 +60,10 @@ def write(situation: Situation, orders: Orders) -> str:
     return report(situation, orders)
 
 
-def is_small_talk(text: str) -> bool:
-    """Whether a message is about the assistant or the conversation, not about the world."""
-    return len(text) < 80 and _SMALL_TALK.search(text) is not None
-
-
 def small_talk(text: str) -> str:
     """A friendly reply to a message that asks nothing of the world."""
+    if research.THANKS.search(text):
+        return "不客气！" if is_chinese(text) else "You are welcome!"
     if is_chinese(text):
         return "你好！我可以查找资料，回答问题并注明来源，也可以撰写研究报告。"
     return "Hello! I answer questions with cited sources and write research reports. What would you like to know?"
