@@ -35,6 +35,7 @@ _ACTION = re.compile(
     r"(?P<input>[^\n]*(?:\n(?!\n)[^\n]*)*))?"
 )
 _INPUT = "arguments|parameters|args|(?:action_|tool_)?input"
+_LOOK, _KNOW = "Thought: I look up what is missing.\n", "Thought: I now know the final answer.\n"
 _CODE = re.compile(r"(?s)(?:```(?:py|python)?[ \t]*\n|<code>)(.*?)(?:```|</code>)")
 _CODED = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
 _GIVEN = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
@@ -53,12 +54,12 @@ class Dialect:
         name, told, arguments = call.function.name, call.function.arguments, call.function.parsed
         value = told if len(arguments) > 1 else next(iter(arguments.values()), "")
         given = ", ".join(f"{parameter}={value!r}" for parameter, value in arguments.items())
-        return self.called.format(name=name, value=value, json=told, python=f"{name}({given})")
+        return self.called.format(look=_LOOK, name=name, value=value, json=told, python=f"{name}({given})")
 
     def final(self, text: str) -> str:
         """The last reply in the prompt's form."""
         quoted = json.dumps(text, ensure_ascii=False)
-        return self.ended.format(text=text, quoted=quoted)
+        return self.ended.format(know=_KNOW, text=text, quoted=quoted)
 
 
 def dialect(request: ChatRequest) -> Dialect | None:

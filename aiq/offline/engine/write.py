@@ -11,6 +11,7 @@ from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.passage import SUMS_UP
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.report import report
 from aiq.offline.engine.text import is_chinese, sentences, stems
@@ -35,7 +36,6 @@ _PHRASES = {
     ),
     "zh": ("现有资料没有回答这个问题", "{}：没有找到关于“{}”的资料。", "问题的前提不成立。"),
 }
-_SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.I)
 _IN_PLACE = re.compile(
     r"\b(?:play|act as|pretend to be|reply as|in the place of)\b(?: \w+){0,3} (?:person|user|customer|someone)\b"
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
@@ -51,7 +51,7 @@ def write(situation: Situation, orders: Orders) -> str:
     if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
-    if _SUMMARY.search(told) and situation.sources and not situation.steps:
+    if SUMS_UP.search(told) and situation.sources and not situation.steps:
         return _summary(situation, orders)
     if _handed(situation) and situation.sources:
         return _findings(situation, orders)
@@ -175,7 +175,9 @@ def _summary(situation: Situation, orders: Orders) -> str:
     weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in lines}
     shortest, longest = orders.characters
     within = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
-    return _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
+    chosen = _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
+    kept: Facts = {s: [] for s in lines if s in chosen}  # as they follow each other in the text
+    return _composed(kept, within, len(kept)) if kept else chosen
 
 
 # in somebody's place
