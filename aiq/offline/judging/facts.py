@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, base_value, numbers
+from aiq.offline.engine.source import LINK, URL
 from aiq.offline.engine.text import Span, name_spans, sentences, words
 
 DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -61,6 +62,8 @@ _HAN_NAME = re.compile(
     rf"|(?:{_HAN}){{1,6}}·(?:{_HAN}){{1,6}})"
 )
 """A name, with the word before it that takes one."""
+_LINKED = re.compile(r"\s*\(\s*(?:\[[^\]\n]*\]\(https?://[^\s()]*\)|https?://[^\s()]*)[,;\s]*\)")
+"""An address or a link in brackets of its own."""
 _MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
@@ -90,8 +93,8 @@ class Claim(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text without citation marks, emphasis and heading signs."""
-    return _MARKS.sub("", text)
+    """The text without citation marks, addresses, emphasis and heading signs; linked words stay, unless in brackets."""
+    return _MARKS.sub("", URL.sub("", LINK.sub(r"\1", _LINKED.sub("", text))))
 
 
 def named_in(text: str) -> list[Span]:
