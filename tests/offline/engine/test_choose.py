@@ -231,6 +231,20 @@ def test_a_teaser_is_opened(ask: Ask) -> None:
     assert arguments(reply) == {"href": HIT["link"]}
 
 
+def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off(ask: Ask) -> None:
+    said = {
+        "link": "https://a.offline.example/news",
+        "headline": "News",
+        "body": "Ada Kestrel built Vorn Mill in 1904.",
+    }
+    cut = HIT | {"body": "Vorn Mill stands on the river Orl and has three wheels, of which the ..."}
+    for first, opened in ((cut, True), (HIT, False)):
+        reply = respond(
+            ask("Who built Vorn Mill?", *called(("lookup", {"q": "who built"}, [first, said])), tools=(SEARCH, FETCH))
+        )
+        assert [call.function.parsed for call in reply.tool_calls] == [{"href": HIT["link"]}] * opened
+
+
 def test_open_tasks_are_asked_facet_by_facet(ask: Ask) -> None:
     task = "Write a report on mills of the Orl valley: their builders, their present use, and their upkeep."
     reply = respond(ask(task, tools=(SEARCH,)))
