@@ -66,11 +66,11 @@ def dialect(request: ChatRequest) -> Dialect | None:
     """The dialect of a request whose prompt describes tools and how to call them; None where it does not, or where
     tools are offered by the protocol."""
     prompt = "\n\n".join(m.text for m in request.messages if m.role in ("system", "developer", "user"))
-    form = next((form for form in TABLES["dialects"] if re.search(form["sign"], prompt)), None)
+    form = next((form for sign, *form in TABLES["dialects"] if re.search(sign, prompt)), None)
     if form is None or request.tools or request.tool_choice == "none":
         return None
     tools = _offered(prompt)
-    return Dialect(form["call"], form["end"], tools) if tools else None
+    return Dialect(*form, tools) if tools else None
 
 
 def _offered(prompt: str) -> tuple[ToolSpec, ...]:

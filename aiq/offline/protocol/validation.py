@@ -1,7 +1,7 @@
 """Checks requests against `requests.toml` and says what is wrong with the public API's words, parameters and codes.
 
-In the file a table has a line for each field: a name (! where it must be there) and its form. A form is types (a|b) or
-another table, bounds (least..most, of a list its length), "of" the form of members, and
+In the file a table has a line for each field: a name (! where it must be there) and its form. A form is types (a|b,
+string where there is none) or another table, bounds (least..most, of a list its length), "of" the form of members, and
   {x y}   the strings that are allowed             /pattern/  of a string    +x  a string that only other models take
   values  an object's values have the form "of"    listed     a string is a list of one    joined  a list is their text
 Lines of other marks: *like TABLE (its fields too), *ignored (fields without effect), *unsupported (those refused,
