@@ -66,11 +66,12 @@ def dialect(request: ChatRequest) -> Dialect | None:
     """The dialect of a request whose prompt describes tools and how to call them; None where it does not, or where
     tools are offered by the protocol."""
     prompt = "\n\n".join(m.text for m in request.messages if m.role in ("system", "developer", "user"))
-    form = next((form for sign, *form in TABLES["dialects"] if re.search(sign, prompt)), None)
+    form = next((form for form in TABLES["dialects"] if re.search(form[0], prompt)), None)
     if form is None or request.tools or request.tool_choice == "none":
         return None
+    _, called, ended = form
     tools = _offered(prompt)
-    return Dialect(*form, tools) if tools else None
+    return Dialect(called, ended, tools) if tools else None
 
 
 def _offered(prompt: str) -> tuple[ToolSpec, ...]:

@@ -24,6 +24,11 @@ _LOOKING = ("search", "fetch")
 _LEAD = re.compile(r"^.*?\b(?:tool|function|useful|used?|lets? you|allows? you|can)\b.*?\b(?:to|that|which|for)\s+")
 _GIVING = re.compile(r"(?:gets?|gives?|returns?|tells?|shows?|checks?|provides?|reports?)\b|返回|获取|查看")
 _GENERAL = re.compile(r"\b(?:web|internet|online|google|bing|wiki\w*|any\w*|everything|knowledge|documents?)\b|[网文]")
+_ADDRESS = re.compile(
+    r"\b(?:urls?|hyperlinks?|links? (?:to|of)|web ?(?:site )?address(?:es)?)\b|网址"
+    r"|\baddress(?:es)? of (?:an?|the|each|this) (?:\w+ )?(?:hit|result|page|site|website|document|article|source)s?\b"
+)
+"""What the description of a parameter for addresses of pages says."""
 _FORMS = {
     "ticker|symbol": r"(?<!\w)[A-Z]{2,5}(?:\.[A-Z]{1,2})?(?!\w)",
     "e-?mail": r"[\w.+-]+@[\w-]+\.[\w.-]*\w",
@@ -121,6 +126,8 @@ def understand(spec: ToolSpec) -> Tool:
     places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
     weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
     typed = any(_holds(name, known[name]) for name in needed)
+    if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(_about(known[name])) for name in needed):
+        weights["fetch"] += _PARAMETER
     for kind in _LOOKING:
         weights[kind] += _OPENING * bool(_KINDS[kind].search(opening))
     weights["search"] += _OPENING * bool(typed and _GIVING.match(opening))
@@ -145,11 +152,13 @@ def _first(description: str) -> str:
 
 
 def _holds(name: str, schema: Mapping[str, Any]) -> str:
-    """What a text parameter holds by its name, else its description: a form, "time" or a kind of name; "" for a query
-    or whatever else."""
+    """What a text parameter holds by its name, else its description: a form, "time" or a kind of name; "" for a query,
+    an address or whatever else."""
     if _type(schema) != "string" or schema.get("enum") or re.search(_MEANT["query"], name.casefold()):
         return ""
-    for said in (_words(name), str(schema.get("description", "")).casefold()):
+    if _ADDRESS.search(_about(schema)):
+        return ""
+    for said in (_words(name), _about(schema)):
         if re.search(_MEANT["query"], said):
             return ""
         if form := next((form for form in _FORMS if re.search(form, said)), ""):
@@ -158,6 +167,11 @@ def _holds(name: str, schema: Mapping[str, Any]) -> str:
         if kinds := [kind for kind in kinds if kind != "thing"] or kinds:
             return kinds[0]
     return ""
+
+
+def _about(schema: Mapping[str, Any]) -> str:
+    """A parameter's description, in lower case."""
+    return str(schema.get("description", "")).casefold()
 
 
 def _words(name: str) -> str:

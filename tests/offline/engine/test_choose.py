@@ -42,6 +42,20 @@ KINDS = [
 ]
 
 
+PARAMETERS = [
+    ("location", "The address of the hit.", "fetch"),
+    ("place", "Its URL.", "fetch"),
+    ("location", "The address of the house.", "search"),
+    ("city", "The city's name.", "search"),
+]
+
+
+@pytest.mark.parametrize(("name", "description", "kind"), PARAMETERS)
+def test_a_tool_is_known_by_what_it_needs(name: str, description: str, kind: str) -> None:
+    spec = tool("get_document", "Get the full text.", name, **{name: {"type": "string", "description": description}})
+    assert understand(ToolSpec.model_validate(spec)).kind == kind
+
+
 @pytest.mark.parametrize(("name", "description", "parameters", "kind"), KINDS)
 def test_a_tool_is_known_by_what_it_says(name: str, description: str, parameters: tuple[str, ...], kind: str) -> None:
     assert understand(ToolSpec.model_validate(tool(name, description, *parameters))).kind == kind
