@@ -25,6 +25,7 @@ _ANNOUNCED = re.compile(
 )
 """A paragraph's first line, about tools, with what stands below it."""
 _PARAMETER = re.compile(r"(\w+)\s*:\s*(\w+)")
+_ARGUMENT = re.compile(r"(?m)^[ \t]+(\w+)(?: \([^()\n]*\))?: (\S.*)$")
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
 _TYPES |= {name: name for name in _TYPES.values()}
 
@@ -85,10 +86,15 @@ def _offered(prompt: str) -> tuple[ToolSpec, ...]:
 
 
 def _described(match: re.Match[str]) -> dict[str, Any]:
-    """A tool of a signature or a line; only its first parameter is taken to be required."""
-    below = match.string[match.end() : match.end() + 300].split("\n\n")[0] if match["defined"] else ""
+    """A tool of a signature, with what its docstring says of the parameters, or of a line; only its first parameter is
+    taken to be required."""
+    told = re.split(r"\n[ \t]*def ", match.string[match.end() : match.end() + 1000])[0] if match["defined"] else ""
+    below, about = told[:300].split("\n\n")[0], dict(_ARGUMENT.findall(told))
     named = _PARAMETER.findall(match["parameters"] or "") or [("input", "str")]
-    properties = {name: {"type": _TYPES.get(kind.casefold(), "string")} for name, kind in named}
+    properties = {
+        name: {"type": _TYPES.get(kind.casefold(), "string"), "description": about.get(name, "")}
+        for name, kind in named
+    }
     parameters = {"type": "object", "properties": properties, "required": [named[0][0]]}
     return {"name": match["name"], "description": f"{match['rest']}{below}".strip(" \"'\n"), "parameters": parameters}
 
