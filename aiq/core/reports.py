@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import JsonValue, model_validator
 
 from aiq.core.base import Record
 
@@ -60,7 +60,7 @@ class Score(Record):
     denominator: float | None = None
     error: str | None = None
     not_applicable: str | None = None
-    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+    detail: Mapping[str, JsonValue] = {}
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -140,4 +140,4 @@ class Report(Record):
     route: str
     outcome: Literal["ok", "partial", "rejected"] = "ok"
     audit: Audit | None = None
-    extras: Mapping[str, JsonValue] = Field(default_factory=dict)
+    extras: Mapping[str, JsonValue] = {}

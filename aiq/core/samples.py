@@ -109,7 +109,7 @@ class Sample(Record):
     answers: tuple[str, ...] = ()
     reference: str | None = None
     rubric: Rubric | None = None
-    tags: Mapping[str, str] = Field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     truth: Truth | None = None
 
     @property
