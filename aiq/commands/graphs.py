@@ -51,8 +51,8 @@ async def _page(overrides: Sequence[str]) -> str:
     from aiq.core import plugins
     from aiq.core.settings import LlmSettings
     from aiq.experiment.compose import compose, settings_from
-    from aiq.llm.http import open_client
     from aiq.llm.models import RunModels
+    from aiq.llm.transport import open_client
 
     plugin = settings_from(compose(["experiment=full_freshqa", *overrides])).agent
     made = plugins.load(plugin.target, "agent.target")

@@ -25,13 +25,14 @@ from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
 from aiq.core.usage import Limits
 from aiq.experiment.resources import open_checkpointer
-from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
+from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
-from aiq.tools.documents import document
+from aiq.tools.blocks import document
 
 Script = Callable[[ChatRequest], ChatReply | int]
 

@@ -13,7 +13,7 @@ from aiq.agents.ai_q.states import ShallowResearchAgentState
 from aiq.agents.toolkit.compaction import MARK, CompactionSettings, compacted, summary
 from aiq.core.events import Decision, ToolReturned
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.tools.documents import SEPARATOR, document
+from aiq.tools.blocks import SEPARATOR, document
 from tests.agents.conftest import PROMPTS, WebSearch
 from tests.agents.replies import results, search, turn_of
 
