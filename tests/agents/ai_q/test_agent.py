@@ -13,6 +13,8 @@ from aiq.core.samples import Question, Sample
 from aiq.core.sources import Source
 from aiq.core.usage import Limits, Usage, UsageLedger
 from aiq.experiment.attempt import run_attempt
+from aiq.experiment.compose import compose, settings_from
+from aiq.experiment.plan import make_plan, prompts_digest
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.runs.rows import SampleRow
 from tests.agents.conftest import PROMPTS, agent
@@ -154,3 +156,13 @@ def test_a_variant_that_does_not_fit_is_one_line(tmp_path: Path, name: str, text
 def test_a_folder_of_variants_that_is_not_there_is_one_line() -> None:
     with pytest.raises(ConfigError, match=r"^agent\.prompts_dir: there is no folder .*nowhere"):
         agent(prompts_dir="nowhere")
+
+
+def test_variants_count_in_the_hash_of_the_agents_prompts(tmp_path: Path) -> None:
+    def digest(*overrides: str) -> str | None:
+        return prompts_digest(make_plan(settings_from(compose(["experiment=shallow_freshqa", *overrides]))))
+
+    same = variant(tmp_path, "planner.j2", PROMPTS.source("planner.j2"))
+    assert digest(f"agent.prompts_dir={same}") == digest()
+    other = variant(tmp_path, "planner.j2", "Plan.")
+    assert digest(f"agent.prompts_dir={other}") != digest()
