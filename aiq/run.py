@@ -129,7 +129,7 @@ def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = No
 
 
 def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
-    from aiq.agents.base import Asking
+    from aiq.agents.base import AsksUser
     from aiq.experiment.compose import compose, settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import check_output
@@ -137,7 +137,7 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan"
     settings = settings_from(compose(overrides))
     check_output(settings.output_dir, settings.name)
     plan = make_plan(settings, tuple(overrides), place)
-    if isinstance(plan.agent, Asking):  # not in make_plan: a run that began before this was checked can be resumed
+    if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import Final, NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -37,7 +37,6 @@ from aiq.core.plugins import describe
 from aiq.datasets.perturbed import UNPERTURBED
 from aiq.runs.folder import RunFolder, write_whole
 from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
-from aiq.stats.estimates import mean_of
 
 _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 """Standard errors beyond which a difference counts, one-sided."""
@@ -84,7 +83,7 @@ def steadiness(rated: Rated) -> Steadiness | None:
     repeated = [values for values in rated.scores.values() if len(values) > 1]
     if not repeated:
         return None
-    squares = math.fsum((value - mean_of(values)) ** 2 for values in repeated for value in values)
+    squares = math.fsum((value - fmean(values)) ** 2 for values in repeated for value in values)
     pairs = [abs(a - b) <= _EQUAL for values in repeated for a, b in combinations(values, 2)]
     freedom = sum(len(values) - 1 for values in repeated)
     return Steadiness(sd=math.sqrt(squares / freedom), equal=sum(pairs) / len(pairs), reports=len(repeated))
@@ -164,7 +163,7 @@ def _correlations(rated: Rated, reports: Reports, damages: Sequence[str], correl
                 continue
             quality = [-float(reports.damaged[sample].severity) for sample in scored]
             found.setdefault(base, []).append(correlation(quality, _means(rated, scored)) or 0.0)
-    return {base: mean_of(values) for base, values in found.items()}
+    return {base: fmean(values) for base, values in found.items()}
 
 
 def _with_length(rated: Rated, reports: Reports) -> list[float]:
@@ -180,7 +179,7 @@ def _with_length(rated: Rated, reports: Reports) -> list[float]:
 
 def _means(rated: Rated, samples: Sequence[str]) -> list[float]:
     """Rounded, so that what rounding leaves is a tie."""
-    return [round(mean_of(rated.scores[sample]), 9) for sample in samples]
+    return [round(fmean(rated.scores[sample]), 9) for sample in samples]
 
 
 def _drops(rated: Rated, reports: Reports, damage: str) -> list[list[float]]:
@@ -205,7 +204,7 @@ def _position_bias(rated: Rated, reports: Reports, identical: bool) -> Figure | 
     if not identical or parity is None:
         return None
     samples = [sample for task in reports.of(UNPERTURBED).values() for sample in task]
-    return figure([[mean_of(rated.scores[sample]) - parity] for sample in samples if rated.scores.get(sample)])
+    return figure([[fmean(rated.scores[sample]) - parity] for sample in samples if rated.scores.get(sample)])
 
 
 def figure(clusters: Sequence[Sequence[float]]) -> Figure | None:
@@ -214,7 +213,7 @@ def figure(clusters: Sequence[Sequence[float]]) -> Figure | None:
     if not values:
         return None
     sums = [[(math.fsum(cluster), len(cluster))] for cluster in clusters if cluster]
-    return Figure(value=mean_of(values), ci95=bootstrap95(sums, _mean_of_sums), n=len(values))
+    return Figure(value=fmean(values), ci95=bootstrap95(sums, _mean_of_sums), n=len(values))
 
 
 def _mean_of_sums(sums: Sequence[tuple[float, int]]) -> float:

@@ -8,6 +8,7 @@ A metric against a user's own labels: rows of `sample_id`, `label`, and `metric`
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Final, Literal
 
 from pydantic import Field
@@ -22,7 +23,6 @@ from aiq.judges.base import make_judge
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import RowT, read_rows
 from aiq.runs.rows import Manifest, SampleRow, ScoreRow
-from aiq.stats.estimates import mean_of
 from aiq.stats.noise import NOISE
 
 CONTROLS: Final = ("padding", "instructions", "remarks", "order")
@@ -262,7 +262,7 @@ def _judgements(scores: Sequence[ScoreRow], declared: Mapping[str, Metric]) -> I
             key = (score.sample_id, score.metric, score.judge_hash)
             found.setdefault(key, (score, []))[1].append(score.value)
     for score, values in found.values():
-        yield score, [mean_of(values)] if declared[score.metric].once_per_run else values
+        yield score, [fmean(values)] if declared[score.metric].once_per_run else values
 
 
 def _rows(folder: RunFolder, kind: str, row: type[RowT]) -> Iterator[RowT]:

@@ -12,7 +12,7 @@ from aiq.experiment.runner import Outcome
 from aiq.runs.state import Scored
 from aiq.runs.summary import SampleScores, mean_parts, ratio_parts, scores_by_sample
 from aiq.site.tables import OFFLINE_NOTE, dollars, interval, number, show
-from aiq.stats.paired import Difference, paired_means, paired_ratios
+from aiq.stats.estimates import Difference, paired_means, paired_ratios
 
 T = TypeVar("T")
 

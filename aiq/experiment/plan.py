@@ -190,18 +190,23 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def prompts_digest(target: str) -> str | None:
-    """Digest of every template beside the module that `target` names, in its `prompts` folder; None without any."""
+def prompts_digest(plan: Plan) -> str | None:
+    """Digest of every template in the `prompts` folder beside the agent's module; None without any.
+
+    A template in the agent's `prompts_dir`, where it has that setting, takes the place of its namesake.
+    """
     import importlib
 
-    module = importlib.import_module(target.partition(":")[0])
-    folder = Path(module.__file__ or "").parent / "prompts"
-    files = sorted(folder.glob("**/*.j2"))
-    return digest_of({str(f.relative_to(folder)): f.read_text(encoding="utf-8") for f in files}) if files else None
+    module = importlib.import_module(plan.settings.agent.target.partition(":")[0])
+    folder, variants = Path(module.__file__ or "").parent / "prompts", getattr(plan.agent_settings, "prompts_dir", None)
+    files = {str(file.relative_to(folder)): file for file in sorted(folder.glob("**/*.j2"))}
+    if variants is not None:
+        files |= {name: file for name in files if (file := resolve(variants) / name).is_file()}
+    return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
 
 
 def agent_digest(plan: Plan) -> str:
     """Tells agents apart: class, settings with all defaults, and prompts."""
     target = plan.settings.agent.target
     settings: Mapping[str, Any] = plan.agent_settings.model_dump(mode="json")
-    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(target)})
+    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(plan)})

@@ -47,7 +47,7 @@ def new_manifest(plan: Plan, run_id: str, *, offline: bool) -> Manifest:
 
 def hashes_of(plan: Plan, config: dict[str, JsonValue]) -> Hashes:
     prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
-    prompts["agent"] = prompts_digest(plan.settings.agent.target)
+    prompts["agent"] = prompts_digest(plan)
     prompts["user"] = users.prompt_hash(plan.settings.user)
     return Hashes(
         config=digest_of({key: value for key, value in config.items() if key not in _NOT_IN_THE_HASH}),

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from statistics import median
+from statistics import fmean, median
 from typing import Literal
 
 from aiq.core.reports import Metric
@@ -20,7 +20,7 @@ from aiq.runs.rows import (
     TimingSummary,
 )
 from aiq.runs.state import Scored, Tally
-from aiq.stats.estimates import Estimate, mean_estimate, mean_of, ratio_estimate
+from aiq.stats.estimates import Estimate, mean_estimate, ratio_estimate
 from aiq.stats.noise import RunNoise, pooled
 
 Policy = Literal["worst", "exclude"]
@@ -162,14 +162,14 @@ class Summariser:
             n=len(keys),
             metrics=self._metrics(keys, self._policy),
             cost_usd=sum((Usage(cost_usd=attempt.cost_usd) for attempt in attempts), Usage()).cost_usd,
-            mean_seconds=mean_of([attempt.seconds for attempt in attempts]),
+            mean_seconds=fmean([attempt.seconds for attempt in attempts]),
         )
 
     def _timing(self, run_seconds: float) -> TimingSummary:
         seconds = sorted(self._tally.attempts[key].seconds for key in self._keys)
         return TimingSummary(
             run_seconds=round(run_seconds, 3),
-            attempt_mean=mean_of(seconds) if seconds else None,
+            attempt_mean=fmean(seconds) if seconds else None,
             attempt_median=median(seconds) if seconds else None,
             attempt_p95=_nearest_rank(seconds, 95) if seconds else None,
         )

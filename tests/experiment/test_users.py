@@ -13,8 +13,8 @@ from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import ROLE, make_user, prompt_hash
-from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
 
