@@ -37,12 +37,12 @@ class UrlFinding:
 
     @property
     def kept(self) -> bool:
-        """Whether it may stand where only sources do."""
+        """Whether it may be where only sources are."""
         return self.outcome in ("valid", None)
 
     @property
     def unsafe(self) -> bool:
-        """Whether it breaks a sanitising rule, and so may stand nowhere."""
+        """Whether it breaks a sanitising rule, and so may be nowhere."""
         return self.outcome == "unsafe"
 
 
@@ -105,7 +105,7 @@ class ReportAudit:
     unused: tuple[int, ...]
     """Positions of the entries that no mark points to."""
     uncited_paragraphs: tuple[Place, ...]
-    """Paragraphs of the body in which neither a mark nor a URL stands."""
+    """Paragraphs of the body without a mark and without a URL."""
     with_sources: bool = True
 
 
@@ -229,7 +229,7 @@ class _Reader:
         return found
 
     def _text_without_urls(self, entry: Entry) -> str:
-        """The entry's text without its URLs, in one line: where a document's name or a work's number may stand."""
+        """The entry's text without its URLs, in one line: where a document's name, a DOI or an arXiv number may be."""
         parts, at = [], entry.place.body
         for use in entry.urls:
             if _is_name(use.url):

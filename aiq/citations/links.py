@@ -14,7 +14,7 @@ from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked
 
 UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
-"""Full-width punctuation, which ends a bare URL although it may stand in one."""
+"""Full-width punctuation, which ends a bare URL although one may contain it."""
 _STOP = re.compile(f"[{_STOPS}]")
 _BRACKET = r"\](?!\()"  # in front of `(` it ends the label of a link that the parser could not read
 _BARE = re.compile(
@@ -38,7 +38,7 @@ _DEFINITION = re.compile(
     rf"<?([^\s<>\x00]++)>?(?=[ \t]*+(?:{_TITLE})?[ \t]*+(?:[\r\n]|\Z))",
     re.MULTILINE,
 )
-"""`[a]: url`, perhaps with a title behind it; with other words behind it, it defines nothing."""
+"""`[a]: url`, perhaps with a title after it; with other words after it, it defines nothing."""
 _ATTRIBUTE = re.compile(
     r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc|ping|manifest|(?P<set>srcset))\s*=\s*"
     r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
@@ -234,7 +234,7 @@ _BRACKETS = {")": "(", "]": "["}
 
 
 def addresses(text: str) -> Iterator[str]:
-    """The http and https URLs in a text, in order, without the punctuation behind them."""
+    """The http and https URLs in a text, in order, without the punctuation after them."""
     for match in _ADDRESS.finditer(text):
         url = _without_surplus(match[0])
         if len(url) > len("https://"):

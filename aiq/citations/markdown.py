@@ -62,7 +62,7 @@ def inline_spans(content: str) -> list[Span]:
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser of blocks; what stands in them is read here, emphasis and entities concern nobody."""
+    """The parser of blocks; what is in them is read here, emphasis and entities concern nobody."""
     md = MarkdownIt("commonmark").enable("table")
     md.validateLink = lambda url: True  # type: ignore[method-assign]  # unsafe links are ours to find
     md.normalizeLink = lambda url: url  # type: ignore[method-assign]
@@ -120,7 +120,7 @@ class _Scanner:
         return at + 1
 
     def _dollar(self, at: int) -> int:
-        r"""`$x$` and `$$x$$`; a dollar closes only behind a non-blank and before a non-digit."""
+        r"""`$x$` and `$$x$$`; a dollar closes only after a non-blank and before a non-digit."""
         if self.content.startswith("$$", at):
             return self._formula(at, "$$") or at + 2
         if not self.content[at + 1 : at + 2].isspace():
@@ -130,7 +130,7 @@ class _Scanner:
         return at + 1
 
     def _backslash(self, at: int) -> int:
-        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character stands for itself."""
+        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character means itself."""
         closing = {"(": r"\)", "[": r"\]"}.get(self.content[at + 1 : at + 2])
         if closing and not _NUMBERS_ONLY.match(self.content, at):
             return self._formula(at, closing) or at + 2
@@ -185,7 +185,7 @@ def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
 
 
 MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
-"""A closing fence with citations behind it, as models write it; Markdown wants it bare."""
+"""A closing fence with citations after it, as models write it; Markdown wants it bare."""
 _TAGS = re.compile(
     r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
     re.IGNORECASE | re.DOTALL,
@@ -272,7 +272,7 @@ class _BlockReader:
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
-            content = content.replace("|", "\\|")  # as it stands in the source: an unescaped one ends a cell
+            content = content.replace("|", "\\|")  # as it is in the source: an unescaped one ends a cell
             starts = [self._cell_start(content, first)]
         else:
             starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
@@ -300,13 +300,13 @@ class _BlockReader:
     def _cell_start(self, content: str, number: int) -> int:
         """Where a table cell begins in the source: cells come in order."""
         start, end = self._lines[number]
-        behind = self._cell[1] if self._cell[0] == number else start
-        found = max(self._source.find(content, behind, end), behind)
+        after = self._cell[1] if self._cell[0] == number else start
+        found = max(self._source.find(content, after, end), after)
         self._cell = (number, found + len(content))
         return found
 
     def _line_start(self, line: str, number: int) -> int:
-        """Where a line of a block's content begins in the source: markers and indent stand before it."""
+        """Where a line of a block's content begins in the source: markers and indent are before it."""
         start, end = self._lines[min(number, len(self._lines) - 1)]
         found = self._source.find(line, start, end)
         if found < 0:  # the parser wrote tabs of the indent as blanks

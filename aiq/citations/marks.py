@@ -15,7 +15,7 @@ from aiq.citations.urls import rules
 CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
 """The characters that are a number in a circle, as a range for a pattern."""
 RAISED = "⁰¹²³⁴-⁹"
-"""The digits that stand raised, as a range for a pattern."""
+"""The raised digits, as a range for a pattern."""
 _CIRCLE = re.compile(f"[{CIRCLED}]")
 _RAISE = re.compile(f"[{RAISED}]")
 _CIRCLES = ((1, 20, "①"), (21, 35, "㉑"), (36, 50, "㊱"))
@@ -50,7 +50,7 @@ def like(written: str, number: int) -> str:
 
 BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
 DASHES = "-‐‑‒–—−－~～〜至到⁻"
-"""What stands between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
+"""What is between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
 DASH = rf"{BLANK}?[{DASHES}]{BLANK}?"
 COMMA = (
     rf"(?:{BLANK}*[,，、;；・]{BLANK}*(?:\r?\n)?(?:and |& )?"
@@ -85,7 +85,7 @@ MarkForm = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An inline mark `start:end` that cites `numbers`; its items stand at `items`, `form` says how it is written.
+    """An inline mark `start:end` that cites `numbers`; its items are at `items`, `form` says how it is written.
 
     A `numbered_link` leads to the URL at `url`.
     """
@@ -211,7 +211,7 @@ _OF_PART = (
     rf"\.?{BLANK}?(?:[.-]?[\d一二三四五六七八九十]"
     r"|(?<![a-z])(?:[a-z]{1,2}[.-]?\d|[ivxlcdm]{1,6}(?![a-z])|[a-z](?![a-z])))"
 )
-"""What a part has behind its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
+"""What a part has after its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
 _PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
 _MARK = re.compile(
     rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
@@ -261,15 +261,15 @@ def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> Iterator[M
     last = -1
     for match in _MARK.finditer(prose, *stretch):
         numbers = numbers_in(match["items"])
-        if _is_citation(prose, match, numbers, listed, behind_mark=match.start() == last):
+        if _is_citation(prose, match, numbers, listed, after_mark=match.start() == last):
             yield _mark(prose, match, numbers)
             last = match.end()
 
 
 def _is_citation(
-    prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, behind_mark: bool
+    prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, after_mark: bool
 ) -> bool:
-    """Years, indices and intervals stand in brackets too: see docs/citations.md for each rule."""
+    """Years, indices and intervals are in brackets too: see docs/citations.md for each rule."""
     known = [number in listed for number in numbers]
     if not numbers or any(not ok and not 0 < n <= LARGEST for n, ok in zip(numbers, known, strict=True)):
         return False
@@ -280,7 +280,7 @@ def _is_citation(
         return False
     if len(numbers) > 1 and (_INTERVAL.search(before) or _OF_INTERVAL.match(prose, match.end())):
         return False
-    if before.endswith("]") and not behind_mark:
+    if before.endswith("]") and not after_mark:
         word = _WORD.search(_INDICES.sub("", before))
         return all(known) and not (word and _is_indexed(word[0]))
     word = _WORD.search(before)
@@ -293,7 +293,7 @@ def _is_citation(
 
 
 def _is_indexed(word: str) -> bool:
-    """Whether a bracket behind this word is an index, and so are the brackets behind that: `arr[0][1]`."""
+    """Whether a bracket after this word is an index, and so are the brackets after that: `arr[0][1]`."""
     if word.endswith("_"):
         word = word.strip("_")  # emphasis: `__So it is__[1]`
     last = word.rpartition(".")[2]  # of `self.items`

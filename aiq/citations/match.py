@@ -105,7 +105,7 @@ def completes_identifier(start: str, whole: str) -> bool:
     """Whether `whole`, which begins with `start`, goes on with what is part of an identifier.
 
     That is so where the cut runs through a word with a digit (`/pull/1` and `/pull/112`, `4f2a` and
-    `4f2a91c`, `article` and `article12`), and where words with digits stand on both sides of one mark
+    `4f2a91c`, `article` and `article12`), and where words with digits are on both sides of one mark
     (`1706` and `1706.03762`, the groups of a UUID or a date).
     """
     left, right = _LEFT.search(start[-200:]), _RIGHT.match(whole, len(start), len(start) + 200)

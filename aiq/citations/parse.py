@@ -91,9 +91,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class ParsedReport:
-    """A report in parts. `marks`, `body_urls` and `paragraphs` stand outside the lists; all are in order.
+    """A report in parts. `marks`, `body_urls` and `paragraphs` are outside the lists; all are in order.
 
-    `paragraphs` are where a citation could stand: paragraphs, list items and the rows of a table
+    `paragraphs` are where a citation could be: paragraphs, list items and the rows of a table
     (as one), with words in them, each as `(start, end)` without its marker; no headings, no code.
     """
 

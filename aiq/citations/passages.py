@@ -14,19 +14,19 @@ from unicodedata import normalize
 
 from aiq.citations.audit import ReportAudit
 from aiq.citations.markdown import Place, masked
-from aiq.citations.parse import ParsedReport
+from aiq.citations.parse import ParsedReport, cut, parse_report, trimmed
 from aiq.core.sources import Source
 
-PIN: Final = "\ue000"
-"""Stands for a citation."""
-VOID: Final = "\ue001"
-"""Stands for what is neither seen nor said: the syntax of a link around its label."""
-PRIVATE: Final = str.maketrans({PIN: "\ufffd", VOID: "\ufffd"})
-_BRACKETED: Final = rf"[(（][ \t]?(?:(?i:source|sources|see|via|来源)[:： ]*)?(?:{PIN}++[,，; ]*+)++[)）]"
-_PINS: Final = re.compile(f"[ \t]?(?:{_BRACKETED}|{PIN}++)")
-_CITED: Final = f"(?:[ \t]*+(?:{_BRACKETED}|{PIN}++))*+"
+_PIN: Final = "\ue000"
+"""In place of a citation."""
+_VOID: Final = "\ue001"
+"""In place of what is neither seen nor said: the syntax of a link around its label."""
+_PRIVATE: Final = str.maketrans({_PIN: "\ufffd", _VOID: "\ufffd"})
+_BRACKETED: Final = rf"[(（][ \t]?(?:(?i:source|sources|see|via|来源)[:： ]*)?(?:{_PIN}++[,，; ]*+)++[)）]"
+_PINS: Final = re.compile(f"[ \t]?(?:{_BRACKETED}|{_PIN}++)")
+_CITED: Final = f"(?:[ \t]*+(?:{_BRACKETED}|{_PIN}++))*+"
 _SENTENCE_END: Final = re.compile(
-    f'(?:(?<=[.!?])|(?<=[.!?]["”)]))(?P<pins>{_CITED})[ \t]+(?=["“‘(*{VOID}]*[A-Z\\d\u00c0-\u024f])'
+    f'(?:(?<=[.!?])|(?<=[.!?]["”)]))(?P<pins>{_CITED})[ \t]+(?=["“‘(*{_VOID}]*[A-Z\\d\u00c0-\u024f])'
     f"|(?<=[。！？；])(?P<cjk_pins>{_CITED})[ \t]*"
 )
 _LEAD: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d{1,3}[.)]\s+|>\s*)+")
@@ -70,34 +70,42 @@ class _Places(list[int]):
         return tuple(range(bisect_left(self, start), bisect_left(self, end)))
 
 
-def hidden(report: ParsedReport) -> Iterator[tuple[int, int, str]]:
-    """The stretches `start:end` of the body that a reader of its content does not read: PIN or VOID for each."""
+def without_citations(text: str) -> str:
+    """The report without reference lists, citation marks and link targets; code stays as it is."""
+    report = parse_report(text.translate(_PRIVATE))
+    lists = ((found.start, found.end, "") for found in report.lists)
+    pinned = cut(report.text, [*lists, *(stretch for stretch in _hidden(report) if stretch[0] < stretch[1])])
+    return trimmed(_without_pins(pinned))
+
+
+def _hidden(report: ParsedReport) -> Iterator[tuple[int, int, str]]:
+    """The stretches `start:end` of the body that a reader of its content does not read: _PIN or _VOID for each."""
     for mark in report.marks:
-        yield mark.start, mark.end, PIN
+        yield mark.start, mark.end, _PIN
     for use in report.body_urls:
         if use.label[0] < use.label[1]:
-            yield use.start, use.label[0], VOID
-            yield use.label[1], use.end, VOID
+            yield use.start, use.label[0], _VOID
+            yield use.label[1], use.end, _VOID
         else:
-            yield use.start, use.end, PIN
+            yield use.start, use.end, _PIN
 
 
-def without_pins(pinned: str) -> str:
+def _without_pins(pinned: str) -> str:
     """The text without pins, the brackets that held nothing else, the blank before them, and the voids."""
-    return _PINS.sub("", pinned).replace(VOID, "")
+    return _PINS.sub("", pinned).replace(_VOID, "")
 
 
 def _pinned(report: ParsedReport) -> str:
     """The report at the same offsets with lists blank and citations as pins."""
-    text = masked(report.text.translate(PRIVATE), [(found.start, found.end) for found in report.lists], " ")
-    stretches = list(hidden(report))
-    for sign in (PIN, VOID):
+    text = masked(report.text.translate(_PRIVATE), [(found.start, found.end) for found in report.lists], " ")
+    stretches = list(_hidden(report))
+    for sign in (_PIN, _VOID):
         text = masked(text, [(start, end) for start, end, kind in stretches if kind == sign and start < end], sign)
     return text
 
 
 def _statements(pinned: str) -> Iterator[tuple[int, int, str]]:
-    """Sentences with their places; lines end sentences, pins behind a full stop belong to its sentence."""
+    """Sentences with their places; lines end sentences, pins after a full stop belong to its sentence."""
     heads: list[str] = []
     start = 0
     for line in pinned.splitlines(keepends=True):
@@ -137,7 +145,7 @@ def _row(heads: Sequence[str], cells: Sequence[tuple[int, int, str]]) -> Iterato
 
 def _plain(sentence: str) -> str:
     """A sentence without pins, list and heading marks and emphasis."""
-    return " ".join(_DECORATION.sub("", _LEAD.sub("", without_pins(sentence))).split())
+    return " ".join(_DECORATION.sub("", _LEAD.sub("", _without_pins(sentence))).split())
 
 
 _CJK: Final = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"

@@ -1,4 +1,4 @@
-"""The sources of one (sample, epoch), ordered by where their calls stand, not by arrival, and kept apart by kind."""
+"""The sources of one (sample, epoch), in the order of their calls, not of arrival, and kept apart by kind."""
 
 import hashlib
 from collections.abc import Iterable, Sequence

@@ -64,7 +64,7 @@ def composed(text: str, rounds: Sequence[Sequence[Edit]]) -> tuple[Edit, ...]:
 
 
 def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits in order; where two overlap, the later one keeps what lies behind the earlier."""
+    """The edits in order; where two overlap, the later one keeps what is after the earlier."""
     kept: list[Edit] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
@@ -114,7 +114,7 @@ _SIGN = "\u2421"
 """Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 \u2421]`."""
 _LIKE_A_MARK = re.compile(
     rf"[\[【［〔][^\d\n\]】］〕]{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
-)  # the dashes first: behind another sign the hyphen would make a range of it
+)  # the dashes first: after another sign the hyphen would make a range of it
 _LONGEST_MARK = 120
 
 
@@ -138,11 +138,11 @@ def _joins(text: str, place: int) -> bool:
 
 
 _LONGEST_ADDRESS = 200
-"""Characters in which the sign of an address (a slash, a colon) stands, if what ends there is one."""
+"""Characters in which the sign of an address (a slash, a colon) is, if what ends there is one."""
 _BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
-"""Between marks that stand side by side."""
+"""Between marks side by side."""
 _OF_SENTENCE = re.compile(r"[A-Za-z，；]")
-"""What between two marks belongs to the sentence where that goes on behind them."""
+"""What between two marks belongs to the sentence where that goes on after them."""
 _GOES_ON = re.compile(r"[ \t]*+[^\W_]")
 _BLANK_REST = re.compile(r"\s*+\Z")
 

@@ -144,8 +144,8 @@ def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
     """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
 
     `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
-    publishers' hosts of `rules.toml` (abstract, full text and PDF are one work), and nowhere else.
-    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are told apart.
+    publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), and nowhere else.
+    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are kept apart.
     """
     if host in _ARXIV_HOSTS:
         paper = _ARXIV.fullmatch("/".join(segments))
@@ -169,9 +169,9 @@ UrlKey = tuple[Site, Segments, Query, str]
 _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
 LEFT_OUT = re.compile(r"[\t\r\n]+")
-"""What browsers take out of a URL, wherever it stands (WHATWG URL 4.4)."""
+"""What browsers take out of a URL, wherever it is (WHATWG URL 4.4)."""
 _UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
-"""What copying out of a page leaves in a URL behind its scheme; joiners stay, which some scripts spell with."""
+"""What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
 _MAX_LENGTH = 8192
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
@@ -313,7 +313,7 @@ def spelled(stub: str) -> str | None:
 
 
 def writable(url: str) -> str:
-    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded.
+    """A URL that means itself in Markdown: what would end or break it is percent-encoded.
 
     Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
     """

@@ -11,21 +11,11 @@ import re
 from functools import partial
 from typing import Final
 
-from aiq.citations.parse import cut, parse_report, trimmed
-from aiq.citations.passages import PRIVATE, VOID, hidden, without_pins
+from aiq.citations.passages import without_citations
 from aiq.core.session import Session
 from aiq.judges.race_criteria import TaskSettings, wordings
 from aiq.judges.structured import Unusable, ask_once, without_thoughts
 from aiq.judges.wording import Wording
-
-
-def without_citations(text: str) -> str:
-    """The report without reference lists, citation marks and link targets; code stays as it is."""
-    parsed = parse_report(text.translate(PRIVATE))
-    edits = [(found.start, found.end, "") for found in parsed.lists]
-    edits += [(start, end, sign) for start, end, sign in hidden(parsed) if start < end or sign == VOID]
-    return trimmed(without_pins(cut(parsed.text, edits)))
-
 
 ROLE: Final = "judge.race_clean"
 

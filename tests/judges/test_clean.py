@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.citations.parse import split_references, without_references
-from aiq.judges.cleaning import without_citations
+from aiq.citations.passages import without_citations
 
 LIST = "[1] Atlas - https://atlas.example/a\n[2] News - https://news.example/b"
 
