@@ -18,6 +18,13 @@ from aiq.citations.urls import parse_url, writable
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
 NO_SOURCES = "no_sources"
 """The reason where an audit was given no sources and finds nothing else wrong; there is no outcome then."""
+_NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
+_DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"(?<![0-9a-z])arxiv(?:\s+preprint)?\s*[:：\s]\s*"
+    r"((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?![0-9a-z])",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +114,6 @@ class ReportAudit:
     uncited_paragraphs: tuple[Place, ...]
     """Paragraphs of the body without a mark and without a URL."""
     with_sources: bool = True
-
-
-_NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
-_DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
-_ARXIV = re.compile(
-    r"(?<![0-9a-z])arxiv(?:\s+preprint)?\s*[:：\s]\s*"
-    r"((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?![0-9a-z])",
-    re.IGNORECASE,
-)
 
 
 def audit_report(report: ParsedReport, index: SourceIndex | None, others: SourceIndex | None = None) -> ReportAudit:

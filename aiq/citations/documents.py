@@ -38,10 +38,10 @@ _MOST_STARTS, _MOST_ENDS, _MOST_PAGES = 12, 6, 12
 """Places of an entry at which a name may begin, counted back from its end; at which one may end; pages that count."""
 _TRIM = " \t\n*_`~<>\"'“”‘’«»《》「」[]。."
 _BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
-
 _Pages = tuple[int, int]
 _PageReference = tuple[int, int, tuple[_Pages, ...]]
 """Where a text names pages (start, end), and which."""
+PageRule = Literal["ignore", "window", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +141,6 @@ def _value(written: str) -> int:
 def _name(text: str) -> str:
     text = " ".join(text.strip(_TRIM).rstrip(",;，；、 ").split())
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
-
-
-PageRule = Literal["ignore", "window", "exact"]
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
 from aiq.core.base import Record
 
 Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
-
 _TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
 _LEAD = rf"[ \t>]*{_TAG}"
 _BULLET = r"[-*+•·–◦▪●○■‣∙]"
@@ -56,7 +55,6 @@ _FORMS: dict[Family, re.Pattern[str]] = {
 """The forms of an entry's first line, in the order they are tried; `n` (or `m`) is the number."""
 UNNUMBERED: frozenset[Family] = frozenset({"bullet", "row", "plain"})
 """The forms that count by position."""
-
 _TARGET = re.compile(
     r"[a-z]://|www\.|\b(?:java|vb)script:|\bdata:\w|\bdoi\b|arxiv"
     r"|\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|json)\b",
@@ -85,9 +83,7 @@ _NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
     "bullet": re.compile(r"(?=(?P<mark>(?P<style><li)\b[^<>]*>)(?P<n>))", re.IGNORECASE),
 }
 """A further entry in a line of this form: what parts it from the one before, its mark, and how that is written."""
-
 Strength = Literal["strong", "weak"]
-
 _LONGEST = 100
 _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|\]\([^()]*\)|\\[a-z]+\*?\{?")
 _NUMBERING = re.compile(

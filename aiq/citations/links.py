@@ -55,6 +55,11 @@ _FORMS: dict[SpanKind | None, UrlForm] = {
 }
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_STEPS = 12
+_ADDRESS = re.compile(
+    r"https?://[^\s<>\"'`|\\^{}\x00-\x20，。；：！？、）】》〉」』”’“‘【《〈「『（　]+", re.IGNORECASE
+)
+_TRAILING = ".,;:!?*_~"
+_BRACKETS = {")": "(", "]": "["}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +229,6 @@ def _trimmed(text: str, start: int, end: int) -> int:
 def unescape(text: str) -> str:
     """Markdown's backslash escapes undone."""
     return _ESCAPED.sub(r"\1", text)
-
-
-_ADDRESS = re.compile(
-    r"https?://[^\s<>\"'`|\\^{}\x00-\x20，。；：！？、）】》〉」』”’“‘【《〈「『（　]+", re.IGNORECASE
-)
-_TRAILING = ".,;:!?*_~"
-_BRACKETS = {")": "(", "]": "["}
 
 
 def addresses(text: str) -> Iterator[str]:

@@ -20,7 +20,6 @@ from markdown_it.token import Token
 Place = tuple[int, int]
 """Where a stretch of a text begins and ends."""
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
-
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
 _CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
 _LONGEST_FORMULA = 400
@@ -29,6 +28,19 @@ _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
 _NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
 _PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
 _TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
+MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
+"""A closing fence with citations after it, as models write it; Markdown wants it bare."""
+_TAGS = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
+_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
+_HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
+_NEWLINE = re.compile(r"\r\n?|\n")
+_WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
+_IN_LINE = re.compile(r"[^\r\n]+")
 
 
 def _nested(depth: int) -> str:
@@ -51,6 +63,205 @@ class Span:
     kind: SpanKind
     label: Place = (0, 0)
     target: Place = (0, 0)
+
+
+@dataclass(frozen=True)
+class Markdown:
+    """A text in lines, with what is not prose in it.
+
+    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `blocks` are
+    fenced or indented code and raw HTML elements, `spans` inline code, maths, tags and links, each in order.
+    `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
+    may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
+    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
+    """
+
+    text: str
+    lines: tuple[Place, ...]
+    headings: Mapping[int, int]
+    fences: tuple[Place, ...]
+    unclosed: Place | None
+    blocks: tuple[Place, ...]
+    paragraphs: tuple[Place, ...]
+    spans: tuple[Span, ...]
+    tags: tuple[Place, ...]
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds this offset."""
+        return _line_at(self.lines, offset)
+
+    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
+        """The spans that begin in `start:end`."""
+        first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
+        return self.spans[first:last]
+
+    def prose(self) -> str:
+        """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
+        hidden = [(span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans]
+        return masked(self.text, [*self.blocks, *hidden])
+
+
+def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
+    """Parse a report; what is between these stretches is parsed by itself.
+
+    A report that is wrapped as a whole in a ```markdown fence is read from inside.
+    """
+    source = text.replace("\x00", "\ufffd")
+    edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
+    lines = tuple(zip(edges[::2], edges[1::2], strict=True))
+    wrapped = _WRAPPED.match(source)
+    reader = _BlockReader(source, lines)
+    stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
+    for (_, start), (end, _) in pairwise(stretches):
+        reader.read(start, end)
+    elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
+    tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
+    return Markdown(
+        text=text,
+        lines=lines,
+        headings=reader.headings,
+        fences=tuple(reader.fences),
+        unclosed=reader.unclosed,
+        blocks=tuple(sorted(reader.blocks)),
+        paragraphs=tuple(sorted(reader.paragraphs)),
+        spans=tuple(sorted(reader.spans, key=lambda span: (span.start, -span.end))),
+        tags=tuple(sorted(tags)),
+    )
+
+
+def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
+    """The text with these stretches filled, so that offsets stay; line breaks stay too."""
+    pieces, at = [], 0
+    for start, end in sorted(hidden):
+        if end <= at:
+            continue
+        start = max(start, at)
+        pieces += [text[at:start], _IN_LINE.sub(lambda line: fill * len(line[0]), text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _line_at(lines: Sequence[Place], offset: int) -> int:
+    return bisect_right(lines, (offset, maxsize)) - 1
+
+
+class _BlockReader:
+    """Collects what the tokens of parsed stretches say, in offsets of the source."""
+
+    def __init__(self, source: str, lines: Sequence[Place]) -> None:
+        self.headings: dict[int, int] = {}
+        self.fences: list[Place] = []
+        self.unclosed: Place | None = None
+        self.blocks: list[Place] = []
+        self.paragraphs: list[Place] = []
+        self.spans: list[Span] = []
+        self.tags: list[Place] = []
+        self._source = source
+        self._lines = lines
+        self._first_line = 0
+        self._inside = ""  # the token that opened the block at hand
+        self._cell = (-1, 0)  # line of the last table cell read, and where it ends
+
+    def read(self, start: int, end: int) -> None:
+        """Parse `start:end` of the source."""
+        # the parser must see a marked fence closed
+        stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
+        self._first_line = _line_at(self._lines, start)
+        for token in parser().parse(stretch):
+            self._read_token(token)
+
+    def _read_token(self, token: Token) -> None:
+        if token.nesting == 1:
+            self._inside = token.type
+        if token.map is None:
+            return
+        first, last = token.map[0] + self._first_line, token.map[1] + self._first_line
+        stretch = (self._lines[first][0], self._lines[min(last, len(self._lines)) - 1][1])
+        if token.type == "fence":
+            self._read_fence(token, stretch, first, last)
+        elif token.type == "code_block":
+            self.blocks.append(stretch)
+        elif token.type == "html_block":
+            self._read_html(stretch)
+        elif token.type == "heading_open":
+            self.headings[first] = int(token.tag[1])
+        elif token.type == "tbody_open":
+            self.paragraphs.append(stretch)
+        elif token.type == "inline":
+            self._read_inline(token.content, first)
+
+    def _read_fence(self, token: Token, stretch: Place, first: int, last: int) -> None:
+        ending = self._source[self._lines[last - 1][0] : stretch[1]]
+        cited = MARKED_FENCE.fullmatch(ending)
+        stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
+        self.blocks.append(stretch)
+        if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
+            self.fences.append(stretch)
+        elif not self._source[stretch[1] :].strip():
+            self.unclosed = stretch
+
+    def _read_html(self, stretch: Place) -> None:
+        if not _HTML_TITLE.match(self._source, *stretch):
+            self.paragraphs.append(stretch)
+        for tag in _TAGS.finditer(self._source, *stretch):
+            self.blocks.append(tag.span())
+            if tag[0][:2] != "<!":
+                self.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
+
+    def _read_inline(self, content: str, first: int) -> None:
+        if self._inside in ("td_open", "th_open"):
+            content = content.replace("|", "\\|")  # as it is in the source: an unescaped one ends a cell
+            starts = [self._cell_start(content, first)]
+        else:
+            starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
+        if self._inside == "paragraph_open":
+            self.paragraphs.append((starts[0], starts[-1] + len(content) - content.rfind("\n") - 1))
+        spans = inline_spans(content)
+        if not spans:
+            return
+        offsets = [0]
+        for line in content.split("\n"):
+            offsets.append(offsets[-1] + len(line) + 1)
+
+        def place(at: int) -> int:
+            line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
+            return starts[line] + at - offsets[line]
+
+        def pair(ends: Place) -> Place:
+            return place(ends[0]), place(ends[1])
+
+        for span in spans:
+            start, end = place(span.start), place(span.end)
+            label = pair(span.label) if span.kind in ("link", "image") else (0, 0)
+            self.spans.append(Span(start, end, span.kind, label, pair(span.target)))
+
+    def _cell_start(self, content: str, number: int) -> int:
+        """Where a table cell begins in the source: cells come in order."""
+        start, end = self._lines[number]
+        after = self._cell[1] if self._cell[0] == number else start
+        found = max(self._source.find(content, after, end), after)
+        self._cell = (number, found + len(content))
+        return found
+
+    def _line_start(self, line: str, number: int) -> int:
+        """Where a line of a block's content begins in the source: markers and indent are before it."""
+        start, end = self._lines[min(number, len(self._lines) - 1)]
+        found = self._source.find(line, start, end)
+        if found < 0:  # the parser wrote tabs of the indent as blanks
+            bare = line.strip()
+            found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
+        return max(start, found)
+
+
+def tags_in(text: str, start: int, end: int) -> list[Place]:
+    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
+
+    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
+    """
+    if _RAW.match(text, start, end):
+        tag = _TAG.match(text, start, end)
+        return [tag.span() if tag else (start, end)]
+    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
 
 
 def inline_spans(content: str) -> list[Span]:
@@ -182,219 +393,3 @@ def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
                 unclosed.add(name)
         result.append(span)
     return result
-
-
-MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
-"""A closing fence with citations after it, as models write it; Markdown wants it bare."""
-_TAGS = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
-    re.IGNORECASE | re.DOTALL,
-)
-_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
-_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
-_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
-_HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
-
-
-def tags_in(text: str, start: int, end: int) -> list[Place]:
-    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
-
-    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
-    """
-    if _RAW.match(text, start, end):
-        tag = _TAG.match(text, start, end)
-        return [tag.span() if tag else (start, end)]
-    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
-
-
-class _BlockReader:
-    """Collects what the tokens of parsed stretches say, in offsets of the source."""
-
-    def __init__(self, source: str, lines: Sequence[Place]) -> None:
-        self.headings: dict[int, int] = {}
-        self.fences: list[Place] = []
-        self.unclosed: Place | None = None
-        self.blocks: list[Place] = []
-        self.paragraphs: list[Place] = []
-        self.spans: list[Span] = []
-        self.tags: list[Place] = []
-        self._source = source
-        self._lines = lines
-        self._first_line = 0
-        self._inside = ""  # the token that opened the block at hand
-        self._cell = (-1, 0)  # line of the last table cell read, and where it ends
-
-    def read(self, start: int, end: int) -> None:
-        """Parse `start:end` of the source."""
-        # the parser must see a marked fence closed
-        stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
-        self._first_line = _line_at(self._lines, start)
-        for token in parser().parse(stretch):
-            self._read_token(token)
-
-    def _read_token(self, token: Token) -> None:
-        if token.nesting == 1:
-            self._inside = token.type
-        if token.map is None:
-            return
-        first, last = token.map[0] + self._first_line, token.map[1] + self._first_line
-        stretch = (self._lines[first][0], self._lines[min(last, len(self._lines)) - 1][1])
-        if token.type == "fence":
-            self._read_fence(token, stretch, first, last)
-        elif token.type == "code_block":
-            self.blocks.append(stretch)
-        elif token.type == "html_block":
-            self._read_html(stretch)
-        elif token.type == "heading_open":
-            self.headings[first] = int(token.tag[1])
-        elif token.type == "tbody_open":
-            self.paragraphs.append(stretch)
-        elif token.type == "inline":
-            self._read_inline(token.content, first)
-
-    def _read_fence(self, token: Token, stretch: Place, first: int, last: int) -> None:
-        ending = self._source[self._lines[last - 1][0] : stretch[1]]
-        cited = MARKED_FENCE.fullmatch(ending)
-        stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
-        self.blocks.append(stretch)
-        if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
-            self.fences.append(stretch)
-        elif not self._source[stretch[1] :].strip():
-            self.unclosed = stretch
-
-    def _read_html(self, stretch: Place) -> None:
-        if not _HTML_TITLE.match(self._source, *stretch):
-            self.paragraphs.append(stretch)
-        for tag in _TAGS.finditer(self._source, *stretch):
-            self.blocks.append(tag.span())
-            if tag[0][:2] != "<!":
-                self.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
-
-    def _read_inline(self, content: str, first: int) -> None:
-        if self._inside in ("td_open", "th_open"):
-            content = content.replace("|", "\\|")  # as it is in the source: an unescaped one ends a cell
-            starts = [self._cell_start(content, first)]
-        else:
-            starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
-        if self._inside == "paragraph_open":
-            self.paragraphs.append((starts[0], starts[-1] + len(content) - content.rfind("\n") - 1))
-        spans = inline_spans(content)
-        if not spans:
-            return
-        offsets = [0]
-        for line in content.split("\n"):
-            offsets.append(offsets[-1] + len(line) + 1)
-
-        def place(at: int) -> int:
-            line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
-            return starts[line] + at - offsets[line]
-
-        def pair(ends: Place) -> Place:
-            return place(ends[0]), place(ends[1])
-
-        for span in spans:
-            start, end = place(span.start), place(span.end)
-            label = pair(span.label) if span.kind in ("link", "image") else (0, 0)
-            self.spans.append(Span(start, end, span.kind, label, pair(span.target)))
-
-    def _cell_start(self, content: str, number: int) -> int:
-        """Where a table cell begins in the source: cells come in order."""
-        start, end = self._lines[number]
-        after = self._cell[1] if self._cell[0] == number else start
-        found = max(self._source.find(content, after, end), after)
-        self._cell = (number, found + len(content))
-        return found
-
-    def _line_start(self, line: str, number: int) -> int:
-        """Where a line of a block's content begins in the source: markers and indent are before it."""
-        start, end = self._lines[min(number, len(self._lines) - 1)]
-        found = self._source.find(line, start, end)
-        if found < 0:  # the parser wrote tabs of the indent as blanks
-            bare = line.strip()
-            found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
-        return max(start, found)
-
-
-_NEWLINE = re.compile(r"\r\n?|\n")
-_WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
-_IN_LINE = re.compile(r"[^\r\n]+")
-
-
-@dataclass(frozen=True)
-class Markdown:
-    """A text in lines, with what is not prose in it.
-
-    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `blocks` are
-    fenced or indented code and raw HTML elements, `spans` inline code, maths, tags and links, each in order.
-    `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
-    may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
-    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
-    """
-
-    text: str
-    lines: tuple[Place, ...]
-    headings: Mapping[int, int]
-    fences: tuple[Place, ...]
-    unclosed: Place | None
-    blocks: tuple[Place, ...]
-    paragraphs: tuple[Place, ...]
-    spans: tuple[Span, ...]
-    tags: tuple[Place, ...]
-
-    def line_at(self, offset: int) -> int:
-        """The number of the line that holds this offset."""
-        return _line_at(self.lines, offset)
-
-    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
-        """The spans that begin in `start:end`."""
-        first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
-        return self.spans[first:last]
-
-    def prose(self) -> str:
-        """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
-        hidden = [(span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans]
-        return masked(self.text, [*self.blocks, *hidden])
-
-
-def _line_at(lines: Sequence[Place], offset: int) -> int:
-    return bisect_right(lines, (offset, maxsize)) - 1
-
-
-def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
-    """The text with these stretches filled, so that offsets stay; line breaks stay too."""
-    pieces, at = [], 0
-    for start, end in sorted(hidden):
-        if end <= at:
-            continue
-        start = max(start, at)
-        pieces += [text[at:start], _IN_LINE.sub(lambda line: fill * len(line[0]), text[start:end])]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
-    """Parse a report; what is between these stretches is parsed by itself.
-
-    A report that is wrapped as a whole in a ```markdown fence is read from inside.
-    """
-    source = text.replace("\x00", "\ufffd")
-    edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
-    lines = tuple(zip(edges[::2], edges[1::2], strict=True))
-    wrapped = _WRAPPED.match(source)
-    reader = _BlockReader(source, lines)
-    stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
-    for (_, start), (end, _) in pairwise(stretches):
-        reader.read(start, end)
-    elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
-    tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
-    return Markdown(
-        text=text,
-        lines=lines,
-        headings=reader.headings,
-        fences=tuple(reader.fences),
-        unclosed=reader.unclosed,
-        blocks=tuple(sorted(reader.blocks)),
-        paragraphs=tuple(sorted(reader.paragraphs)),
-        spans=tuple(sorted(reader.spans, key=lambda span: (span.start, -span.end))),
-        tags=tuple(sorted(tags)),
-    )

@@ -17,12 +17,16 @@ from aiq.core.sources import Source
 
 AMBIGUOUS = -1
 """In place of a source's number where there are several."""
-
 _Pair = tuple[str, str]
 _MOST_SHARED = 64
 """Sources at one path that may share every cited parameter; among more of them a query picks out none."""
 _LEAST_SEGMENTS = 2
 """Segments that a parent's path must have: `/docs` is no parent of all that is below it."""
+_WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
+"""A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
+_MARK = r"(?:_|[^\w/?&=])"
+_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
+_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 class _Paths:
@@ -92,13 +96,6 @@ def _includes(whole: Query, part: Query) -> bool:
     """Whether all of `part` is in `whole`, as often; both are in order."""
     rest = iter(whole)
     return all(pair in rest for pair in part)
-
-
-_WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
-"""A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
-_MARK = r"(?:_|[^\w/?&=])"
-_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
-_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 def completes_identifier(start: str, whole: str) -> bool:

@@ -9,7 +9,6 @@ from aiq.citations.urls import read_url
 from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
-
 _STRENGTH: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
 _Seen = tuple[int, CallPath, str, Source]
 """How strong, where, as what, and the source: the order in which what was seen of one thing counts."""

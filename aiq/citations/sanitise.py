@@ -28,6 +28,23 @@ _GARBLED = re.compile(
 )
 _HEAD = 2000
 """Characters in which scheme and host must be; what is longer is data."""
+_RULES: dict[str, Callable[[str, str], bool]] = {
+    "unsafe_scheme": lambda url, host: scheme_of(url) in rules().unsafe_schemes,
+    "shortened_url": lambda url, host: under(host, rules().shorteners),
+    # dotted, short, integer, octal and hex IPv4, any IPv6: a last label that is a number is never a name
+    "ip_address_url": lambda url, host: ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None,
+    "private_host": lambda url, host: bool(host) and ("." not in host or under(host, rules().private_suffixes)),
+    "truncated_url": lambda url, host: without_ellipsis(url) is not None or _GARBLED.search(url) is not None,
+}
+"""Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""
+HOMOGRAPH = "homograph_host"
+_TOGETHER = (
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
+    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
+    frozenset({"LATIN", "CJK", "HANGUL"}),
+)
+"""Scripts that are written together (UTS 39 5.2, highly restrictive)."""
+_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 
 
 @lru_cache(maxsize=16384)
@@ -69,27 +86,6 @@ def host_of(url: str) -> str:
     match = _AUTHORITY.match(url)
     host = _PORT.sub("", match[1].rpartition("@")[2]) if match else "..."
     return "" if "..." in host else canonical_host(host.rstrip(".")) or ""
-
-
-_RULES: dict[str, Callable[[str, str], bool]] = {
-    "unsafe_scheme": lambda url, host: scheme_of(url) in rules().unsafe_schemes,
-    "shortened_url": lambda url, host: under(host, rules().shorteners),
-    # dotted, short, integer, octal and hex IPv4, any IPv6: a last label that is a number is never a name
-    "ip_address_url": lambda url, host: ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None,
-    "private_host": lambda url, host: bool(host) and ("." not in host or under(host, rules().private_suffixes)),
-    "truncated_url": lambda url, host: without_ellipsis(url) is not None or _GARBLED.search(url) is not None,
-}
-"""Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""
-
-HOMOGRAPH = "homograph_host"
-
-_TOGETHER = (
-    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
-    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
-    frozenset({"LATIN", "CJK", "HANGUL"}),
-)
-"""Scripts that are written together (UTS 39 5.2, highly restrictive)."""
-_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 
 
 class KnownHosts:

@@ -18,7 +18,6 @@ from aiq.core.base import Record
 
 Site = tuple[str, int | None]
 """Host in canonical form, and port (None: the scheme's default)."""
-
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{0,9}))?")
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00-\ufe0f\ufeff]")
@@ -26,80 +25,31 @@ _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LONGEST, _LONGEST_LABEL = 253, 63
 """Characters of a host name and of one label (RFC 1035 2.3.4, less the length bytes)."""
-
-
-@lru_cache(maxsize=16384)
-def read_site(scheme: str, authority: str) -> Site | None:
-    """Host and port of `user@host:port` under `http` or `https`; user-info is no part of it. None where malformed."""
-    match = _AUTHORITY.fullmatch(authority.rpartition("@")[2])
-    host = canonical_host(match[1]) if match else None
-    if match is None or host is None:
-        return None
-    port = int(match[2]) if match[2] else None
-    if port is not None and port > 65535:
-        return None
-    return host, None if port == _DEFAULT_PORTS[scheme] else port
-
-
-def canonical_host(host: str) -> str | None:
-    """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None where malformed."""
-    if host.startswith("["):
-        return _ipv6(host)
-    if not host.isascii() or "%" in host:
-        host = _ascii(unquote(host))
-    host = host.lower().removesuffix(".")
-    if len(host) > _LONGEST or not _HOST.fullmatch(host):
-        return None
-    return host.removeprefix("www.") if host.count(".") > 1 else host
-
-
-def _ipv6(host: str) -> str | None:
-    """The address without brackets and zone (`%eth0`, `%25eth0`), which means something on one machine only."""
-    try:
-        return ipaddress.IPv6Address(host[1:-1].partition("%")[0]).compressed if host.endswith("]") else None
-    except ValueError:
-        return None
-
-
-def _ascii(host: str) -> str:
-    """Full-width and other forms undone, then each label that is not ASCII in punycode (RFC 3492).
-
-    As UTS 46 in its non-transitional form, which browsers use: `ß` stays itself. What is no valid
-    name comes back so that it does not pass for one.
-    """
-    plain = "".join(letter.lower() for letter in _IGNORED.sub("", unicodedata.normalize("NFKC", host)))
-    labels = unicodedata.normalize("NFC", plain).replace("。", ".").split(".")
-    return ".".join(label if label.isascii() else _punycode(label) for label in labels)
-
-
-def _punycode(label: str) -> str:
-    """The label's ASCII form; an empty one, which no host may have, for what can be no label."""
-    if len(label) > _LONGEST_LABEL or not label.isprintable():
-        return ""
-    return "xn--" + label.encode("punycode").decode("ascii")
-
-
-def under(host: str, names: frozenset[str]) -> bool:
-    """Whether a canonical host is one of these names or a sub-domain of one."""
-    while host:
-        if host in names:
-            return True
-        host = host.partition(".")[2]
-    return False
-
-
-def unicode_labels(host: str) -> list[str]:
-    """The labels of a canonical host as people see them; one that is no valid punycode stays as it is."""
-    return [_seen(label) for label in host.split(".")]
-
-
-def _seen(label: str) -> str:
-    if not label.startswith("xn--"):
-        return label
-    try:
-        return label[4:].encode("ascii").decode("punycode")
-    except UnicodeError:
-        return label
+Segments = tuple[str, ...]
+_DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/.+)", re.IGNORECASE | re.DOTALL)
+_PUBLISHED = re.compile(
+    r"doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|epub|epdfplus|reader)/)?"
+    r"(10\.\d{4,9}/.+?)(?:/(?:full|abstract|pdf|epdf))?",
+    re.IGNORECASE | re.DOTALL,
+)
+_ARXIV = re.compile(
+    r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?(/.+)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.DOTALL)
+_ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org"})
+_DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
+Query = tuple[tuple[str, str], ...]
+UrlKey = tuple[Site, Segments, Query, str]
+_URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
+_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
+LEFT_OUT = re.compile(r"[\t\r\n]+")
+"""What browsers take out of a URL, wherever it is (WHATWG URL 4.4)."""
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
+"""What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
+_MAX_LENGTH = 8192
+_ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
+_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 
 
 class Rules(Record):
@@ -121,60 +71,6 @@ class Rules(Record):
 def rules() -> Rules:
     """The table, read once."""
     return Rules.model_validate(tomllib.loads((Path(__file__).with_name("rules.toml")).read_text(encoding="utf-8")))
-
-
-Segments = tuple[str, ...]
-
-_DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/.+)", re.IGNORECASE | re.DOTALL)
-_PUBLISHED = re.compile(
-    r"doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|epub|epdfplus|reader)/)?"
-    r"(10\.\d{4,9}/.+?)(?:/(?:full|abstract|pdf|epdf))?",
-    re.IGNORECASE | re.DOTALL,
-)
-_ARXIV = re.compile(
-    r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?(/.+)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.DOTALL)
-_ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org"})
-_DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
-
-
-def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
-    """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
-
-    `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
-    publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), and nowhere else.
-    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are kept apart.
-    """
-    if host in _ARXIV_HOSTS:
-        paper = _ARXIV.fullmatch("/".join(segments))
-        return "arxiv.org", ("abs", paper[1].lower() + (paper[2] or "")) if paper else segments
-    if host in _DOI_HOSTS:
-        host, doi = "doi.org", _DOI.fullmatch("/".join(segments))
-    elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):
-        doi = _PUBLISHED.fullmatch("/".join(segments))
-    else:
-        return host, segments
-    if doi is None:
-        return host, segments
-    name = doi[1].lower()
-    paper = _ARXIV_DOI.fullmatch(name)
-    return ("arxiv.org", ("abs", paper[1])) if paper else ("doi.org", (name,))
-
-
-Query = tuple[tuple[str, str], ...]
-UrlKey = tuple[Site, Segments, Query, str]
-
-_URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
-_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
-LEFT_OUT = re.compile(r"[\t\r\n]+")
-"""What browsers take out of a URL, wherever it is (WHATWG URL 4.4)."""
-_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
-"""What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
-_MAX_LENGTH = 8192
-_ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
-_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 
 
 class ParsedUrl(NamedTuple):
@@ -287,6 +183,103 @@ def _selects_content(host: str, segments: Segments) -> bool:
     """Whether `ref` and `source` name what is shown, as on code hosts and APIs."""
     table = rules()
     return under(host, table.code_hosts) or not table.api_labels.isdisjoint((*host.split("."), *segments))
+
+
+def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
+    """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
+
+    `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
+    publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), and nowhere else.
+    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are kept apart.
+    """
+    if host in _ARXIV_HOSTS:
+        paper = _ARXIV.fullmatch("/".join(segments))
+        return "arxiv.org", ("abs", paper[1].lower() + (paper[2] or "")) if paper else segments
+    if host in _DOI_HOSTS:
+        host, doi = "doi.org", _DOI.fullmatch("/".join(segments))
+    elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):
+        doi = _PUBLISHED.fullmatch("/".join(segments))
+    else:
+        return host, segments
+    if doi is None:
+        return host, segments
+    name = doi[1].lower()
+    paper = _ARXIV_DOI.fullmatch(name)
+    return ("arxiv.org", ("abs", paper[1])) if paper else ("doi.org", (name,))
+
+
+@lru_cache(maxsize=16384)
+def read_site(scheme: str, authority: str) -> Site | None:
+    """Host and port of `user@host:port` under `http` or `https`; user-info is no part of it. None where malformed."""
+    match = _AUTHORITY.fullmatch(authority.rpartition("@")[2])
+    host = canonical_host(match[1]) if match else None
+    if match is None or host is None:
+        return None
+    port = int(match[2]) if match[2] else None
+    if port is not None and port > 65535:
+        return None
+    return host, None if port == _DEFAULT_PORTS[scheme] else port
+
+
+def canonical_host(host: str) -> str | None:
+    """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None where malformed."""
+    if host.startswith("["):
+        return _ipv6(host)
+    if not host.isascii() or "%" in host:
+        host = _ascii(unquote(host))
+    host = host.lower().removesuffix(".")
+    if len(host) > _LONGEST or not _HOST.fullmatch(host):
+        return None
+    return host.removeprefix("www.") if host.count(".") > 1 else host
+
+
+def _ipv6(host: str) -> str | None:
+    """The address without brackets and zone (`%eth0`, `%25eth0`), which means something on one machine only."""
+    try:
+        return ipaddress.IPv6Address(host[1:-1].partition("%")[0]).compressed if host.endswith("]") else None
+    except ValueError:
+        return None
+
+
+def _ascii(host: str) -> str:
+    """Full-width and other forms undone, then each label that is not ASCII in punycode (RFC 3492).
+
+    As UTS 46 in its non-transitional form, which browsers use: `ß` stays itself. What is no valid
+    name comes back so that it does not pass for one.
+    """
+    plain = "".join(letter.lower() for letter in _IGNORED.sub("", unicodedata.normalize("NFKC", host)))
+    labels = unicodedata.normalize("NFC", plain).replace("。", ".").split(".")
+    return ".".join(label if label.isascii() else _punycode(label) for label in labels)
+
+
+def _punycode(label: str) -> str:
+    """The label's ASCII form; an empty one, which no host may have, for what can be no label."""
+    if len(label) > _LONGEST_LABEL or not label.isprintable():
+        return ""
+    return "xn--" + label.encode("punycode").decode("ascii")
+
+
+def under(host: str, names: frozenset[str]) -> bool:
+    """Whether a canonical host is one of these names or a sub-domain of one."""
+    while host:
+        if host in names:
+            return True
+        host = host.partition(".")[2]
+    return False
+
+
+def unicode_labels(host: str) -> list[str]:
+    """The labels of a canonical host as people see them; one that is no valid punycode stays as it is."""
+    return [_seen(label) for label in host.split(".")]
+
+
+def _seen(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return label[4:].encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
 
 
 def decoded(text: str) -> str:
