@@ -8,6 +8,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal
 
 from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked
@@ -103,7 +104,7 @@ def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
     spans = [span for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(markdown.text, span)]
     linked = [_linked(markdown.text, span) for span in spans]
     text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked])
-    return sorted([*linked, *_unwrapped(text, start)], key=_place)
+    return sorted([*linked, *_unwrapped(text, start)], key=attrgetter("start"))
 
 
 def _unwrapped(text: str, offset: int) -> Iterator[UrlUse]:
@@ -149,17 +150,13 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
     others = (use for use in (*found, *defined, *_attributes(markdown)) if _holds(body, use.start))
-    return sorted([*others, *bare], key=_place)
+    return sorted([*others, *bare], key=attrgetter("start"))
 
 
 def _holds(stretches: Sequence[Place], offset: int) -> bool:
     """Whether one of these stretches, which are in order, holds the offset."""
     at = bisect_right(stretches, (offset, sys.maxsize)) - 1
     return at >= 0 and offset < stretches[at][1]
-
-
-def _place(use: UrlUse) -> int:
-    return use.start
 
 
 def _leads_away(text: str, span: Span) -> bool:

@@ -101,7 +101,8 @@ class ParsedUrl(NamedTuple):
         return f"{host}{self.written}" if port is None else f"{host}:{port}{self.written}"
 
 
-def read_url(text: str) -> ParsedUrl | None:
+@lru_cache(maxsize=16384)  # those of a report are asked for again and again
+def parse_url(text: str) -> ParsedUrl | None:
     """The URL in canonical parts, or None where it is not a well-formed http or https address."""
     raw = text.strip()
     if len(raw) > _MAX_LENGTH:
@@ -124,10 +125,6 @@ def read_url(text: str) -> ParsedUrl | None:
         _route(fragment) if fragment and fragment[0] in "/!" else "",
         decoded(path if query is None else f"{path}?{query}"),
     )
-
-
-parse_url = lru_cache(maxsize=16384)(read_url)
-"""`read_url` for URLs that are asked for again and again, as those of a report are."""
 
 
 def _without_unseen(raw: str) -> str:
