@@ -1,7 +1,5 @@
-"""Asking a judge model: strict JSON, tries with other seeds, and an error that says what was wrong."""
+"""Structured output of judge models: strict JSON, tries with other seeds, and an error that says what was wrong."""
 
-import asyncio
-import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
 from aiq.experiment.stores import AnswerStore
-from aiq.judges.structured import Unusable, ask, ask_once, each_bounded, read_object
+from aiq.judges.structured import Unusable, ask, ask_once, read_object
 from aiq.runs.folder import RunFolder
 
 JSON = st.recursive(
@@ -72,99 +70,3 @@ def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], befor
     assert read_object(raw) == value
     assert read_object(f"{before}\n```json\n{raw}\n```\n{after}") == value
     assert read_object(json.dumps(value, indent=2, ensure_ascii=False) + after) == value
-
-
-def test_reasoning_before_the_answer_is_passed_over() -> None:
-    assert read_object('<think>maybe {"a": 2}?</think>\n{"a": 1}') == {"a": 1}
-
-
-def test_brackets_of_prose_hide_no_answer() -> None:
-    assert read_object('As [1] and [see 2] say {more or less}: {"a": [1]}. [End') == {"a": [1]}
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "I'm sorry, I can't help with that.",
-        "[1, 2]",
-        '"text"',
-        '{"a": 1',
-        '{"a": }',
-        "{'a': 1}",
-        '{"a": NaN}',
-        '{"a": Infinity}',
-        '{"a": -Infinity}',
-        '{"a": 1e999}',
-        '{"a": 1, "a": 2}',
-        '{"a": 1} {"a": 2}',
-        '{"a": 1}\nor rather\n{"b": 2}',
-        '{"a": ' + "9" * 5000 + "}",
-        "{" * 100_000,
-        '{"a":' * 5000,
-        "{\x00}",
-        '{"a": {"verdicts": []}',
-        '{"a": {"verdicts": []} and so on',
-        '{"a": "he said {"verdicts": []}',
-        '[{"a": 1}, {"b": ',
-        "{" * 300 + '{"a": 1}',
-    ],
-)
-def test_what_would_have_to_be_guessed_is_refused(answer: str) -> None:
-    with pytest.raises(Unusable):
-        read_object(answer)
-
-
-@given(st.text())
-def test_no_text_breaks_the_reader(text: str) -> None:
-    with contextlib.suppress(Unusable):
-        assert isinstance(read_object(text), dict)
-
-
-async def test_work_is_bounded_and_keeps_its_order() -> None:
-    running, most = 0, 0
-
-    async def work(item: int) -> int:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.001 * (5 - item))
-        running -= 1
-        return item
-
-    assert await each_bounded(range(5), work, 2) == [0, 1, 2, 3, 4]
-    assert most == 2
-
-
-async def test_the_first_error_ends_the_rest() -> None:
-    ended: list[int] = []
-
-    async def work(item: int) -> None:
-        if item == 0:
-            raise JudgeError("first")
-        try:
-            await asyncio.sleep(10)
-        finally:
-            ended.append(item)
-
-    with pytest.raises(JudgeError, match="first"):
-        await each_bounded([0, 1], work, 2)
-    await asyncio.sleep(0)
-    assert ended == [1]
-
-
-async def test_what_an_error_ends_has_ended_when_it_is_raised() -> None:
-    ended: list[str] = []
-
-    async def work(item: str) -> None:
-        try:
-            await asyncio.sleep(0 if item == "bad" else 60)
-            raise JudgeError("bad")
-        except asyncio.CancelledError:
-            await asyncio.sleep(0)
-            ended.append(item)
-            raise
-
-    with pytest.raises(JudgeError):
-        await each_bounded(["bad", "slow"], work, 2)
-    assert ended == ["slow"]

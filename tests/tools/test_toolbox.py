@@ -75,7 +75,7 @@ def test_each_web_by_its_kind(corpus: str, run_client: AsyncClient) -> None:
 
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    settings = SearchSettings(provider="test_build:Provider", options={"word": "hello"})
+    settings = SearchSettings(provider="test_toolbox:Provider", options={"word": "hello"})
     found = await build_provider(settings, run_client).search("world", 1)
     assert found.hits[0].text == "hello world"
 

@@ -1,22 +1,82 @@
-"""Recorded RACE answers, by hand and by generator: the usable ones against an independent plain implementation
-of the official arithmetic, the malformed ones as a clean retry and then an error; none becomes an invented score.
+"""RACE's arithmetic and the reading of marks: usable answers against a plain implementation of the official arithmetic,
+malformed ones as a clean retry and then an error, and the aggregation against officially published figures.
 """
 
 import json
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
 from aiq.core.samples import Criterion, Rubric, Sample
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_scores import DIMENSIONS, outcome, read_marks
+from aiq.judges.race_scores import DIMENSIONS, compare, match, published
 from aiq.judges.structured import Unusable
+from tests.judges.cards import Card
 
-Card = dict[str, Any]
+NAMES = st.text(alphabet="abcAB ", min_size=1, max_size=6).filter(lambda name: name.strip() == name)
+
+
+def criteria(*named: tuple[str, float]) -> tuple[Criterion, ...]:
+    return tuple(Criterion(criterion=name, explanation="", weight=weight) for name, weight in named)
+
+
+def test_matching_goes_from_equal_to_contained() -> None:
+    named = criteria(("A", 1), ("A and B", 1), ("Costs", 1))
+    assert match(["A and B.", "a", "Running COSTS"], named) == [1, 0, 2]
+    assert match(["nothing like it at ll", "A"], criteria(("A", 1))) == [None, 0]
+    assert match(["A", "A"], criteria(("A", 1), ("B", 1))) == [0, 0]
+
+
+@given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.lists(NAMES, max_size=6))
+def test_no_criterion_is_given_away_twice_by_containment(keys: list[str], names: list[str]) -> None:
+    found = match(names, criteria(*((key, 1.0) for key in keys)))
+    equal = [key.lower() for key in keys]
+    for position in range(len(keys)):
+        takers = [name for name, at in zip(names, found, strict=True) if at == position]
+        assert len([name for name in takers if name.lower() not in equal]) <= 1
+
+
+def worked(first: tuple[float, float], second: tuple[float, float]) -> dict[str, Any]:
+    """Shares and means of one dimension with criteria of weights 0.75 and 0.25, every dimension alike."""
+    rubric = Rubric(
+        dimension_weight=dict.fromkeys(DIMENSIONS, 0.25),
+        criteria=dict.fromkeys(DIMENSIONS, criteria(("Depth", 0.75), ("Breadth", 0.25))),
+    )
+    marks = [("depth ", *first), ("Breadth of it", *second)]
+    entries = [{"criterion": n, "article_1_score": ours, "article_2_score": theirs} for n, ours, theirs in marks]
+    found = compare(json.dumps(dict.fromkeys(DIMENSIONS, entries)), rubric)
+    return {"share": found.figures["insight"], **{side: means["insight"] for side, means in found.means.items()}}
+
+
+def test_a_worked_example() -> None:
+    assert worked((8, 6), (4, 10)) == {"share": 0.5, "ours": 7.0, "reference": 7.0}
+
+
+def test_nothing_against_nothing_is_zero_as_officially() -> None:
+    assert worked((0, 0), (0, 0))["share"] == 0.0
+
+
+@pytest.mark.shared_data
+def test_published_results_to_all_printed_digits(shared_data: Path, read_rows: Any) -> None:
+    folder = shared_data / "deep_research_bench/results/race"
+    rows = read_rows(folder / "claude-3-7-sonnet-latest.raw_results.jsonl")
+    names = (*DIMENSIONS, "overall_score")
+    means = published([{name: row[name] for name in names} for row in rows])
+    printed = (folder / "claude-3-7-sonnet-latest.race_result.txt").read_text(encoding="utf-8")
+    figures = re.findall(r"^(.+): ([\d.]+)$", printed, re.MULTILINE)
+    assert len(rows) == 100
+    assert len(figures) == 5
+    for label, figure in figures:
+        name = label.lower().replace(" ", "_")
+        assert f"{means[name]:.4f}" == figure, name
+
 
 _WORDS = (
     "harbour", "tariff", "census", "dialect", "glacier", "subsidy", "voltage", "migration", "orchard", "treaty",
@@ -130,9 +190,8 @@ def test_usable_answers_give_the_official_figures(number: int) -> None:
     answer = card(drawn, task)
     _SHAPES[number % len(_SHAPES)](drawn, answer)
     text = _WRAPPINGS[number % len(_WRAPPINGS)](answer)
-    found = outcome(read_marks(text, task), task)
-    expected = official(answer, task)
-    assert {name: found.means(name).share for name in expected} == pytest.approx(expected, abs=1e-12, rel=0)
+    found = compare(text, task)
+    assert found.figures == pytest.approx(official(answer, task), abs=1e-12, rel=0)
     strangers = [e["criterion"].strip() for n in DIMENSIONS for e in answer[n] if e["criterion"].startswith("zz")]
     assert sorted(found.unmatched) == sorted(strangers)
 
@@ -261,17 +320,17 @@ def _no_name(drawn: random.Random, answer: Card) -> str:
     return json.dumps(answer)
 
 
-_DAMAGES = (
+_BREAKS = (
     _cut, _cut_in_a_fence, _no_score, _wrong_score, _wrong_score, _lost_criterion, _twice, _one_for_another,
     _no_dimension, _no_object, _no_name,
 )  # fmt: skip
 
 
 def malformed(number: int, answer: Card) -> str:
-    """By hand as far as there are, then damage of each kind in turn at a place drawn from the number."""
+    """By hand as far as there are, then each way to break one in turn at a place drawn from the number."""
     if number < len(BY_HAND):
         return BY_HAND[number](answer)
-    return _DAMAGES[number % len(_DAMAGES)](random.Random(number), answer)
+    return _BREAKS[number % len(_BREAKS)](random.Random(number), answer)
 
 
 @pytest.mark.parametrize("number", range(200))
@@ -283,7 +342,7 @@ async def test_a_malformed_answer_is_asked_again_and_then_an_error(scripted: Any
     usable, bad = json.dumps(good), malformed(number, good)
     sample = Sample.model_validate({"id": "7", "question": {"text": "?"}, "reference": "R.", "rubric": task})
     with pytest.raises(Unusable):
-        read_marks(bad, task)
+        compare(bad, task)
     async with scripted([bad, usable]) as (session, endpoint):
         scores = await Race(RaceSettings(tries=2)).score(sample, report("Ours."), session)
         assert scores[0].value == pytest.approx(expected, abs=1e-12, rel=0)

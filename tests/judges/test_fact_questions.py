@@ -1,4 +1,4 @@
-"""FACT with the official prompts of a checkout: filled as officially, and their lists read strictly.
+"""FACT with the official prompts of a checkout: filled as officially, and their answers read.
 
 The checkout here is made up, with prompts of our own in the official form.
 """
@@ -13,8 +13,6 @@ from aiq.core.errors import ConfigError
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample
 from aiq.judges.fact import Fact, FactSettings
-from aiq.judges.fact_official import read_citations, read_kept, read_verdicts
-from aiq.judges.structured import Unusable
 
 FILES = {
     "extract": 'prompt_template = """列出引用：{report_text}"""\nprompt_template_en = """List them: {report_text}"""\n',
@@ -66,75 +64,3 @@ async def test_the_prompts_are_those_of_the_checkout(
 def test_a_checkout_that_is_none_stops_the_run_before_it_starts(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"extract\.py cannot be read .*judge\.fact\.official_dir"):
         Fact(FactSettings(official_dir=str(tmp_path)))
-
-
-@pytest.mark.parametrize(
-    "bad",
-    ["", "no", "{}", '[{"fact": "f"}]', '[{"url": "u"}]', '[{"fact": "", "url": "u"}]', '[{"fact": "f", "url": ""}]',
-     '[{"fact": 1, "url": "u"}]', "[[]]", '["f"]', '[{"fact": "f", "url": "u"}', "[][]", '[{"fact": NaN, "url": "u"}]'],
-)  # fmt: skip
-def test_extractions_that_are_none(bad: str) -> None:
-    with pytest.raises(Unusable):
-        read_citations(bad)
-
-
-def test_an_empty_list_is_a_report_without_citations() -> None:
-    assert read_citations("[]") == []
-
-
-@pytest.mark.parametrize("bad", ["", "[]", "[0, 1]", "[1, 4]", "[1, 1]", "[true]", '["1"]', "[1.0]", "1, 2", "[1][2]"])
-def test_lists_of_kept_statements_that_are_none(bad: str) -> None:
-    with pytest.raises(Unusable):
-        read_kept(bad, 3)
-
-
-@pytest.mark.parametrize(
-    "bad", ["[[1, 3], [2", '{"keep": [1, 3], "drop": [2', "[1, 2] are alike", "陈述[1]与陈述2相同"]
-)
-def test_numbers_in_words_or_in_a_cut_answer_are_no_list_of_kept_statements(bad: str) -> None:
-    with pytest.raises(Unusable):
-        read_kept(bad, 3)
-
-
-@pytest.mark.parametrize(
-    "good", ["[3, 1]", "**[1, 3]**", "Keep: `[1, 3]`.", "```json\n[1,\n 3]\n```", "To keep: [1, 3].", "保留：[1, 3]。"]
-)
-def test_a_list_of_kept_statements_stands_alone_or_behind_a_colon(good: str) -> None:
-    assert read_kept(good, 3) == [1, 3]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    ["", "[]", '[{"idx": 1, "result": "supported"}]',
-     '[{"idx": 1, "result": "maybe"}, {"idx": 2, "result": "unknown"}]',
-     '[{"idx": 1, "result": "unknown"}, {"idx": 1, "result": "unknown"}]',
-     '{"idx": 1, "result": "unknown"}',
-     '[{"idx": 0, "result": "unknown"}, {"idx": 1, "result": "unknown"}]',
-     '[{"idx": "1", "result": "unknown"}, {"idx": "2", "result": "unknown"}]',
-     '[{"idx": 1, "result": "unknown"}, {"idx": 2, "result": "unknown"}, {"idx": 2, "result": "unknown"}]',
-     '[{"idx": true, "result": "unknown"}, {"idx": 2, "result": "unknown"}]'],
-)  # fmt: skip
-def test_verdicts_that_are_none(bad: str) -> None:
-    with pytest.raises(Unusable):
-        read_verdicts(bad, 2)
-
-
-def test_verdicts_may_come_in_any_order() -> None:
-    assert read_verdicts('[{"idx": 2, "result": "unknown"}, {"idx": 1, "result": "supported"}]', 2) == [
-        "supported",
-        "unknown",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [('[{"fact": "See [](https://a.example/x)", "ref_idx": "1", "u', "broken off"),
-     ('[{"fact": "x", "more": [], "u', "broken off"), ("As [1] says: []", "an empty JSON list among others")],
-)  # fmt: skip
-def test_an_empty_list_that_may_be_a_part_is_not_the_answer(answer: str, why: str) -> None:
-    with pytest.raises(Unusable, match=why):
-        read_citations(answer)
-
-
-def test_an_empty_list_alone_says_that_nothing_is_cited() -> None:
-    assert read_citations("<think>[1] or [2]?</think>Nothing is cited: []") == []

@@ -1,4 +1,4 @@
-"""How tools show retrieved pages to a model: `<Document>` blocks (aiq-details 3.9), and dates in one form."""
+"""How tools show retrieved pages to a model: blocks that a page cannot forge, safe URLs, and dates."""
 
 import re
 from datetime import datetime
@@ -12,7 +12,7 @@ _UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
 
 
 def document(url: str, title: str, text: str, published: str | None = None) -> str:
-    """One page as a block; `<published>` stands only where the date is known.
+    """One page as a block, with `<published>` where the date is known.
 
     Title and text are somebody else's: tags of the block inside them are escaped, so that a page
     can neither end its block nor forge another. `url` should have gone through `safe_url`.
