@@ -11,11 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
 from aiq.judges.base import Judge, not_applicable
-from aiq.judges.cleaning import without_citations
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
