@@ -1,8 +1,5 @@
 """A file of pages that can be searched (BM25 over passages) and looked up by URL."""
 
-import gzip
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +9,8 @@ from pydantic import ConfigDict, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError, UserError
-from aiq.core.files import resolve
+from aiq.core.files import Files, find, jsonl_rows, resolve
 from aiq.core.plugins import describe
-from aiq.core.text import has_halves
 from aiq.tools.ranking import PassageIndex
 
 
@@ -98,40 +94,22 @@ def address(url: str) -> str:
 
 def _find(path: Path) -> Path:
     if path.is_dir():
-        for name in ("pages.jsonl", "pages.jsonl.gz"):
-            if (path / name).is_file():
-                return path / name
-        raise UserError(f"{path}: the folder holds no pages.jsonl or pages.jsonl.gz; name the file itself")
+        found = find(path, "pages.jsonl")
+        if found is None:
+            raise UserError(f"{path}: the folder holds no pages.jsonl or pages.jsonl.gz; name the file itself")
+        return found
     if not path.is_file():
         raise UserError(f"{path}: there is no such corpus file; set search.corpus to a JSONL of url, title, text")
     return path
 
 
 def _read(path: Path, row: type[CorpusPage]) -> Iterator[CorpusPage]:
-    """The file's pages; gzip is known by its first bytes, whatever the name."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-    try:
-        with gzip.open(path, "rb") if packed else path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield _row(line, row, path, number)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DatasetError(f"{path}: the gzip file is damaged ({error}); make or download it again") from None
-
-
-def _row(line: bytes, row: type[CorpusPage], path: Path, number: int) -> CorpusPage:
     remedy = "each line must be a JSON object with text url, title, text"
-    try:
-        text = line.decode("utf-8-sig")
-        value = json.loads(text)
-        page = row.model_validate(value)
-    except ValidationError as error:
-        raise DatasetError(f"{path}, row {number}: {describe(error)}; {remedy}") from None
-    except ValueError as error:
-        raise DatasetError(f"{path}, row {number}: not JSON in UTF-8 ({error}); {remedy}") from None
-    if has_halves(text, value):
-        raise DatasetError(f"{path}, row {number}: an escape (\\ud...) spells half a character; mend it")
-    if not page.url.strip():
-        raise DatasetError(f"{path}, row {number}: url is empty; {remedy}")
-    return page
+    for found in jsonl_rows(Files().text(path, "search.corpus"), str(path)):
+        try:
+            page = row.model_validate(found.values)
+        except ValidationError as error:
+            raise DatasetError(f"{found.where}: {describe(error)}; {remedy}") from None
+        if not page.url.strip():
+            raise DatasetError(f"{found.where}: url is empty; {remedy}")
+        yield page

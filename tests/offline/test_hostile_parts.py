@@ -33,7 +33,7 @@ def test_a_row_says_how_its_page_is_served(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("serve", [{"repeat": 0}, {"body": "x"}, [1]])
 def test_a_wrong_way_to_serve_names_the_row(tmp_path: Path, serve: object) -> None:
-    with pytest.raises(DatasetError, match=r"more\.jsonl, row 1: serve"):
+    with pytest.raises(DatasetError, match=r"more\.jsonl, line 1: serve"):
         site(tmp_path, serve=serve)
 
 

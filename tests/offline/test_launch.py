@@ -35,7 +35,7 @@ async def test_absent_world_is_one_line(tmp_path: Path) -> None:
 
 async def test_malformed_world_names_file_and_row(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text('{"url": "https://a.offline.example/", "title": "x"}\n')
-    with pytest.raises(RunAborted, match=r"the offline stack did not start: [^\n]*pages\.jsonl, row 1: [^\n]*$"):
+    with pytest.raises(RunAborted, match=r"the offline stack did not start: [^\n]*pages\.jsonl, line 1: [^\n]*$"):
         await OfflineStack(OfflineSettings(world=str(tmp_path)), 0).start()
 
 

@@ -128,7 +128,7 @@ def test_any_text_can_be_looked_up(url: str) -> None:
     assert address(url) == address(f" {url} ")
 
 
-def test_of_rows_with_one_url_the_longest_text_stands_at_the_first_place() -> None:
+def test_of_rows_with_one_url_the_longest_text_counts_at_the_first_place() -> None:
     pages = [
         CorpusPage(url="https://a.example/x", title="X", text="short"),
         CorpusPage(url="https://a.example/y", title="Y", text="other"),
@@ -151,12 +151,12 @@ def test_an_empty_corpus_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"{not json", "not JSON"),
-        (b"[1]", "each line must be"),
+        (b"{not json", "not valid JSON"),
+        (b"[1]", "expected a JSON object"),
         (b'{"url": "u", "title": "t"}', "text: must be set"),
         (b'{"url": "u", "title": 3, "text": "x"}', "title=3"),
         (b'{"url": " ", "title": "t", "text": "x"}', "url is empty"),
-        (b'{"url": "u", "title": "\xff", "text": "x"}', "not JSON in UTF-8"),
+        (b'{"url": "u", "title": "\xff", "text": "x"}', "not UTF-8"),
     ],
 )
 def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes, said: str) -> None:
@@ -165,15 +165,15 @@ def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes, 
     with pytest.raises(DatasetError) as caught:
         Corpus.load(path)
     message = str(caught.value)
-    assert f"{path}, row 3" in message
+    assert f"{path}, line 3" in message
     assert said in message
     assert "\n" not in message
 
 
-def test_half_a_character_is_refused_where_it_stands(tmp_path: Path) -> None:
+def test_half_a_character_is_refused_where_it_is(tmp_path: Path) -> None:
     path = tmp_path / "half.jsonl"
     path.write_text(json.dumps({**ROWS[0], "text": "cut \ud83d"}) + "\n")
-    with pytest.raises(DatasetError, match="row 1: an escape"):
+    with pytest.raises(DatasetError, match="line 1: an escape"):
         Corpus.load(path)
 
 
@@ -185,7 +185,7 @@ def test_the_shipped_world_is_found_from_anywhere(tmp_path: Path, monkeypatch: p
 def test_a_torn_gzip_file_is_a_dataset_error(tmp_path: Path) -> None:
     path = tmp_path / "torn.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(ROWS[0]).encode() * 99)[:-20])
-    with pytest.raises(DatasetError, match="damaged"):
+    with pytest.raises(DatasetError, match="not a complete gzip file"):
         Corpus.load(path)
 
 
