@@ -14,10 +14,9 @@ from pydantic import Field
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.samples import SampleKey
 from aiq.datasets.perturbed import UNDAMAGED, Damaged
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import RowT, read_rows
+from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.stats.estimates import mean_of
 from aiq.stats.noise import NOISE
@@ -230,15 +229,15 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
     rated: dict[tuple[str, str], Rated] = {}
     for folder in folders:
         folder.read_manifest()
-        attempts: dict[SampleKey, int] = {}
-        for row in _rows(folder, "samples", SampleRow):
-            attempts[row.key] = row.attempt
+        samples = read_samples(folder, SampleRow.light)
+        for row in samples.values():
             if row.report is not None:
                 lengths[row.sample_id] = len(row.report)
             groups[row.sample_id] = row.tags.get("base", row.sample_id)
             if (how := _damage(row)) is not None:
                 damaged[row.sample_id] = how
-        judged = [score for score in _last_scores(folder) if attempts.get(score.key) == score.attempt]
+        scores = read_scores(folder, samples, _plain)
+        judged = [score for key in sorted(scores) for score in scores[key]]
         for score, values in _judgements(judged):
             key = (score.metric, score.judge_hash)
             one = rated.setdefault(key, Rated(score.metric, score.judge, score.judge_hash, score.judge_model))
@@ -251,12 +250,6 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
     return Reports(damaged, lengths, groups, tuple(rated.values()))
 
 
-def _last_scores(folder: RunFolder) -> list[ScoreRow]:
-    """The last score of each key, metric and judge, by sample and epoch; ratios as values, details left out."""
-    last = {(s.key, s.judge, s.judge_hash, s.metric): _plain(s) for s in _rows(folder, "scores", ScoreRow)}
-    return sorted(last.values(), key=lambda score: (score.sample_id, score.epoch))
-
-
 def _judgements(scores: Sequence[ScoreRow]) -> Iterator[tuple[ScoreRow, list[float]]]:
     """A run's scores of each report and metric; one alone, their mean, where the judge was asked once."""
     found: dict[tuple[str, str, str], tuple[ScoreRow, list[float]]] = {}
@@ -266,11 +259,6 @@ def _judgements(scores: Sequence[ScoreRow]) -> Iterator[tuple[ScoreRow, list[flo
             found.setdefault(key, (score, []))[1].append(score.value)
     for score, values in found.values():
         yield score, [mean_of(values)] if asked_once_a_run(score.metric) else values
-
-
-def _rows(folder: RunFolder, kind: str, row: type[RowT]) -> Iterator[RowT]:
-    for path in sorted(folder.path.glob(f"{kind}*.jsonl")):
-        yield from read_rows(path, row)
 
 
 def _damage(row: SampleRow) -> Damaged | None:

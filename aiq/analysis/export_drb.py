@@ -16,14 +16,14 @@ from typing import Any, Final
 from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.experiment.stores import StoredPage, read_pages
 from aiq.judges.fact_scores import CitedPage, official
 from aiq.judges.official import RACE_FIGURES, fact_result, race_result
 from aiq.judges.race_scores import published
 from aiq.judges.statements import Citation, by_url
 from aiq.runs.folder import RunFolder, natural
-from aiq.runs.journal import read_rows, writable
-from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.journal import writable
+from aiq.runs.reader import read_pages, read_samples, read_scores
+from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 
 _FACT: Final = "fact.citation_accuracy"
 
@@ -42,11 +42,13 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Export
     Reports on questions of another benchmark are none: the official tools look tasks up by their ids.
     """
     _check_dataset(folder)
-    rows = _last_rows(folder, epoch)
+    samples = {key: row for key, row in read_samples(folder).items() if key.epoch == epoch}
+    rows = [samples[key] for key in sorted(samples, key=lambda key: natural(key.sample_id))]
     answered = [row for row in rows if row.answered]
     if not answered:
         raise UserError(f"{folder.path} has no reports of epoch {epoch}; there is nothing to export")
-    scores = _last_scores(folder, answered)
+    found = read_scores(folder, {row.key: row for row in answered})
+    scores = {(score.sample_id, score.metric): score for of_key in found.values() for score in of_key}
     files = [
         (out / "data/test_data/raw_data" / f"{name}.jsonl", _lines(map(_raw, answered))),
         *_race_files(out / "results/race" / name, answered, scores),
@@ -70,25 +72,6 @@ def _check_dataset(folder: RunFolder) -> None:
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
             "export a run of dataset=drb (or another dataset in its form)"
         )
-
-
-def _last_rows(folder: RunFolder, epoch: int) -> list[SampleRow]:
-    """The last attempt at each sample, in the natural order of ids."""
-    found: dict[str, SampleRow] = {}
-    for path in sorted(folder.path.glob("samples*.jsonl")):
-        found.update({row.sample_id: row for row in read_rows(path, SampleRow) if row.epoch == epoch})
-    return [found[key] for key in sorted(found, key=natural)]
-
-
-def _last_scores(folder: RunFolder, rows: Sequence[SampleRow]) -> dict[tuple[str, str], ScoreRow]:
-    """The last score by (sample, metric), of the attempts in `rows` only."""
-    attempts = {row.key: row.attempt for row in rows}
-    found: dict[tuple[str, str], ScoreRow] = {}
-    for path in sorted(folder.path.glob("scores*.jsonl")):
-        for score in read_rows(path, ScoreRow):
-            if attempts.get(score.key) == score.attempt:
-                found[score.sample_id, score.metric] = score
-    return found
 
 
 def _raw(row: SampleRow) -> dict[str, Any]:

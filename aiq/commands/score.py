@@ -19,12 +19,13 @@ def run(args: Namespace) -> int:
     from rich.console import Console
 
     from aiq.analysis.official import fact_scores, race_scores
+    from aiq.site.official_table import official_table
     from aiq.site.tables import show
 
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
     if args.json is not None:
         write_json(args.json, scores.model_dump_json(indent=2))
-    show(scores.table(), Console())
+    show(official_table(scores), Console())
     return 0
 
 

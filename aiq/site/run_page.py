@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from aiq.analysis.calibration_beside import reliabilities
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder, natural, write_whole
-from aiq.runs.journal import read_rows
+from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.markdown import TEMPLATES, environment, render, style
 from aiq.site.tables import (
@@ -66,18 +66,16 @@ class AttemptView:
 
 def read_attempts(folder: RunFolder) -> list[AttemptView]:
     """The last attempt of each key with its scores."""
-    attempts: dict[SampleKey, AttemptView] = {}
-    for path in sorted(folder.path.glob("samples*.jsonl")):
-        for row in read_rows(path, SampleRow):
-            attempts[row.key] = _attempt(row)
-    scores: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {}
-    for path in sorted(folder.path.glob("scores*.jsonl")):
-        for score in read_rows(path, ScoreRow):
-            scores.setdefault(score.key, {})[score.judge, score.metric] = score
-    for key, view in attempts.items():
-        found = scores.get(key, {}).values()
-        view.scores = [_score(score) for score in found if score.attempt == view.row.attempt]
-    return list(attempts.values())
+    views: dict[SampleKey, AttemptView] = {}
+
+    def view(row: SampleRow) -> SampleRow:
+        views[row.key] = _attempt(row)
+        return row.light()
+
+    scores = read_scores(folder, read_samples(folder, view))
+    for key, found in views.items():
+        found.scores = [_score(score) for score in scores[key]]
+    return list(views.values())
 
 
 def _attempt(row: SampleRow) -> AttemptView:
@@ -88,8 +86,7 @@ def _attempt(row: SampleRow) -> AttemptView:
     for source in row.retrieved:
         target = source.url or source.citation_key or ""
         sources.append(SourceView(source.title or target, target, source.tool, tuple(cited.get(target, ()))))
-    light = row.model_copy(update={"sources": (), "raw_report": None})
-    return AttemptView(light, render(row.report) if row.report is not None else None, tuple(sources))
+    return AttemptView(row.light(), render(row.report) if row.report is not None else None, tuple(sources))
 
 
 def _score(row: ScoreRow) -> ScoreView:

@@ -9,7 +9,7 @@ from rich.text import Text
 from aiq.analysis.calibration_beside import reliabilities
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
-from aiq.runs.rows import Summary
+from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 

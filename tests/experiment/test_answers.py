@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aiq.core.errors import ModelError
-from aiq.experiment.stores import AnswerStore
+from aiq.experiment.stores import AnswerStore, SharedAnswers
 from aiq.runs.folder import RunFolder
 
 
@@ -27,14 +27,14 @@ class Model:
 
 async def test_a_question_is_asked_once_whoever_asks(folder: RunFolder) -> None:
     store, model = AnswerStore(folder), Model()
-    judges = [store.of_one() for _ in range(5)]
+    judges = [SharedAnswers(store) for _ in range(5)]
     assert await asyncio.gather(*[judge.once("q", model.ask) for judge in judges]) == ["answer 1"] * 5
     assert await judges[0].once("other", model.ask) == "answer 2"
     for judge in judges:
         judge.write()
     store.close()
     store = AnswerStore(folder)
-    assert await store.of_one().once("q", model.ask) == "answer 1"
+    assert await SharedAnswers(store).once("q", model.ask) == "answer 1"
     assert model.asked == 2
     assert len((folder.path / "answers.jsonl").read_text().splitlines()) == 2
 
@@ -42,15 +42,15 @@ async def test_a_question_is_asked_once_whoever_asks(folder: RunFolder) -> None:
 async def test_only_what_its_asker_has_booked_outlives_the_process(folder: RunFolder) -> None:
     """Else a run that is killed would find an answer that stands in no row's usage."""
     store, model = AnswerStore(folder), Model()
-    booked, killed = store.of_one(), store.of_one()
+    booked, killed = SharedAnswers(store), SharedAnswers(store)
     await booked.once("a", model.ask)
     await killed.once("b", model.ask)
     await booked.once("b", model.ask)  # used, but not paid for here
     booked.write()
     store = AnswerStore(folder)
-    await store.of_one().once("a", model.ask)
+    await SharedAnswers(store).once("a", model.ask)
     assert model.asked == 2
-    await store.of_one().once("b", model.ask)
+    await SharedAnswers(store).once("b", model.ask)
     assert model.asked == 3
 
 
@@ -60,7 +60,7 @@ async def test_a_failure_leaves_the_question_to_the_next_one(folder: RunFolder) 
     async def fails() -> str:
         raise ModelError("nothing came")
 
-    one, other = store.of_one(), store.of_one()
+    one, other = SharedAnswers(store), SharedAnswers(store)
     told = await asyncio.gather(one.once("q", fails), other.once("q", model.ask), return_exceptions=True)
     assert isinstance(told[0], ModelError)
     assert told[1] == "answer 1"
@@ -72,10 +72,10 @@ async def test_a_failure_leaves_the_question_to_the_next_one(folder: RunFolder) 
 
 async def test_a_torn_answer_is_asked_for_again(folder: RunFolder) -> None:
     store, model = AnswerStore(folder), Model()
-    judge = store.of_one()
+    judge = SharedAnswers(store)
     await judge.once("q", model.ask)
     judge.write()
     store.close()
     file = folder.path / "answers.jsonl"
     file.write_bytes(file.read_bytes()[:-4])
-    assert await AnswerStore(folder).of_one().once("q", model.ask) == "answer 2"
+    assert await SharedAnswers(AnswerStore(folder)).once("q", model.ask) == "answer 2"

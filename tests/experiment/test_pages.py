@@ -9,8 +9,9 @@ import pytest
 from aiq.core.errors import ToolError, ToolErrorKind, UserError
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.experiment.stores import PageStore, read_pages
+from aiq.experiment.stores import PageStore
 from aiq.runs.folder import RunFolder
+from aiq.runs.reader import read_pages
 
 
 class CountingWeb:
