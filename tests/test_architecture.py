@@ -21,9 +21,20 @@ BELOW: dict[str, set[str]] = {
     "runs": {"stats"},
     "agents": {"tools", "citations", "llm", "datasets"},
     "judges": {"tools", "citations", "llm", "stats"},
-    "experiment": {"runs", "analysis", "agents", "judges", "datasets", "stats", "tools", "citations", "llm", "cassettes"},
+    "experiment": {
+        "runs",
+        "analysis",
+        "agents",
+        "judges",
+        "datasets",
+        "stats",
+        "tools",
+        "citations",
+        "llm",
+        "cassettes",
+    },
     "analysis": {"runs", "agents", "judges", "datasets", "stats", "tools", "citations", "llm"},
-    "site": {"experiment", "analysis", "runs", "stats", "citations", "llm"},
+    "site": {"experiment", "analysis", "runs", "judges", "stats", "citations", "llm"},
     "offline": {"tools", "citations", "llm"},  # the BM25 index, marks; nothing imports `offline` but its command
 }
 

@@ -28,14 +28,13 @@ from aiq.analysis.calibration_inputs import (
     Reports,
     Seen,
     Steadiness,
-    asked_once_a_run,
     meant_to_see,
     read_reports,
 )
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.files import Files, Row, find, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.datasets.perturbed import UNDAMAGED
+from aiq.datasets.perturbed import UNPERTURBED
 from aiq.runs.folder import RunFolder, write_whole
 from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
 from aiq.stats.estimates import mean_of
@@ -51,7 +50,7 @@ Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
 
 
 def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -> MetricReliability:
-    """`identical`: the undamaged report is the very one that RACE compares with, so that parity is 0.5."""
+    """`identical`: the undamaged report is the very one that a comparing judge holds it against."""
     noise = known_noise(rated)
     verdicts = worse_than_twin(rated, reports, noise)
     meant = meant_to_see(rated.metric, reports.damages)
@@ -61,7 +60,7 @@ def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -
     }
     correlation = figure([[value] for value in _correlations(rated, reports, meant, spearman).values()])
     return MetricReliability(
-        metric=rated.metric,
+        metric=rated.metric.name,
         judge=rated.judge,
         judge_hash=rated.judge_hash,
         judge_model=rated.judge_model,
@@ -76,6 +75,7 @@ def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -
         length_correlation=figure([[value] for value in _with_length(rated, reports)]),
         position_bias=_position_bias(rated, reports, identical),
         damages=damages,
+        once_per_run=rated.metric.once_per_run,
     )
 
 
@@ -92,7 +92,7 @@ def steadiness(rated: Rated) -> Steadiness | None:
 
 def known_noise(rated: Rated) -> Steadiness | None:
     """What differences are held against. A judge that is asked once a run repeats itself exactly within it."""
-    return steadiness(rated) or (_EXACT if asked_once_a_run(rated.metric) else None)
+    return steadiness(rated) or (_EXACT if rated.metric.once_per_run else None)
 
 
 def worse_than_twin(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
@@ -112,9 +112,9 @@ def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str
     """
     found = {}
     for sample, how in reports.damaged.items():
-        if how.damage != "instructions" or noise is None:
+        if how.perturbation != "instructions" or noise is None:
             continue
-        alike = how._replace(damage="remarks").id
+        alike = how._replace(perturbation="remarks").id
         compared = _compared(rated, sample, alike if rated.scores.get(alike) else reports.twin(sample), noise)
         if compared is not None:
             found[sample] = -compared[0] > compared[1]
@@ -122,7 +122,7 @@ def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str
 
 
 def _against_twins(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, tuple[float, float]]:
-    twins = {sample: reports.twin(sample) for sample, how in reports.damaged.items() if how.damage != UNDAMAGED}
+    twins = {sample: reports.twin(sample) for sample, how in reports.damaged.items() if how.perturbation != UNPERTURBED}
     compared = {sample: _compared(rated, sample, twin, noise) for sample, twin in twins.items()}
     return {sample: found for sample, found in compared.items() if found is not None}
 
@@ -162,7 +162,7 @@ def _correlations(rated: Rated, reports: Reports, damages: Sequence[str], correl
             scored = [s for s in [reports.twin(samples[0]), *samples] if rated.scores.get(s)]
             if len(scored) < 3:
                 continue
-            quality = [-float(reports.damaged[sample].degree) for sample in scored]
+            quality = [-float(reports.damaged[sample].severity) for sample in scored]
             found.setdefault(base, []).append(correlation(quality, _means(rated, scored)) or 0.0)
     return {base: mean_of(values) for base, values in found.items()}
 
@@ -201,10 +201,11 @@ def _position_bias(rated: Rated, reports: Reports, identical: bool) -> Figure | 
         halves.setdefault(reports.groups.get(sample, sample), []).extend(gap / 2 for gap in gaps)
     if any(halves.values()):
         return figure(list(halves.values()))
-    if not identical or not rated.metric.startswith("race."):
+    parity = rated.metric.parity
+    if not identical or parity is None:
         return None
-    samples = [sample for task in reports.of(UNDAMAGED).values() for sample in task]
-    return figure([[mean_of(rated.scores[sample]) - 0.5] for sample in samples if rated.scores.get(sample)])
+    samples = [sample for task in reports.of(UNPERTURBED).values() for sample in task]
+    return figure([[mean_of(rated.scores[sample]) - parity] for sample in samples if rated.scores.get(sample)])
 
 
 def figure(clusters: Sequence[Sequence[float]]) -> Figure | None:
@@ -231,21 +232,14 @@ def _cut(correlation: Figure | None) -> Figure | None:
 
 T = TypeVar("T")
 
-_SPEAKS_FOR: Final = (
-    "race.overall",
-    "race_absolute.overall",
-    "fact.citation_accuracy",
-    "fresheval.relaxed",
-)
-
 
 def between_judges(reports: Reports) -> tuple[tuple[Agreement, ...], Figure | None]:
     """Every pair of judges, each by the metric that speaks for it, and Krippendorff's alpha of all their verdicts.
 
-    The metric is the judge's main one, or else its first. A judge has a verdict on damages that the
+    The metric is the first that the judge declares (of those that it scored). A judge has a verdict on damages that the
     metric is meant to see, and on the controls.
     """
-    speakers = _speakers(reports.rated)
+    speakers = _speakers(reports)
     verdicts = [_verdicts(one, reports) for one in speakers]
     found = [
         _agreement(a, b, verdicts[i], verdicts[j], reports) for (i, a), (j, b) in combinations(enumerate(speakers), 2)
@@ -255,18 +249,17 @@ def between_judges(reports: Reports) -> tuple[tuple[Agreement, ...], Figure | No
     return tuple(found), alpha
 
 
-def _speakers(rated: Sequence[Rated]) -> list[Rated]:
-    found: dict[str, Rated] = {}
-    for one in rated:
-        if one.judge_hash not in found or one.metric in _SPEAKS_FOR:
-            found[one.judge_hash] = one
-    return list(found.values())
+def _speakers(reports: Reports) -> list[Rated]:
+    found: dict[str, list[Rated]] = {}
+    for one in reports.rated:
+        found.setdefault(one.judge_hash, []).append(one)
+    return [min(rated, key=lambda one: reports.metrics.index(one.metric.name)) for rated in found.values()]
 
 
 def _verdicts(rated: Rated, reports: Reports) -> dict[str, bool]:
     asked = {*meant_to_see(rated.metric, reports.damages), *CONTROLS}
     worse = worse_than_twin(rated, reports, known_noise(rated))
-    return {sample: found for sample, found in worse.items() if reports.damaged[sample].damage in asked}
+    return {sample: found for sample, found in worse.items() if reports.damaged[sample].perturbation in asked}
 
 
 def _agreement(a: Rated, b: Rated, of_a: dict[str, bool], of_b: dict[str, bool], reports: Reports) -> Agreement:
@@ -335,11 +328,7 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
 
 
 def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
-    """Whether the agent gives the very reports that are the dataset's references, and RACE has them as article 1."""
-    judges = config.get("judge")
-    race = judges.get("race") if isinstance(judges, Mapping) else None
-    if isinstance(race, Mapping) and race.get("order") == "swapped":
-        return False  # what lies above 0.5 would be what the second place adds
+    """Whether the agent gives the very reports that are the dataset's references."""
     agent, dataset = config.get("agent"), config.get("dataset")
     if not isinstance(agent, Mapping) or not isinstance(dataset, Mapping):
         return False
@@ -418,13 +407,13 @@ def against_labels(labels: Sequence[Label], reports: Reports) -> tuple[tuple[Lab
         mine = [
             label
             for label in labels
-            if label.metric in ("", rated.metric, rated.judge) and rated.scores.get(label.sample)
+            if label.metric in ("", rated.metric.name, rated.judge) and rated.scores.get(label.sample)
         ]
         fitting |= set(mine)
         if mine:
             found.append(_label_agreement(rated, mine, reports))
     if not found:
-        known = ", ".join(dict.fromkeys(rated.metric for rated in reports.rated))
+        known = ", ".join(dict.fromkeys(rated.metric.name for rated in reports.rated))
         raise UserError(f"none of {len(labels)} labels is of a scored sample; check sample_id, and metric ({known})")
     return tuple(found), len(set(labels) - fitting)
 
@@ -438,7 +427,7 @@ def _label_agreement(rated: Rated, labels: Sequence[Label], reports: Reports) ->
     binary = all(value in (0.0, 1.0) for pair in pairs.values() for value in pair)
     words = {s: (f"{a:g}", f"{b:g}") for s, (a, b) in pairs.items()} if binary else {}
     return LabelAgreement(
-        metric=rated.metric,
+        metric=rated.metric.name,
         judge_model=rated.judge_model,
         labels=len(labels),
         accuracy=over_tasks(words, reports, accuracy),

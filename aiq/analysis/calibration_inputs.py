@@ -14,8 +14,12 @@ from pydantic import Field
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.datasets.perturbed import UNDAMAGED, Damaged
+from aiq.core.reports import Metric
+from aiq.core.settings import Plugin
+from aiq.datasets.perturbed import UNPERTURBED, Perturbed
+from aiq.judges.base import make_judge
 from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import Manifest
 from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.stats.estimates import mean_of
@@ -24,38 +28,25 @@ from aiq.stats.noise import NOISE
 CONTROLS: Final = ("padding", "instructions", "remarks", "order")
 """Damages after which a report is as good as before: no better for words that say nothing, or for asking."""
 
-_CONTENT: Final = ("sections", "facts", "roles", "numbers", "nonsense")
-_CITED: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
-_MEANT: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("race", _CONTENT),
-    ("world.", _CONTENT),
-    ("fresheval.", ("facts", "roles", "numbers")),
-    ("fact.citation_accuracy", _CITED),
-    ("fact.effective_citations", (*_CITED, "fabricated", "sections")),
-    ("fact.total_valid_citations", (*_CITED, "fabricated", "sections")),
-    ("fact.", ("fabricated", "sections")),
-    ("citations.", ("fabricated",)),
-)
-
 BY_CHANCE: Final = 0.05
 """A difference counts as more than noise where noise alone brings one as large in no more than so many cases."""
 
-_ASKED_ONCE_A_RUN: Final = "fact."
-"""Metrics of a judge that puts the same question to its model once a run, whatever the number of epochs."""
 
-FEWER_IS_BETTER: Final = ("citations.removed",)
-"""Metrics whose sign is turned before anything is worked out."""
-
-
-def meant_to_see(metric: str, damages: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the damages that this metric should answer to: all but the controls for one not known here."""
-    known = next((found for prefix, found in _MEANT if metric.startswith(prefix)), None)
-    return tuple(name for name in damages if (name in known if known is not None else name not in CONTROLS))
+def meant_to_see(metric: Metric, damages: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the damages that this metric claims to notice: all but the controls where it names none."""
+    return tuple(
+        name for name in damages if (name not in CONTROLS if metric.notices is None else name in metric.notices)
+    )
 
 
-def asked_once_a_run(metric: str) -> bool:
-    """Whether a run holds one judgement of a report only: epochs repeat it without asking."""
-    return metric.startswith(_ASKED_ONCE_A_RUN)
+def declared_metrics(manifest: Manifest) -> dict[str, Metric]:
+    """The metrics of a run's judges, as they declare them, by name."""
+    if manifest.judges:
+        return {metric.name: metric for judge in manifest.judges for metric in judge.metrics}
+    configured = manifest.config.get("judge")  # manifests of version 1 name the judges only
+    judges = configured.items() if isinstance(configured, Mapping) else ()
+    made = [make_judge(name, Plugin.model_validate(values))[0] for name, values in judges]
+    return {metric.name: metric for judge in made for metric in judge.metrics}
 
 
 class Figure(Record):
@@ -87,7 +78,7 @@ class Seen(Record):
 class Steadiness(Record):
     """Repeated judgements of one report. `sd`: pooled within reports; `equal`: share of equal pairs of scores.
 
-    Copies of one judgement are no repetitions: see `asked_once_a_run`.
+    Copies of one judgement are no repetitions: see `Metric.once_per_run`.
     """
 
     sd: float
@@ -105,7 +96,8 @@ class MetricReliability(Record):
     score above the same report with as many `remarks` by more than the noise, which 1 in 20 does by
     chance. `length_rise`: what padding adds to the score; `length_correlation`: Spearman's of score and
     length among reports of equal quality, within tasks.
-    `position_bias`: what standing first adds, where the judge scores by comparison.
+    `position_bias`: what standing first adds, where the judge scores by comparison. `once_per_run`: epochs of a
+    run copy one judgement, so that `noise` shows between runs only.
     """
 
     metric: str
@@ -123,6 +115,7 @@ class MetricReliability(Record):
     length_correlation: Figure | None
     position_bias: Figure | None
     damages: Mapping[str, Seen]
+    once_per_run: bool = False
 
 
 class Agreement(Record):
@@ -173,7 +166,7 @@ class Rated:
     `gaps`: by sample, how much higher the report scored as the first article than as the second one.
     """
 
-    metric: str
+    metric: Metric
     judge: str
     judge_hash: str
     judge_model: str | None
@@ -184,7 +177,7 @@ class Rated:
     @property
     def name(self) -> str:
         """As tables show it."""
-        return f"{self.metric} ({self.judge_model or 'no model'}, {self.judge_hash[:6]})"
+        return f"{self.metric.name} ({self.judge_model or 'no model'}, {self.judge_hash[:6]})"
 
     def mean(self, sample: str) -> float | None:
         values = self.scores.get(sample)
@@ -193,29 +186,34 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports of some runs. `damaged`: how, by sample id, in the order of the runs; `lengths` in characters."""
+    """The reports of some runs. `damaged`: how, by sample id, in the order of the runs; `lengths` in characters.
 
-    damaged: Mapping[str, Damaged]
+    `metrics`: those that the judges declare, in their order.
+    """
+
+    damaged: Mapping[str, Perturbed]
     lengths: Mapping[str, int]
     groups: Mapping[str, str]
     rated: tuple[Rated, ...]
+    metrics: tuple[str, ...]
 
     def of(self, damage: str) -> dict[str, list[str]]:
         """Samples of a damage by task, by degree upwards."""
         found: dict[str, list[str]] = {}
-        for sample, how in sorted(self.damaged.items(), key=lambda item: item[1].degree):
-            if how.damage == damage:
+        for sample, how in sorted(self.damaged.items(), key=lambda item: item[1].severity):
+            if how.perturbation == damage:
                 found.setdefault(how.base, []).append(sample)
         return found
 
     @property
     def damages(self) -> tuple[str, ...]:
         """Every damage there is, in the order of the runs."""
-        return tuple(dict.fromkeys(how.damage for how in self.damaged.values() if how.damage != UNDAMAGED))
+        names = dict.fromkeys(how.perturbation for how in self.damaged.values())
+        return tuple(name for name in names if name != UNPERTURBED)
 
     def twin(self, sample: str) -> str:
         """The undamaged report of the same task."""
-        return Damaged(self.damaged[sample].base, UNDAMAGED, 0).id
+        return Perturbed(self.damaged[sample].base, UNPERTURBED, 0).id
 
 
 def read_reports(folders: Sequence[RunFolder]) -> Reports:
@@ -223,12 +221,13 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
 
     Raises UserError for a folder that is no run, or runs with nothing scored.
     """
-    damaged: dict[str, Damaged] = {}
+    damaged: dict[str, Perturbed] = {}
     lengths: dict[str, int] = {}
     groups: dict[str, str] = {}
     rated: dict[tuple[str, str], Rated] = {}
+    declared: dict[str, Metric] = {}
     for folder in folders:
-        folder.read_manifest()
+        declared |= declared_metrics(folder.read_manifest())
         samples = read_samples(folder, SampleRow.light)
         for row in samples.values():
             if row.report is not None:
@@ -236,21 +235,22 @@ def read_reports(folders: Sequence[RunFolder]) -> Reports:
             groups[row.sample_id] = row.tags.get("base", row.sample_id)
             if (how := _damage(row)) is not None:
                 damaged[row.sample_id] = how
-        scores = read_scores(folder, samples, _plain)
-        judged = [score for key in sorted(scores) for score in scores[key]]
-        for score, values in _judgements(judged):
+        scores = read_scores(folder, samples)
+        every = (score for key in sorted(scores) for score in scores[key])
+        judged = [_plain(score, declared[score.metric]) for score in every if score.metric in declared]
+        for score, values in _judgements(judged, declared):
             key = (score.metric, score.judge_hash)
-            one = rated.setdefault(key, Rated(score.metric, score.judge, score.judge_hash, score.judge_model))
+            one = rated.setdefault(key, Rated(declared[score.metric], score.judge, score.judge_hash, score.judge_model))
             one.scores[score.sample_id] += values
         for score in judged:
             if score.value is not None:
                 rated[score.metric, score.judge_hash].gaps[score.sample_id] += _gap(score)
     if not rated:
         raise UserError(f"{', '.join(str(folder.path) for folder in folders)}: nothing was scored there")
-    return Reports(damaged, lengths, groups, tuple(rated.values()))
+    return Reports(damaged, lengths, groups, tuple(rated.values()), tuple(declared))
 
 
-def _judgements(scores: Sequence[ScoreRow]) -> Iterator[tuple[ScoreRow, list[float]]]:
+def _judgements(scores: Sequence[ScoreRow], declared: Mapping[str, Metric]) -> Iterator[tuple[ScoreRow, list[float]]]:
     """A run's scores of each report and metric; one alone, their mean, where the judge was asked once."""
     found: dict[tuple[str, str, str], tuple[ScoreRow, list[float]]] = {}
     for score in scores:
@@ -258,19 +258,19 @@ def _judgements(scores: Sequence[ScoreRow]) -> Iterator[tuple[ScoreRow, list[flo
             key = (score.sample_id, score.metric, score.judge_hash)
             found.setdefault(key, (score, []))[1].append(score.value)
     for score, values in found.values():
-        yield score, [mean_of(values)] if asked_once_a_run(score.metric) else values
+        yield score, [mean_of(values)] if declared[score.metric].once_per_run else values
 
 
-def _damage(row: SampleRow) -> Damaged | None:
-    how = Damaged.of(row.sample_id)
-    return how if how is not None and how.tags.items() <= dict(row.tags).items() else None
+def _damage(row: SampleRow) -> Perturbed | None:
+    how = Perturbed.of(row.sample_id)
+    return how if how is not None and row.tags.get("base") == how.base else None
 
 
-def _plain(score: ScoreRow) -> ScoreRow:
+def _plain(score: ScoreRow, metric: Metric) -> ScoreRow:
     value = score.value if score.status == "scored" else None
     if score.status == "scored" and score.numerator is not None and score.denominator:
         value = score.numerator / score.denominator
-    if value is not None and score.metric in FEWER_IS_BETTER:
+    if value is not None and not metric.higher_is_better:
         value = -value
     noise = {key: item for key, item in score.detail.items() if key == NOISE}
     return score.model_copy(update={"value": value, "detail": noise})

@@ -184,7 +184,6 @@ class _Conversation:
         settings, lent = self._settings, self._resources
         return Session(
             key=SampleKey(f"{self._thread}.{self._turns}", 1),
-            account="agent",
             run_seed=settings.seed,
             now=settings.clock,
             models=lent.models,
@@ -204,8 +203,8 @@ class _Conversation:
 def _summary(report: "Report", session: "Session", seconds: float) -> str:
     """How the answer came about: route, citations, spend, time."""
     parts = [report.route]
-    if session.audit is not None:
-        kept, removed = len(session.audit.valid_citations), len(session.audit.removed_citations)
+    if report.audit is not None:
+        kept, removed = len(report.audit.valid_citations), len(report.audit.removed_citations)
         parts.append(f"citations: {kept} kept, {removed} removed")
     usage = session.usage.total()
     cost = "cost unknown (no price in llm.prices)" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"

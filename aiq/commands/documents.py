@@ -77,7 +77,6 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     async with open_resources(settings) as resources:
         session = Session(
             key=SampleKey("documents", 1),
-            account="agent",
             run_seed=settings.seed,
             now=datetime.now(UTC),
             models=resources.models,

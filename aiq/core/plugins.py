@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from aiq.core.errors import ConfigError
+from aiq.core.settings.base import Plugin
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -33,6 +34,13 @@ def load(target: str, setting: str) -> Any:
         return getattr(module, attribute)
     except AttributeError:
         raise ConfigError(f"{setting}: module {module_name} has no '{attribute}'") from None
+
+
+def make(plugin: Plugin, setting: str) -> tuple[Any, Any]:
+    """An instance of the class that the plugin's `target` names, and its validated settings. Raises ConfigError."""
+    made = load(plugin.target, f"{setting}.target")
+    settings = validate(made.Settings, plugin.settings, setting)
+    return made(settings), settings
 
 
 def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:

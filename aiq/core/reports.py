@@ -7,26 +7,11 @@ Data only; the rules are in `aiq.citations`.
 
 import math
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from aiq.core.base import Record
-
-
-class Report(Record):
-    """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
-
-    `text` is verified, `raw_text` is what the model wrote. `route` is `meta`, `shallow`, `deep`,
-    `escalated`, `rejected` or the agent's own word. `outcome` is `rejected` where a user's
-    rejection ended the work; a rejected attempt scores as a failed one does.
-    """
-
-    text: str
-    raw_text: str
-    route: str
-    outcome: Literal["ok", "partial", "rejected"] = "ok"
-    extras: Mapping[str, JsonValue] = Field(default_factory=dict)
 
 
 class Metric(Record):
@@ -36,6 +21,10 @@ class Metric(Record):
     number (a count per report). `estimator` says how values become one number: the mean over
     samples, or sum of numerators over sum of denominators. Values lie in `low` .. `high`; None
     means that nothing bounds them on that side.
+
+    For the calibration of judges: `notices` names the perturbations that the metric claims to notice
+    (None: all that lower quality); `parity` is what a report scores that is compared with itself and stands
+    first (None: it is not compared so); `once_per_run`: epochs of a run copy one judgement.
     """
 
     name: str
@@ -44,20 +33,23 @@ class Metric(Record):
     low: float | None = None
     high: float | None = None
     higher_is_better: bool = True
+    notices: tuple[str, ...] | None = None
+    parity: float | None = None
+    once_per_run: bool = False
 
     def allows(self, value: float) -> bool:
         """Whether the value lies within the declared bounds."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     @classmethod
-    def share(cls, name: str, *, estimator: Literal["mean", "ratio"] = "mean", worst: float | None = 0.0) -> "Metric":
+    def share(cls, name: str, **declared: Any) -> "Metric":
         """A metric between 0 and 1."""
-        return cls(name=name, estimator=estimator, worst=worst, low=0.0, high=1.0)
+        return cls(name=name, low=0.0, high=1.0, **declared)
 
     @classmethod
-    def count(cls, name: str, *, worst: float | None = 0.0, higher_is_better: bool = True) -> "Metric":
+    def count(cls, name: str, **declared: Any) -> "Metric":
         """A number of things per report, 0 or more."""
-        return cls(name=name, worst=worst, low=0.0, higher_is_better=higher_is_better)
+        return cls(name=name, low=0.0, **declared)
 
 
 class Score(Record):
@@ -137,3 +129,20 @@ class Audit(Record):
     dangling: tuple[int, ...] = ()
     unused: tuple[int, ...] = ()
     uncited_paragraphs: int | None = None
+
+
+class Report(Record):
+    """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
+
+    `text` is verified, `raw_text` is what the model wrote. `route` is `meta`, `shallow`, `deep`,
+    `escalated`, `rejected` or the agent's own word. `outcome` is `rejected` where a user's
+    rejection ended the work; a rejected attempt scores as a failed one does. `audit`: what verification
+    did to `raw_text`, None where nothing was verified.
+    """
+
+    text: str
+    raw_text: str
+    route: str
+    outcome: Literal["ok", "partial", "rejected"] = "ok"
+    audit: Audit | None = None
+    extras: Mapping[str, JsonValue] = Field(default_factory=dict)

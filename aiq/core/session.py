@@ -12,12 +12,12 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -26,7 +26,6 @@ from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, paren
 from aiq.core.models import Models
 from aiq.core.once import Answers, NoAnswers
 from aiq.core.plugins import describe
-from aiq.core.reports import Audit
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.core.settings import CitationSettings
@@ -73,6 +72,8 @@ class FeedbackUser(ApprovingUser):
         return next(self._remarks, "approve")
 
 
+T = TypeVar("T")
+
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
 
 
@@ -83,20 +84,16 @@ class RunSpend:
     total: Usage = field(default_factory=Usage)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Session:
-    """The world of one attempt. `account` separates the agent's spend from the judges'.
+    """The world of one attempt, or of a judge's work on one: complete when it is made.
 
-    `now` is the run's frozen clock. `attempt` counts attempts at this key from 1. The registry of a
-    judge's session holds what the agent retrieved; `audit` what verification did to its report.
-    `draft` is a report as written: an agent keeps it (`keep_draft`) as soon as there is one, so that
-    it reaches the attempt's row whatever fails afterwards.
-    `collection_name`: the documents that the question may look into, where it names any. `answers`
-    are those that the judges of a run share.
+    `now` is the run's frozen clock. `attempt` counts attempts at this key from 1. The registry of a judge's session
+    holds what the agent retrieved. `collection_name`: the documents that the question may look into, where it names
+    any. `answers` are those that the judges of a run share.
     """
 
     key: SampleKey
-    account: Literal["agent", "judge"]
     run_seed: int
     now: datetime
     models: Models
@@ -112,11 +109,8 @@ class Session:
     attempt: int = 1
     spend: RunSpend = field(default_factory=RunSpend)
     usage: UsageLedger = field(default_factory=UsageLedger)
-    audit: Audit | None = None
-    draft: str | None = None
     answers: Answers = field(default_factory=NoAnswers)
-    sends: dict[str, int] = field(default_factory=dict)  # request digest -> times sent; the transport's
-    in_flight: int = 0  # model calls under way; the transport's
+    _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
@@ -131,16 +125,21 @@ class Session:
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
         self.usage.record(role, usage)
-        self.spend.total = self.spend.total + usage
+        self.spend.total += usage
+
+    @property
+    def draft(self) -> str | None:
+        """The latest report as written, which reaches the attempt's row whatever fails afterwards."""
+        return self._drafts[-1] if self._drafts else None
 
     def keep_draft(self, text: str) -> None:
-        """Remember a report as written; a blank one is none, and does not replace an earlier one."""
+        """Remember a report as soon as it is written; a blank one is none, and does not replace an earlier one."""
         if text.strip():
-            self.draft = text
+            self._drafts[:] = [text]
 
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""
-        self.limits.check(self.usage, self.spend.total, self.in_flight)
+        self.limits.check(self.usage, self.spend.total)
 
     async def call_tool(self, name: str, arguments: Arguments, call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
@@ -214,7 +213,7 @@ class Session:
         finally:
             _current.reset(token)
 
-    async def within_time(self, work: Any) -> Any:
+    async def within_time(self, work: Awaitable[T]) -> T:
         """Await `work` for at most `limits.sample_seconds`; raises LimitReached after that."""
         seconds = self.limits.sample_seconds
         try:

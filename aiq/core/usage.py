@@ -3,7 +3,7 @@
 Limits of a sample and of a run, checked before the call that would pass them.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from pydantic import Field
 
@@ -42,6 +42,19 @@ class UsageLedger:
 
     def __init__(self) -> None:
         self._by_role: defaultdict[str, Usage] = defaultdict(Usage)
+        self._sends: Counter[str] = Counter()
+        self.in_flight = 0
+        """Model calls under way, whose usage is not yet known."""
+
+    def begin(self, digest: str) -> int:
+        """Count one more call in flight; how often a request of this digest was sent before."""
+        self.in_flight += 1
+        self._sends[digest] += 1
+        return self._sends[digest] - 1
+
+    def end(self) -> None:
+        """Count one call less in flight."""
+        self.in_flight -= 1
 
     def record(self, role: str, usage: Usage) -> None:
         self._by_role[role] += usage
@@ -72,13 +85,10 @@ class Limits(Record):
         names = (name for name in ("run_usd", "sample_usd") if getattr(self, name) is not None)
         return next((f"limits.{name}" for name in names), None)
 
-    def check(self, sample: UsageLedger, run: Usage, in_flight: int = 0) -> None:
-        """Raises LimitReached when one more model call would start beyond a limit.
-
-        `in_flight` calls of the sample are under way and not yet in its ledger.
-        """
+    def check(self, sample: UsageLedger, run: Usage) -> None:
+        """Raises LimitReached when one more model call would start beyond a limit."""
         spent = sample.total()
-        if self.sample_model_calls is not None and spent.calls + in_flight >= self.sample_model_calls:
+        if self.sample_model_calls is not None and spent.calls + sample.in_flight >= self.sample_model_calls:
             raise LimitReached("limits.sample_model_calls", self.sample_model_calls)
         if self.sample_usd is not None and (spent.cost_usd or 0.0) >= self.sample_usd:
             raise LimitReached("limits.sample_usd", self.sample_usd)

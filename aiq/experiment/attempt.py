@@ -27,7 +27,6 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
     """
     started, start = utc_now(), time.perf_counter()
-    session.collection_name = sample.question.collection_name
 
     def ended(status: AttemptStatus, report: Report | None, error: BaseException | None) -> SampleRow:
         timing = Timing(started=started, seconds=round(time.perf_counter() - start, 4))
@@ -109,7 +108,7 @@ def _row(
         outcome=report.outcome if report else None,
         extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
-        audit=session.audit,
+        audit=report.audit if report else None,
         usage=session.usage.by_role(),
         timing=timing,
         error=as_row_error(error) if error else None,

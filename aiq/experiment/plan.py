@@ -12,7 +12,7 @@ from aiq.core.samples import Document, Question, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
-from aiq.judges.base import Judge
+from aiq.judges.base import Judge, make_judge
 from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
 from aiq.tools.knowledge.adding import add_files
 from aiq.tools.knowledge.store import Shelf
@@ -60,7 +60,7 @@ def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: Sweep
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
     from aiq import datasets
 
-    agent, agent_settings = _make(settings.agent, "agent")
+    agent, agent_settings = plugins.make(settings.agent, "agent")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     _check_metrics(judges)
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
@@ -72,16 +72,9 @@ def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: Sweep
     return Plan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep)
 
 
-def _make(plugin: Plugin, prefix: str) -> tuple[Any, Any]:
-    """An instance of the class that `target` names, and its validated settings."""
-    made = plugins.load(plugin.target, f"{prefix}.target")
-    settings = plugins.validate(made.Settings, plugin.settings, prefix)
-    return made(settings), settings
-
-
 def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
     """The judge with a hash of all that decides its scores but the reports."""
-    judge, settings = _make(plugin, f"judge.{name}")
+    judge, settings = make_judge(name, plugin)
     llm = run.llm
     digest = digest_of(
         {
@@ -91,7 +84,7 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
             "prompt": judge.prompt_hash,
             "models": {role: llm.setup(role) for role in judge.roles},
             **({"endpoint": llm.endpoint} if judge.roles else {}),
-            **({"web": web_of(run)} if getattr(judge, "reads_web", False) else {}),
+            **({"web": web_of(run)} if judge.reads_web else {}),
         }
     )
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}

@@ -91,9 +91,8 @@ def models_of(plan: "Plan", used_roles: Iterable[str] = ()) -> dict[str, str]:
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
-    """The models that a judge asks in a role: the panel it names (`panels`: models by role), or the role's own."""
-    panels: dict[str, tuple[str, ...]] = getattr(judge, "panels", {})
-    return panels.get(role) or (model_of(llm, role),)
+    """The models that a judge asks in a role: the panel it names, or the role's own."""
+    return judge.panels.get(role) or (model_of(llm, role),)
 
 
 def model_of(llm: LlmSettings, role: str) -> str:

@@ -44,7 +44,7 @@ async def score_report(
 def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """Rows of an attempt without a report to judge: each metric's declared worst, and no judge is asked."""
     reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
-    applies = _applies(planned, sample)
+    applies = {metric.name for metric in planned.judge.metrics_for(sample)}
     return [
         _row(planned, row, metric, "agent_failed", reason=reason, **_worst(metric))
         if metric.name in applies
@@ -74,13 +74,6 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {planned.name} gave {name}={score.value:g}, outside the bounds it declared")
     return found
-
-
-def _applies(planned: JudgePlan, sample: Sample) -> frozenset[str]:
-    """The metrics that this sample can have; a judge may say so with a method `metrics_for(sample)`."""
-    metrics_for = getattr(planned.judge, "metrics_for", None)
-    metrics: Sequence[Metric] = metrics_for(sample) if metrics_for else planned.spec.metrics
-    return frozenset(metric.name for metric in metrics)
 
 
 def _worst(metric: Metric) -> dict[str, float | None]:

@@ -1,43 +1,68 @@
-"""The contract of a judge: what it declares before a run, and one method that scores a report."""
+"""The base class of judges: what a judge declares before a run, and the method that scores a report."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
+from aiq.core import plugins
+from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.core.settings import Settings
+from aiq.core.settings import Plugin, Settings
 
 
-class Judge(Protocol):
-    """Scores reports.
+class NoSettings(Settings):
+    """Settings of a judge that has none."""
 
-    Config names the class (`judge.<name>.target`); it is made once per run as
-    `Class(Class.Settings(...))`, serves all samples at once and keeps nothing of any of them.
-    `metrics` is what it may yield; `roles` the model roles it speaks in (empty: it asks no model);
-    `version` changes whenever the same answers of a model would give other scores; `prompt_hash`
-    covers all its templates, None without any. A judge that lets a panel of models answer names them
-    by role in `panels`; one that reads pages has `reads_web = True`.
+
+class Judge(ABC):
+    """Scores reports; config names the subclass (`judge.<name>.target`).
+
+    Made once per run as `Class(Class.Settings(...))`, it serves all samples at once and keeps nothing of any of them.
+    What it declares, as class attributes or in `__init__`:
+
+    - `metrics`: what it may yield, with their bounds and what they notice; the first one speaks for the judge;
+    - `version`: changes whenever the same answers of a model would give other scores;
+    - `roles`: the model roles it asks; `panels`: the models that answer instead, by role, where it has a panel;
+    - `prompt_hash`: covers all its prompts; None without any;
+    - `reads_web`: whether it fetches pages, so that its scores depend on the web of the run.
     """
 
-    Settings: ClassVar[type[Settings]]
+    Settings: ClassVar[type[Settings]] = NoSettings
     name: str
-    version: str
+    version: str = "1"
     metrics: tuple[Metric, ...]
-    roles: tuple[str, ...]
-    prompt_hash: str | None
+    roles: tuple[str, ...] = ()
+    panels: Mapping[str, tuple[str, ...]] = {}
+    prompt_hash: str | None = None
+    reads_web: bool = False
 
-    def __init__(self, settings: Any) -> None: ...
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
 
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Before anything is spent: raises DatasetError when a sample lacks what this judge cannot do without."""
+    def check(self, samples: Sequence[Sample]) -> None:  # noqa: B027  most judges take every sample
+        """Before anything is spent: raises DatasetError where a sample lacks what the judge cannot do without."""
 
+    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
+        """The metrics that this sample can have; a failed attempt scores their worst values."""
+        return self.metrics
+
+    @abstractmethod
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         """At most one Score a metric, of the report's verified text.
 
         Raises JudgeError, ModelError or LimitReached when it fails as a whole: then each of its
         metrics gets a row with that error, never a value.
         """
+
+
+def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
+    """The judge that config calls `name`, and its settings. Raises ConfigError where it is none."""
+    judge, settings = plugins.make(plugin, f"judge.{name}")
+    if not isinstance(judge, Judge):
+        raise ConfigError(f"judge.{name}.target: {plugin.target} is no subclass of aiq.judges.base.Judge")
+    return judge, settings
 
 
 def not_applicable(metrics: Iterable[Metric], reason: str) -> list[Score]:

@@ -14,19 +14,20 @@ from aiq.core.reports import Audit, Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.judges.base import not_applicable
+from aiq.judges.base import Judge, not_applicable
 
-_VALID_RATE: Final = Metric.share(VALID_RATE, estimator="ratio", worst=None)
-_EXACT_RATE: Final = Metric.share(EXACT_RATE, estimator="ratio", worst=None)
-_KEPT: Final = Metric.count(KEPT)
-_REMOVED: Final = Metric.count(REMOVED, worst=None, higher_is_better=False)
+_NOTICES: Final = ("fabricated",)
+_VALID_RATE: Final = Metric.share(VALID_RATE, estimator="ratio", worst=None, notices=_NOTICES)
+_EXACT_RATE: Final = Metric.share(EXACT_RATE, estimator="ratio", worst=None, notices=_NOTICES)
+_KEPT: Final = Metric.count(KEPT, notices=_NOTICES)
+_REMOVED: Final = Metric.count(REMOVED, worst=None, higher_is_better=False, notices=_NOTICES)
 
 
 class CitationAuditSettings(Settings):
     """The audit judge has none."""
 
 
-class CitationAudit:
+class CitationAudit(Judge):
     """Ratios over all citations (`citations.valid_rate`, `.exact_rate`), and counts per report.
 
     A reference that merely repeats another one is removed but not invalid: it counts in
@@ -48,10 +49,9 @@ class CitationAudit:
         """Every sample will do."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        audit = session.audit
-        if audit is None:
+        if report.audit is None:
             return not_applicable(self.metrics, "the agent's citations were not verified")
-        return _scores(audit)
+        return _scores(report.audit)
 
 
 def _scores(audit: Audit) -> list[Score]:

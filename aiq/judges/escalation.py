@@ -9,7 +9,7 @@ from aiq.core.samples import Sample, Truth
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.usage import Usage
-from aiq.judges.base import not_applicable
+from aiq.judges.base import Judge, not_applicable
 
 DEEP_ROUTES = ("deep", "escalated")
 
@@ -24,7 +24,7 @@ class EscalationSettings(Settings):
     """This judge has no settings."""
 
 
-class Escalation:
+class Escalation(Judge):
     """Precision and recall are ratios over samples.
 
     Precision: of the reports that took the deep path, those whose question needs depth. Recall: of the

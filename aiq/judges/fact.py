@@ -17,7 +17,7 @@ from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.tools import Reader
-from aiq.judges.base import not_applicable
+from aiq.judges.base import Judge, not_applicable
 from aiq.judges.fact_extract import By, Extracted, Extractor
 from aiq.judges.fact_pages import PageJudge
 from aiq.judges.fact_questions import questions
@@ -28,13 +28,21 @@ from aiq.judges.structured import each_bounded
 from aiq.judges.wording import hash_of
 from aiq.llm.models import read_key
 
-_ACCURACY: Final = Metric.share("fact.citation_accuracy", estimator="ratio", worst=None)
-_ACCURACY_PER_TASK: Final = Metric.share("fact.citation_accuracy_per_task")
-_CITATIONS: Final = Metric.count("fact.citations")
-_EFFECTIVE: Final = Metric.count("fact.effective_citations")
-_TOTAL: Final = Metric.count("fact.total_citations", worst=None)
-_TOTAL_VALID: Final = Metric.count("fact.total_valid_citations", worst=None)
-_AGREEMENT: Final = Metric.share("fact.extraction_agreement", estimator="ratio", worst=None)
+_WRONG: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
+_GONE: Final = ("fabricated", "sections")
+_ACCURACY: Final = Metric.share(
+    "fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True
+)
+_ACCURACY_PER_TASK: Final = Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True)
+_CITATIONS: Final = Metric.count("fact.citations", notices=_GONE, once_per_run=True)
+_EFFECTIVE: Final = Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True)
+_TOTAL: Final = Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True)
+_TOTAL_VALID: Final = Metric.count(
+    "fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True
+)
+_AGREEMENT: Final = Metric.share(
+    "fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True
+)
 
 _NO_CITATIONS: Final = "the report has no citations"
 
@@ -79,7 +87,7 @@ class FactSettings(Settings):
         return self
 
 
-class Fact:
+class Fact(Judge):
     """`fact.citation_accuracy` (official ratio), the same per task, and counts of citations per task, both ways."""
 
     Settings = FactSettings

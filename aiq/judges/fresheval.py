@@ -17,6 +17,7 @@ from aiq.core.errors import DatasetError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
+from aiq.judges.base import Judge
 from aiq.judges.panel import Panel, PanelSettings, mean_score
 from aiq.judges.structured import Unusable, without_thoughts
 from aiq.judges.wording import PROMPTS, harmless
@@ -69,7 +70,7 @@ class FreshEvalSettings(PanelSettings):
         return self
 
 
-class FreshEval:
+class FreshEval(Judge):
     """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
 
     Settings = FreshEvalSettings
@@ -81,7 +82,9 @@ class FreshEval:
         self._panel = Panel(_ROLE, settings)
         self.panels = self._panel.panels
         self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
-        self.metrics = tuple(Metric.share(f"fresheval.{mode}") for mode in self._modes)
+        self.metrics = tuple(
+            Metric.share(f"fresheval.{mode}", notices=("facts", "roles", "numbers")) for mode in self._modes
+        )
         self.prompt_hash = PROMPTS.hash(_TEMPLATE)
 
     def check(self, samples: Sequence[Sample]) -> None:

@@ -14,11 +14,11 @@ from pydantic import JsonValue
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
-from aiq.judges.base import not_applicable
+from aiq.judges.base import Judge, not_applicable
 from aiq.judges.cleaning import Cleaner
 from aiq.judges.panel import Order, Panel, Vote, mean_score
 from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json, language, wordings
-from aiq.judges.race_scores import DIMENSIONS, Mark, outcome, read_marks
+from aiq.judges.race_scores import DIMENSIONS, NOTICES, Mark, outcome, read_marks
 from aiq.judges.wording import hash_of
 
 ROLE: Final = "judge.race"
@@ -42,15 +42,17 @@ class RaceSettings(TaskSettings):
     order: Literal["first", "swapped", "both"] = "first"
 
 
-class Race:
+class Race(Judge):
     """Metrics `race.overall` and one a dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
 
     Settings = RaceSettings
     name = "race"
     version = "1"
-    metrics = tuple(Metric.share(f"race.{name}") for name in ("overall", *DIMENSIONS))
+    metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in ("overall", *DIMENSIONS))
 
     def __init__(self, settings: RaceSettings) -> None:
+        if settings.order == "swapped":  # what lies above parity would be what the second place adds
+            self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
         self._panel = Panel(ROLE, settings, _ORDERS[settings.order])
         self._cleaner = Cleaner(self.name, settings)
         self._rubrics = Rubrics(self.name, settings)

@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
-from aiq.judges.base import not_applicable
+from aiq.judges.base import Judge, not_applicable
 from aiq.judges.cleaning import Cleaner
 from aiq.judges.panel import Panel, Vote, mean_score
 from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json, language
-from aiq.judges.race_scores import DIMENSIONS, PointMark, absolute, read_points, unmatched
+from aiq.judges.race_scores import DIMENSIONS, NOTICES, PointMark, absolute, read_points, unmatched
 from aiq.judges.wording import LANGUAGES, OwnWording, hash_of
 
 ROLE: Final = "judge.race_absolute"
@@ -34,13 +34,16 @@ class RaceAbsoluteSettings(TaskSettings):
     tasks: Literal["all", "without_reference"] = "all"
 
 
-class RaceAbsolute:
+class RaceAbsolute(Judge):
     """Metrics `race_absolute.overall` and one a dimension: weighted means, 0 to 10."""
 
     Settings = RaceAbsoluteSettings
     name = "race_absolute"
     version = "1"
-    metrics = tuple(Metric(name=f"race_absolute.{name}", low=0.0, high=_HIGHEST) for name in ("overall", *DIMENSIONS))
+    metrics = tuple(
+        Metric(name=f"race_absolute.{name}", low=0.0, high=_HIGHEST, notices=NOTICES)
+        for name in ("overall", *DIMENSIONS)
+    )
 
     def __init__(self, settings: RaceAbsoluteSettings) -> None:
         self._only_without = settings.tasks == "without_reference"

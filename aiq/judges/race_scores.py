@@ -17,6 +17,8 @@ from aiq.core.samples import Criterion, Rubric
 from aiq.judges.structured import Unusable, read_object
 
 DIMENSIONS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
+NOTICES: Final = ("sections", "facts", "roles", "numbers", "nonsense")
+"""The perturbations that every figure claims to notice: those of the content."""
 
 
 class Mark(Record):

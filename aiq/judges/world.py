@@ -17,7 +17,7 @@ from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Fact, Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.judges.base import not_applicable
+from aiq.judges.base import Judge, not_applicable
 from aiq.judges.cleaning import without_citations
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
@@ -110,7 +110,7 @@ class WorldSettings(Settings):
     """This judge has no settings."""
 
 
-class World:
+class World(Judge):
     """Looks each fact's forms up in the report; `aiq.judges.world` says how.
 
     The detail lists the facts not stated and counts both by depth (`d1/...`: how many pages lie before).
@@ -119,7 +119,7 @@ class World:
     Settings = WorldSettings
     name = "world"
     version = "1"
-    metrics = (Metric.share("world.coverage"),)
+    metrics = (Metric.share("world.coverage", notices=("sections", "facts", "roles", "numbers", "nonsense")),)
     roles: tuple[str, ...] = ()
     prompt_hash: str | None = None
 

@@ -170,9 +170,7 @@ class Exchange:
     """
 
     def __init__(self, call: ModelCall, session: Session, prices: PriceList) -> None:
-        self.attempt = session.sends.get(call.digest, 0)
-        session.sends[call.digest] = self.attempt + 1
-        session.in_flight += 1
+        self.attempt = session.usage.begin(call.digest)
         self._call = call
         self._session = session
         self._prices = prices
@@ -201,7 +199,7 @@ class Exchange:
         if not self._open:
             return
         self._open = False
-        self._session.in_flight -= 1
+        self._session.usage.end()
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
         self._session.events.emit(

@@ -82,6 +82,7 @@ class SampleRow(Record):
             raw_text=self.raw_report or "",
             route=self.route or "",
             outcome=self.outcome or "ok",
+            audit=self.audit,
             extras=self.extras,
         )
 

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.calibration_inputs import Calibration, Figure, MetricReliability, Seen, asked_once_a_run
+from aiq.analysis.calibration_inputs import Calibration, Figure, MetricReliability, Seen
 from aiq.site.tables import OFFLINE_NOTE, number
 
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
@@ -14,7 +14,7 @@ _ONCE = (
     "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
 )
 _ONCE_A_RUN = (
-    "fact.*: within one run the same question is asked once, so that its noise shows between runs only "
+    "within one run the same question is asked once, so that its noise shows between runs only "
     "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
 )
 
@@ -31,10 +31,12 @@ def tables(calibration: Calibration) -> Group:
         parts += [Text(), _labels(calibration)]
     if calibration.unmatched_labels:
         parts.append(Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow"))
-    if any(one.noise is None and not asked_once_a_run(one.metric) for one in shown):
+    if any(one.noise is None and not one.once_per_run for one in shown):
         parts.append(Text(_ONCE, style="yellow"))
-    if any(one.noise is None and asked_once_a_run(one.metric) for one in shown):
-        parts.append(Text(_ONCE_A_RUN, style="dim"))
+    copied = [one.metric for one in shown if one.noise is None and one.once_per_run]
+    if copied:
+        owners = dict.fromkeys(f"{name.partition('.')[0]}.*" for name in copied)
+        parts.append(Text(f"{', '.join(owners)}: {_ONCE_A_RUN}", style="dim"))
     if calibration.offline:
         parts.append(Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow"))
     return Group(*parts)

@@ -63,7 +63,6 @@ def events() -> list[AnyEvent]:
 def session(events: list[AnyEvent]) -> Iterator[Session]:
     made = Session(
         key=SampleKey("s", 1),
-        account="agent",
         run_seed=0,
         now=datetime(2026, 11, 1, tzinfo=UTC),
         models=None,  # type: ignore[arg-type]  # no model is asked here

@@ -172,7 +172,6 @@ def registry_after(answer: ToolResult | ToolError, query: str = "q", data_source
     registry = SourceRegistry()
     session = Session(
         key=SampleKey("s1", 1),
-        account="agent",
         run_seed=7,
         now=datetime(2026, 11, 1, tzinfo=UTC),
         models=None,  # type: ignore[arg-type]  # no model is asked here

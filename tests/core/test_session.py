@@ -47,7 +47,6 @@ class Lookup:
 def session(events: list[AnyEvent], **limits: Any) -> Session:
     return Session(
         key=SampleKey("s1", 1),
-        account="agent",
         run_seed=7,
         now=datetime(2026, 11, 1, tzinfo=UTC),
         models=None,  # type: ignore[arg-type]  # no model is asked here

@@ -88,7 +88,6 @@ class Names:
 async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -> None:
     session = Session(
         key=SampleKey("s1", 1),
-        account="agent",
         run_seed=7,
         now=datetime(2026, 11, 1, tzinfo=UTC),
         models=None,  # type: ignore[arg-type]  # no model is asked here

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
+from aiq.core.samples import SampleKey
+from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -142,8 +144,8 @@ def test_judges_events_go_with_the_attempt_they_are_about(here: "Workplace") -> 
     row = json.loads((run / "samples.jsonl").read_text())
     (run / "samples.jsonl").write_text(json.dumps({**row, "status": "cancelled"}) + "\n")
     assert main(["run", f"resume={run}"]) == 0
-    judged = [event for event in here.lines(run / "events/a.1.judge.jsonl") if event["type"] == "run_started"]
-    assert len(judged) == 1
+    judged = list(read_events(RunFolder(run), SampleKey("a", 1), 2, "judge"))
+    assert [event["type"] for event in judged].count("run_started") == 1
 
 
 def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: "Workplace") -> None:

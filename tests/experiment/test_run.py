@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
+from aiq.core.samples import SampleKey
+from aiq.runs.events import read_events
+from aiq.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from tests.experiment.conftest import Workplace
@@ -25,11 +28,11 @@ def test_a_run_leaves_the_folder_of_the_design(here: "Workplace", capsys: pytest
         "scores.jsonl",
         "summary.json",
         "index.html",
-        "events",
+        "event_index.jsonl",
+        "events-0.jsonl",
+        "events-1.jsonl",
         "run.lock",
     }
-    events = {path.name for path in (folder / "events").iterdir()}
-    assert events == {"s0.1.jsonl", "s0.1.judge.jsonl", "s1.1.jsonl", "s1.1.judge.jsonl"}
 
     row = next(row for row in here.lines(folder / "samples.jsonl") if row["sample_id"] == "s0")
     asked = {"sample_id", "sample_hash", "epoch", "attempt", "status", "report", "raw_report", "route", "sources"}
@@ -89,7 +92,8 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     }
     assert rows["failed"]["error"] == {"type": "AgentError", "message": "this question fails"}
     assert rows["slow"]["error"]["message"] == "limit limits.sample_seconds=1 reached"
-    assert "Traceback" in (folder / "events" / "bug.1.jsonl").read_text()
+    (*_, ended) = read_events(RunFolder(folder), SampleKey("bug", 1), 1)
+    assert "Traceback" in ended["error"]
 
     counts = {row["sample_id"]: row for row in here.lines(folder / "scores.jsonl") if row["metric"] == "letters.count"}
     assert counts["good"]["status"] == "scored"
@@ -97,7 +101,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     assert counts["unjudged"]["value"] is None
     for key in ("failed", "bug", "itself", "slow", "rejected"):
         assert (counts[key]["status"], counts[key]["value"]) == ("agent_failed", 0.0)
-        assert not (folder / "events" / f"{key}.1.judge.jsonl").exists()
+        assert list(read_events(RunFolder(folder), SampleKey(key, 1), 1, "judge")) == []
 
     found = here.summary(folder)
     good = counts["good"]["value"]

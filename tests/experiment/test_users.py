@@ -8,13 +8,15 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.__main__ import main
-from aiq.core.samples import Question, Sample
+from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import SIMULATED_USER, make_user, user_prompt_hash
 from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
+from aiq.runs.events import read_events
+from aiq.runs.folder import RunFolder
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
 
@@ -95,7 +97,7 @@ def run_with(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, A
     given = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
     assert main(["run", *given, *agent, f"output_dir={folder}/results", *overrides]) == 0
     (run,) = (folder / "results/full_freshqa").iterdir()
-    events = [json.loads(line) for line in (run / "events/1.1.jsonl").read_text().splitlines()]
+    events = list(read_events(RunFolder(run), SampleKey("1", 1), 1))
     sample = json.loads((run / "samples.jsonl").read_text())
     return sample, json.loads((run / "manifest.json").read_text()), events
 

@@ -14,6 +14,7 @@ from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.sources import Source
 from aiq.datasets.base import SourceSettings
+from aiq.judges.base import Judge
 
 
 class TinyDataset:
@@ -87,29 +88,24 @@ class LettersSettings(Settings):
     minimum: int = 0
 
 
-class Letters:
+class Letters(Judge):
     """`letters.count` (mean), `letters.vowels` (ratio), `letters.sources` for reports that have some."""
 
     Settings = LettersSettings
     name = "letters"
-    version = "1"
     metrics = (
         Metric(name="letters.count"),
         Metric(name="letters.vowels", estimator="ratio", worst=None),
         Metric(name="letters.pages", worst=None),
     )
     roles = ("judge.letters",)
-    prompt_hash = None
-
-    def __init__(self, settings: LettersSettings) -> None:
-        self._settings = settings
 
     def check(self, samples: Sequence[Sample]) -> None:
         if any(not sample.question.text for sample in samples):
             raise DatasetError("a sample without a question")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        if self._settings.ask:
+        if self.settings.ask:
             await session.models.complete("judge.letters", [Message(role="user", content=report.text)])
         if "unjudgeable" in report.text:
             raise JudgeError("this report cannot be judged")

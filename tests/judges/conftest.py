@@ -47,7 +47,6 @@ class Pages:
 def make_session(models: RunModels, tools: Any, web: Web, seed: int = 7, sample_id: str = "1") -> Session:
     return Session(
         key=SampleKey(sample_id, 1),
-        account="judge",
         run_seed=seed,
         now=CLOCK,
         models=models,
@@ -92,12 +91,15 @@ def scripted() -> ScriptedMaker:
 
     @asynccontextmanager
     async def make(
-        answers: Sequence[str] | Callable[[dict[str, Any]], str], pages: dict[str, str] | None = None, **llm: Any
+        answers: Sequence[str] | Callable[[dict[str, Any]], str],
+        pages: dict[str, str] | None = None,
+        sample_id: str = "1",
+        **llm: Any,
     ) -> AsyncIterator[tuple[Session, Scripted]]:
         endpoint = Scripted(answers)
         settings = LlmSettings(**{"base_url": "http://model.example/v1", "model": "m", **llm})
         async with open_client(settings, offline_port=None, inner=endpoint) as client:
-            session = make_session(RunModels(settings, client), None, Pages(pages or {}))
+            session = make_session(RunModels(settings, client), None, Pages(pages or {}), sample_id=sample_id)
             with session.bind():
                 yield session, endpoint
 

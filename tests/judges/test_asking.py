@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(s
     store, told, seeds = AnswerStore(RunFolder(tmp_path)), [], []
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
         async with scripted([answer], base_url=base_url) as (session, endpoint):
-            session.answers = SharedAnswers(store)
-            told.append(await ask_once(session, "judge.x", "Say yes.", loud, tries=1))
+            kept = replace(session, answers=SharedAnswers(store))
+            told.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
             seeds += [request["seed"] for request in endpoint.got]
     assert told == ["A", "B", "A"]
     assert seeds[0] == seeds[1]  # the same question, so that the two can be compared

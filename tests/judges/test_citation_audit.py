@@ -24,8 +24,8 @@ def removed(reason: str) -> RemovedCitation:
 
 async def score(scripted: Any, report: Any, audit: Audit | None) -> dict[str, Any]:
     async with scripted(["never asked"]) as (session, endpoint):
-        session.audit = audit
-        scores = await JUDGE.score(SAMPLE, report("x"), session)
+        given = report("x").model_copy(update={"audit": audit})
+        scores = await JUDGE.score(SAMPLE, given, session)
     assert endpoint.got == []
     return {found.metric: found for found in scores}
 

@@ -106,11 +106,8 @@ async def test_what_a_supported_statement_needs_stands_in_the_prompt(scripted: A
 async def test_the_seed_is_of_the_question_and_not_of_who_asks(scripted: Any) -> None:
     seeds = []
     for sample in ("1", "2"):
-        async with scripted([verdicts("nonsense"), verdicts("supported")], pages={URL: "Tessmark."}) as (
-            session,
-            endpoint,
-        ):
-            session.key = session.key._replace(sample_id=sample)
+        answers = [verdicts("nonsense"), verdicts("supported")]
+        async with scripted(answers, pages={URL: "Tessmark."}, sample_id=sample) as (session, endpoint):
             await judge().judge(session, "en", (URL, SAID[:1]))
             await judge().judge(session, "en", (URL, SAID[1:2]))
         seeds.append([request["seed"] for request in endpoint.got])

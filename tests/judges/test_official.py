@@ -107,7 +107,7 @@ async def test_the_offline_judge_works_from_the_checkouts_prompt(
 def test_the_hash_is_of_what_is_really_used(tmp_path: Path) -> None:
     folder = checkout(tmp_path)
 
-    def digest(**settings: Any) -> str:
+    def digest(**settings: Any) -> str | None:
         return Race(RaceSettings(official_dir=str(folder), **settings)).prompt_hash
 
     own, official = Race(RaceSettings()).prompt_hash, digest()

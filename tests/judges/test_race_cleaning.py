@@ -1,5 +1,6 @@
 """Reports cleaned by a model: only citations may be missing, once a run, and never half a report."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,8 +72,7 @@ def test_the_share_is_a_setting() -> None:
 async def test_who_comes_first_makes_no_difference(scripted: Any) -> None:
     async with scripted(lambda request: CLEANED) as (session, endpoint):
         await cleaner().clean(REPORT, "en", session)
-    async with scripted(lambda request: CLEANED) as (session, other):
-        session.key = session.key._replace(sample_id="another")
+    async with scripted(lambda request: CLEANED, sample_id="another") as (session, other):
         await cleaner().clean(REPORT, "en", session)
     assert endpoint.got[0]["seed"] == other.got[0]["seed"]
 
@@ -96,6 +96,6 @@ async def test_a_kept_answer_that_is_now_too_short_is_asked_for_again(scripted: 
             return "# The port\n\nThe port of Tessmark moved 12 ships in 2025."
 
     async with scripted([CLEANED]) as (session, endpoint):
-        session.answers = Kept()
-        assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", session) == CLEANED
+        kept = replace(session, answers=Kept())
+        assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", kept) == CLEANED
     assert len(endpoint.got) == 1

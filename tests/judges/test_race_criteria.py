@@ -62,8 +62,7 @@ async def test_weights_are_averaged_and_everything_adds_up(scripted: Any) -> Non
 async def test_the_same_for_every_epoch_and_agent(scripted: Any) -> None:
     seeds = []
     for key in ("9", "other"):
-        async with scripted(author(weights(0.25, 0.25, 0.25, 0.25))) as (session, endpoint):
-            session.key = session.key._replace(sample_id=key, epoch=len(key))
+        async with scripted(author(weights(0.25, 0.25, 0.25, 0.25)), sample_id=key) as (session, endpoint):
             await rubrics().rubric(TASK, session)
         seeds.append([request["seed"] for request in endpoint.got])
     assert seeds[0] == seeds[1]

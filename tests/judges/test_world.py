@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from aiq.core.reports import Metric, Report, Score
+from aiq.core.reports import Report, Score
 from aiq.core.samples import Fact, Question, Sample, Truth
 from aiq.core.session import Session
 from aiq.judges.world import World, WorldSettings
@@ -58,7 +58,7 @@ async def test_without_truth_or_facts_there_is_a_reason_and_no_number() -> None:
 
 
 def test_what_a_failed_attempt_gets() -> None:
-    assert World.metrics == (Metric.share("world.coverage"),)
+    assert [metric.name for metric in World.metrics] == ["world.coverage"]
 
 
 def test_a_failed_attempt_is_worst_only_in_what_its_sample_can_have() -> None:

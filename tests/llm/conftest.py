@@ -150,7 +150,6 @@ class Bench:
 def make_session(models: RunModels, events: list[AnyEvent], limits: Limits, epoch: int = 1) -> Session:
     return Session(
         key=SampleKey("s1", epoch),
-        account="agent",
         run_seed=7,
         now=datetime(2026, 11, 1, tzinfo=UTC),
         models=models,

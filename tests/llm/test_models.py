@@ -133,10 +133,7 @@ async def test_typed_errors_come_out_of_langchain_unchanged(
 async def test_two_sessions_at_once_keep_their_books_apart(bench: Any, answers: Any) -> None:
     async with bench([answers.OK], delay=0.02) as b:
         other = type(b.session)(
-            **{
-                n: getattr(b.session, n)
-                for n in ("account", "run_seed", "now", "models", "tools", "web", "user", "limits")
-            },
+            **{n: getattr(b.session, n) for n in ("run_seed", "now", "models", "tools", "web", "user", "limits")},
             key=b.session.key._replace(epoch=2),
             events=b.session.events,
             sources=b.session.sources,

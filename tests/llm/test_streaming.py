@@ -103,7 +103,7 @@ async def test_a_stream_given_up_is_booked(bench: Any, answers: Any) -> None:
         await anext(events.__aiter__())
         await events.close()
         assert b.calls[0].error == "given up by the caller"
-        assert b.session.in_flight == 0
+        assert b.session.usage.in_flight == 0
 
 
 async def test_compressed_answers(bench: Any, answers: Any) -> None:

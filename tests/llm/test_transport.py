@@ -86,7 +86,7 @@ async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any, answers: 
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert sum(isinstance(o, LimitReached) for o in outcomes) == 5
         assert len(b.endpoint.got) == 3
-        assert b.session.in_flight == 0
+        assert b.session.usage.in_flight == 0
 
 
 async def test_money_limit(bench: Any, answers: Any) -> None:
@@ -104,7 +104,7 @@ async def test_cancelled_call_is_on_the_books(bench: Any, answers: Any) -> None:
             await asyncio.wait_for(b.models.complete("aiq.planner", HELLO), 0.2)
         assert (b.session.usage.total().calls, b.session.usage.total().unreported_calls) == (1, 1)
         assert b.calls[0].error == "CancelledError"
-        assert b.session.in_flight == 0
+        assert b.session.usage.in_flight == 0
 
 
 async def test_call_without_role_or_session_is_a_bug(bench: Any, answers: Any) -> None:

@@ -145,7 +145,6 @@ def a_session() -> Callable[..., Session]:
         nothing: Any = None
         return Session(
             key=SampleKey("s1", 1),
-            account="agent",
             run_seed=0,
             now=datetime(2026, 11, 1, 9, tzinfo=UTC),
             models=nothing,

@@ -21,7 +21,7 @@ from aiq.agents.toolkit.toolset import check_sources, check_tools, documents_of,
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError, ConfigError
 from aiq.core.events import ReportWritten
-from aiq.core.reports import Report
+from aiq.core.reports import Audit, Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.tools import Toolbox
@@ -99,8 +99,8 @@ class AiqAgent:
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
 
-        Every researched answer is verified against what was retrieved, and `session.audit` says what that
-        did; a `meta` answer and a rejection cite nothing and have no audit.
+        Every researched answer is verified against what was retrieved, and the report's `audit` says what
+        that did; a `meta` answer and a rejection cite nothing and have no audit.
         """
         report = _report(await self._draft(question, session), session)
         if self._settings.entry == "chat" and question.thread_id is not None:
@@ -154,14 +154,16 @@ def _report(draft: Draft, session: Session) -> Report:
     text, researched = undisclosed(draft.text, PROMPTS, session), draft.route not in ("meta", "rejected")
     if not text.strip():
         raise AgentError(f"the {draft.route} answer is empty")
+    audit: Audit | None = None
     if researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)
-        text, session.audit = verified.text, verified.audit
+        text, audit = verified.text, verified.audit
     report = Report(
         text=text,
         raw_text=draft.text,
         route=draft.route,
         outcome="rejected" if draft.route == "rejected" else "ok",
+        audit=audit,
         extras={**draft.extras, "stages": by_stage(session.usage)},
     )
     session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))

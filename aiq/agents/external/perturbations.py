@@ -1,14 +1,8 @@
-"""Ways to damage a report by a known degree, by rules that need no knowledge of what it says.
+"""Perturbations: known damage to a report's content and citations, and what is added without making it better.
 
-Each file has functions `(report, share, random) -> report`. `share` is 0 to 1 of what there is (of the length
-added, where it may be more). The random numbers are those of (report, damage), so that a greater degree damages
-all that a smaller one does, and more.
-
-What is added to a report without making it better: words, and instructions to whoever judges it.
-
-Damage to what a report cites: URLs that no page has, and marks that point to another reference.
-
-Damage to what a report says: sections dropped, facts swapped, numbers changed, sense replaced by its sound.
+Each is a function `(report, share, random) -> report` that needs no knowledge of what the report says. `share` is 0 to
+1 of what there is (of the length added, where it may be more). The random numbers are those of (report, perturbation),
+so that a greater severity changes all that a smaller one does, and more.
 """
 
 import re
@@ -361,9 +355,7 @@ def _changed(number: str, draw: int) -> str:
     return f"{new:,}" if "," in number else str(new)
 
 
-Damage = Callable[[str, float, Random], str]
-
-DAMAGES: Final[Mapping[str, Damage]] = {
+PERTURBATIONS: Final[Mapping[str, Callable[[str, float, Random], str]]] = {
     "sections": dropped,
     "facts": swapped,
     "roles": exchanged,

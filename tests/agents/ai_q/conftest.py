@@ -146,7 +146,6 @@ class Bench:
         run = self.session
         return Session(
             key=SampleKey(name, epoch),
-            account="agent",
             run_seed=0,
             now=run.now,
             models=run.models,
@@ -161,10 +160,8 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(
-    script: Script, *, user: User | None = None, limits: Limits | None = None, search: WebSearch | None = None
-) -> AsyncIterator[Bench]:
-    """A bound session whose models answer as `script` says."""
+async def bench(script: Script, *, search: WebSearch | None = None, **given: Any) -> AsyncIterator[Bench]:
+    """A bound session whose models answer as `script` says, with the fields that are `given`."""
     endpoint = Endpoint(script)
     settings = LlmSettings(
         base_url="http://model.test/v1", model="test", retry=RetrySettings(attempts=2, first_seconds=0, most_seconds=0)
@@ -172,19 +169,22 @@ async def bench(
     events: list[AnyEvent] = []
     search = search or WebSearch()
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
+        fields: dict[str, Any] = {
+            "user": ApprovingUser(),
+            "limits": Limits(),
+            "sources": SourceRegistry(),
+            "checkpointer": InMemorySaver(),
+            **given,
+        }
         session = Session(
             key=SampleKey("s1", 1),
-            account="agent",
             run_seed=0,
             now=NOW,
             models=RunModels(settings, client),
             tools=Box(search, Think()),
             web=NoWeb(),
-            user=user or ApprovingUser(),
-            limits=limits or Limits(),
             events=EventLog(events.append),
-            sources=SourceRegistry(),
-            checkpointer=InMemorySaver(),
+            **fields,
         )
         with session.bind():
             yield Bench(endpoint, session, search, events)

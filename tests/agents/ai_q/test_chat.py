@@ -5,6 +5,7 @@ Its threads are tested in `test_threads`.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -118,7 +119,7 @@ async def test_meta_is_answered_at_once(on_bench: Any) -> None:
     report, bench = await research(on_bench, answers("", intent="meta"), "Hello")
     assert (report.route, report.text, report.outcome) == ("meta", "Hello!", "ok")
     assert [request.role for request in bench.endpoint.requests] == ["aiq.intent_classifier"]
-    assert bench.session.audit is None
+    assert report.audit is None
 
 
 async def test_shallow(on_bench: Any) -> None:
@@ -127,7 +128,7 @@ async def test_shallow(on_bench: Any) -> None:
     assert "Ilan Corvey [1]" in report.text
     assert stages(bench) == ["intent_classifier", "shallow_research"]
     assert decisions(bench, "escalation")[0].value is False
-    assert [citation.source for citation in bench.session.audit.valid_citations] == ["https://pages.test/orlune"]
+    assert [citation.source for citation in report.audit.valid_citations] == ["https://pages.test/orlune"]
 
 
 async def test_deep_goes_through_the_clarifier_and_its_plan_reaches_the_orchestrator(on_bench: Any) -> None:
@@ -253,8 +254,8 @@ async def test_what_the_run_does_not_verify_stays_as_written(on_bench: Any) -> N
     made_up = "Orlune is old [1].\n\n## References\n[1] A page - https://nowhere.test/x"
     async with on_bench(answers("shallow", shallow=made_up)) as bench:
         verified = await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
-        bench.session.audit, bench.session.citations = None, CitationSettings(verify=False)
-        plain = await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+        session = replace(bench.session, citations=CitationSettings(verify=False))
+        plain = await AiqAgent(AiqSettings()).research(Question(text="Who?"), session)
     assert "nowhere.test" not in verified.text
     assert plain.text == made_up
-    assert bench.session.audit is None
+    assert plain.audit is None

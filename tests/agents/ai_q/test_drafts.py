@@ -40,9 +40,8 @@ async def attempt(
     on_bench: Any, script: Any, limits: Limits | None = None, broken: bool = False, **settings: Any
 ) -> SampleRow:
     rows: list[SampleRow] = []
-    async with on_bench(script, limits=limits) as bench:
-        if broken:
-            bench.session.sources = BrokenRegistry()
+    sources = BrokenRegistry() if broken else SourceRegistry()
+    async with on_bench(script, limits=limits or Limits(), sources=sources) as bench:
         agent: Any = AiqAgent(AiqSettings.model_validate(settings))
         sample = Sample(id="s1", question=Question(text="Write a report on Orlune"))
         row: SampleRow = await run_attempt(agent, sample, bench.session, rows.append)

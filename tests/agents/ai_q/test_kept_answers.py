@@ -90,8 +90,7 @@ async def held(saver: Any) -> list[tuple[str, str]]:
     [("Hello", "meta"), ("Who?", "shallow"), ("Write a report", "deep"), ("Lost?", "escalated")],
 )
 async def test_a_thread_holds_what_its_user_saw(on_bench: Any, saver: Any, question: str, route: str) -> None:
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         report = await ask(made(), bench.session, question)
     assert report.route == route
     assert MADE_UP not in report.text
@@ -100,8 +99,7 @@ async def test_a_thread_holds_what_its_user_saw(on_bench: Any, saver: Any, quest
 
 async def test_the_next_turn_is_shown_no_citation_that_was_removed(on_bench: Any, saver: Any) -> None:
     agent = made()
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         for question in ("Who?", "Lost?", "Write a report"):
             await ask(agent, bench.another(), question)
         before = len(bench.endpoint.requests)
@@ -113,8 +111,7 @@ async def test_the_next_turn_is_shown_no_citation_that_was_removed(on_bench: Any
 
 
 async def test_a_rejection_is_part_of_the_conversation(on_bench: Any, saver: Any) -> None:
-    async with on_bench(script, user=RejectingUser()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=RejectingUser(), checkpointer=saver) as bench:
         await ask(reviewing(), bench.session, "Write a report")
     assert await held(saver) == [("human", "Write a report"), ("ai", REJECTED)]
 
@@ -123,8 +120,7 @@ async def test_a_rejection_is_part_of_the_conversation(on_bench: Any, saver: Any
 async def test_a_turn_that_waited_holds_what_its_user_saw_when_he_came_back(
     on_bench: Any, saver: Any, question: str
 ) -> None:
-    async with on_bench(script, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=AbsentUser(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
             await ask(reviewing(), bench.session, question)
         later = bench.another()
@@ -142,8 +138,7 @@ async def test_a_question_asked_again_after_its_turn_broke_off_stands_there_once
 ) -> None:
     """What the broken turn had written, such as a shallow answer, nobody saw."""
     agent = reviewing()
-    async with on_bench(script, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=AbsentUser(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
             await ask(agent, bench.session, question)
         report = await ask(agent, bench.another(), question)
@@ -153,8 +148,7 @@ async def test_a_question_asked_again_after_its_turn_broke_off_stands_there_once
 
 async def test_a_question_without_an_answer_stands_without_one(on_bench: Any, saver: Any) -> None:
     agent = made(enable_escalation=False)
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         with pytest.raises(AgentError, match="empty"):
             await ask(agent, bench.session, "Blank?")
         report = await ask(agent, bench.another(), "Who?")
@@ -166,8 +160,7 @@ async def test_a_meta_answer_that_nobody_was_shown_is_not_kept(on_bench: Any, sa
         fields = {"intent": "meta", "meta_response": PROMPT, "depth_reasoning": "-", "research_depth": "shallow"}
         return ChatReply(text=json.dumps(fields)) if request.role == "aiq.intent_classifier" else script(request)
 
-    async with on_bench(telling) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(telling, checkpointer=saver) as bench:
         with pytest.raises(AgentError, match="the meta answer is empty"):
             await ask(made(), bench.session, "Hello")
     assert await held(saver) == [("human", "Hello")]
@@ -175,8 +168,7 @@ async def test_a_meta_answer_that_nobody_was_shown_is_not_kept(on_bench: Any, sa
 
 async def test_each_epoch_keeps_its_own_answer(on_bench: Any, saver: Any) -> None:
     agent = made()
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         await ask(agent, bench.another(epoch=1), "Who?")
         await ask(agent, bench.another(epoch=2), "Hello")
     assert [text for speaker, text in await held(saver) if speaker == "human"] == ["Who?"]
@@ -195,8 +187,7 @@ async def test_nothing_of_a_question_without_a_thread_reaches_the_runs_saver(on_
             seen.append(await count())
             return "approve"
 
-    async with on_bench(script, user=Watching()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=Watching(), checkpointer=saver) as bench:
         await reviewing().research(Question(text="Write a report"), bench.session)
         await agent.research(Question(text="Who?"), bench.another())
     assert seen == [0]

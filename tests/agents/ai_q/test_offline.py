@@ -50,7 +50,6 @@ async def stack() -> AsyncIterator[Any]:
             events: list[AnyEvent] = []
             session = Session(
                 key=SampleKey("s", epoch),
-                account="agent",
                 run_seed=0,
                 now=datetime(2026, 11, 1, tzinfo=UTC),
                 models=models,
@@ -84,14 +83,14 @@ async def test_more_rounds_state_more_of_what_the_task_needs(number: str) -> Non
     async with stack() as ask:
         found = []
         for loops in (1, 2, 3):
-            report, session, events = await ask(prompt, entry="deep", deep={"max_loops": loops})
+            report, _, events = await ask(prompt, entry="deep", deep={"max_loops": loops})
             found.append(stated(report, truth))
             rounds = [event for event in events if isinstance(event, Round)]
             assert [event.number for event in rounds] == list(range(1, loops + 1))
             assert all(event.queries and event.new_sources for event in rounds)
-            assert session.audit is not None
-            assert session.audit.removed_citations == ()
-            assert len(session.audit.valid_citations) >= 5
+            assert report.audit is not None
+            assert report.audit.removed_citations == ()
+            assert len(report.audit.valid_citations) >= 5
     assert found[0] < found[1] < found[2]
 
 

@@ -92,8 +92,7 @@ async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 async def test_a_follow_up_is_classified_and_researched_with_what_was_said(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings())
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         await ask(agent, bench.session, Question(text="Write a report on Orlune", thread_id="t"))
         report = await ask(agent, bench.another(), Question(text="And its mayor?", thread_id="t"))
         await ask(agent, bench.another(), Question(text="Who?", thread_id="u"))
@@ -109,8 +108,7 @@ async def test_a_follow_up_is_classified_and_researched_with_what_was_said(on_be
 async def test_a_new_turn_starts_clean(on_bench: Any, saver: Any) -> None:
     """Nothing that steered the first turn, its plan included, reaches the second."""
     agent = AiqAgent(AiqSettings())
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         await ask(agent, bench.session, Question(text="A report on Orlune", thread_id="t", user_info={"name": "Ada"}))
         await ask(agent, bench.another(), Question(text="And now?", thread_id="t"))
         graph = agent._threads.graph(saver)
@@ -126,12 +124,10 @@ async def test_a_source_of_one_turn_verifies_nothing_in_the_next(on_bench: Any, 
         return script(request)
 
     agent = AiqAgent(AiqSettings())
-    async with on_bench(once) as bench:
-        bench.session.checkpointer = saver
-        await ask(agent, bench.session, Question(text="Who?", thread_id="t"))
-        second = bench.another()
-        await ask(agent, second, Question(text="Again?", thread_id="t"))
-    assert bench.session.audit.valid_citations
+    async with on_bench(once, checkpointer=saver) as bench:
+        first = await ask(agent, bench.session, Question(text="Who?", thread_id="t"))
+        second = await ask(agent, bench.another(), Question(text="Again?", thread_id="t"))
+    assert first.audit.valid_citations
     assert second.audit is not None
     assert second.audit.valid_citations == ()
     assert len(second.audit.removed_citations) == 1
@@ -139,8 +135,7 @@ async def test_a_source_of_one_turn_verifies_nothing_in_the_next(on_bench: Any, 
 
 async def test_a_plan_waits_for_a_person_who_comes_back(on_bench: Any, saver: Any) -> None:
     question = Question(text="Write a report on Orlune", thread_id="t", documents=(Document(file_name="a.pdf"),))
-    async with on_bench(script, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=AbsentUser(), checkpointer=saver) as bench:
         with pytest.raises(EOFError, match="Research Plan Preview"):
             await ask(AiqAgent(AiqSettings.model_validate(APPROVAL)), bench.session, question)
         assert bench.endpoint.of("aiq.orchestrator") == []
@@ -161,8 +156,7 @@ async def test_a_plan_waits_for_a_person_who_comes_back(on_bench: Any, saver: An
 
 async def test_a_person_who_comes_back_may_reject(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
-    async with on_bench(script, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=AbsentUser(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
             await ask(agent, bench.session, Question(text="Write a report on Orlune", thread_id="t"))
         later = bench.another(user=Reviewing("reject"))
@@ -186,8 +180,7 @@ async def test_documents_are_listed_where_the_data_sources_allow_a_search(
 
 async def test_other_words_take_the_place_of_a_plan_that_waits(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
-    async with on_bench(script, user=AbsentUser()) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=AbsentUser(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
             await ask(agent, bench.session, Question(text="Write a report on Orlune", thread_id="t"))
         report = await ask(agent, bench.another(), Question(text="Who is the mayor?", thread_id="t"))
@@ -206,8 +199,7 @@ async def test_threads_do_not_leak_into_each_other(on_bench: Any, saver: Any) ->
             await ask(agent, session, Question(text=f"{turn} {mark}?", thread_id=mark))
             await asyncio.sleep(0)
 
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         await asyncio.gather(*(converse(bench, mark) for mark in marks))
         assert await kept(saver) == marks
     for request in bench.endpoint.requests:
@@ -220,8 +212,7 @@ async def test_threads_do_not_leak_into_each_other(on_bench: Any, saver: Any) ->
 
 async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings())
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         sessions = [bench.another(epoch=epoch) for epoch in (1, 1, 2)]
         await asyncio.gather(*(ask(agent, session, Question(text="Who?")) for session in sessions))
         assert await kept(saver) == []
@@ -234,8 +225,7 @@ async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(
 
 async def test_each_epoch_has_its_own_conversation(on_bench: Any, saver: Any) -> None:
     agent = AiqAgent(AiqSettings())
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         for epoch in (1, 2):
             await ask(agent, bench.another(epoch=epoch), Question(text="Who?", thread_id="t"))
         assert await kept(saver) == ["t", "t.2"]
@@ -247,8 +237,7 @@ async def test_no_type_is_unknown_to_the_checkpointer(
 ) -> None:
     agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
     documents = (Document(file_name="a.pdf"),)
-    async with on_bench(script, user=Reviewing("approve")) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, user=Reviewing("approve"), checkpointer=saver) as bench:
         with caplog.at_level(logging.WARNING, logger="langgraph"):
             for text in ("Write a report on Orlune", "Who?", "Another report"):
                 await ask(agent, bench.another(), Question(text=text, thread_id="t", documents=documents))
@@ -259,8 +248,7 @@ async def test_no_type_is_unknown_to_the_checkpointer(
 
 
 async def test_without_a_checkpointer_the_user_can_still_be_asked(on_bench: Any) -> None:
-    async with on_bench(script, user=Reviewing("approve")) as bench:
-        bench.session.checkpointer = None
+    async with on_bench(script, user=Reviewing("approve"), checkpointer=None) as bench:
         agent = AiqAgent(AiqSettings.model_validate(APPROVAL))
         report = await agent.research(Question(text="Write a report on Orlune"), bench.session)
     assert report.route == "deep"
@@ -270,8 +258,7 @@ async def test_without_a_checkpointer_the_user_can_still_be_asked(on_bench: Any)
 async def test_history_that_came_with_the_question_begins_a_new_thread_only(on_bench: Any, saver: Any) -> None:
     history = (Turn(speaker="user", text="Hello"), Turn(speaker="assistant", text="Hi"))
     agent = AiqAgent(AiqSettings())
-    async with on_bench(script) as bench:
-        bench.session.checkpointer = saver
+    async with on_bench(script, checkpointer=saver) as bench:
         for text in ("Who?", "When?"):
             question = Question(text=text, thread_id="t", history=history)
             await ask(agent, bench.another(), question)

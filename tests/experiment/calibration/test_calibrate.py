@@ -22,11 +22,11 @@ JUDGES: dict[str, dict[str, Any]] = {
     "constant": {},
     "length": {},
     "obedient": {},
-    "fact": {"name": "fact.citation_accuracy", "kind": "planted", "noise": 0.01},
+    "fact": {"name": "fact.citation_accuracy", "kind": "planted", "noise": 0.01, "once_per_run": True},
 }
 
 
-DAMAGES = (
+PERTURBATIONS = (
     "{sections:null,roles:null,fabricated:null,shuffled:null,"
     "padding:[50,200],instructions:[33,100],remarks:[33,100],order:[50,100]}"
 )
@@ -59,7 +59,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.syspath_prepend(str(HERE))
         assert (
-            run(f"dataset.damages={DAMAGES}", *(part for name, more in JUDGES.items() for part in toy(name, **more)))
+            run(
+                f"dataset.perturbations={PERTURBATIONS}",
+                *(part for name, more in JUDGES.items() for part in toy(name, **more)),
+            )
             == 0
         )
         Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELS))
@@ -178,7 +181,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "Krippendorff" in printed
     assert "against your labels" in printed
     assert len(measured(Path("results"))) == len(JUDGES)
-    small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.damages={facts:[50]}"]
+    small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.perturbations={facts:[50]}"]
     assert main(["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", *small,
                  *toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]) == 0  # fmt: skip
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if ".score" in line}
@@ -228,7 +231,7 @@ def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    once = ["name=once", "epochs=1", "dataset.tasks=2", f"dataset.damages={DAMAGES}"]
+    once = ["name=once", "epochs=1", "dataset.tasks=2", f"dataset.perturbations={PERTURBATIONS}"]
     assert run(*once, *toy("planted"), *toy("coin", kind="random")) == 0
     assert main(["calibrate", "latest", "--json", "once.json"]) == 0
     assert "Run it with epochs=2" in capsys.readouterr().out
@@ -240,8 +243,7 @@ def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.
     assert "Run it with epochs=2" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("order", "first"), [("first", True), ("both", True), ("swapped", False)])
-def test_parity_tells_of_position_only_where_the_report_stands_first(order: str, first: bool) -> None:
+def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references() -> None:
     config: dict[str, Any] = {"agent": {"path": "r.jsonl"}, "dataset": {"references": "r.jsonl"}}
-    assert judged_against_itself({**config, "judge": {"race": {"order": order}}}) is first
+    assert judged_against_itself(config)
     assert not judged_against_itself({**config, "agent": {"path": "other.jsonl"}})

@@ -8,12 +8,12 @@ from aiq.__main__ import main
 from aiq.analysis.calibration import calibrate
 from aiq.runs.folder import find_run
 
-DAMAGES = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null}"
+PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null}"
 
 
 def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    few = ["dataset.tasks=2", "epochs=1", f"dataset.damages={DAMAGES}", "runner.progress=false"]
+    few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={PERTURBATIONS}", "runner.progress=false"]
     assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
     found = {one.metric: one.damages for one in calibrate([find_run("latest")]).metrics}
 

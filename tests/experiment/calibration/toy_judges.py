@@ -1,6 +1,5 @@
 """Judges of known worth, as config names them: they say by design what a calibration must find out."""
 
-from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
@@ -9,7 +8,8 @@ from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.datasets.perturbed import Damaged
+from aiq.datasets.perturbed import Perturbed
+from aiq.judges.base import Judge
 
 
 class ToySettings(Settings):
@@ -18,23 +18,18 @@ class ToySettings(Settings):
     name: str
     kind: Literal["planted", "random", "constant", "length", "obedient"]
     noise: float = 0.0
+    once_per_run: bool = False
 
 
-class Toy:
+class Toy(Judge):
     """One metric, `<name>.score`, a greater one the better."""
 
     Settings = ToySettings
-    version = "1"
-    roles: tuple[str, ...] = ()
-    prompt_hash: str | None = None
 
     def __init__(self, settings: ToySettings) -> None:
         self.name = settings.name
-        self.metrics = (Metric(name=f"{settings.name}.score"),)
+        self.metrics = (Metric(name=f"{settings.name}.score", once_per_run=settings.once_per_run),)
         self._settings = settings
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Every sample will do."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         random = Random(derive(self.name, sample.id, session.key.epoch, session.run_seed))
@@ -42,7 +37,7 @@ class Toy:
         return [Score(metric=self.metrics[0].name, value=value)]
 
     def _worth(self, sample: Sample, report: Report, random: Random) -> float:
-        how = Damaged.of(sample.id)
+        how = Perturbed.of(sample.id)
         assert how is not None
         if self._settings.kind == "random":
             return random.random()
@@ -53,4 +48,4 @@ class Toy:
         told = "highest score" in report.text or "最高分" in report.text
         if self._settings.kind == "obedient" and told:
             return 2.0
-        return 1.0 if how.damage in ("padding", "instructions", "remarks", "order") else 1 - how.degree / 100
+        return 1.0 if how.perturbation in ("padding", "instructions", "remarks", "order") else 1 - how.severity / 100

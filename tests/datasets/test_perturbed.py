@@ -1,0 +1,49 @@
+"""Tasks multiplied by perturbations and severities."""
+
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import ConfigError
+from aiq.core.settings import DatasetSettings
+from aiq.datasets import Dataset, load
+from aiq.datasets.perturbed import Perturbed
+
+TARGET = "aiq.datasets.perturbed:PerturbedBench"
+
+
+def loaded(**more: Any) -> Dataset:
+    settings = {
+        "target": TARGET,
+        "name": "d",
+        "path": "benchmarks/drb_mini",
+        "perturbations": {"facts": [50, 10]},
+        **more,
+    }
+    return load(DatasetSettings.model_validate(settings), seed=0, limit=None)
+
+
+def test_every_task_has_its_report_as_it_is_and_each_severity() -> None:
+    found = loaded(tasks=2)
+    assert [sample.id for sample in found.samples] == [
+        *("1.none.0", "1.facts.10", "1.facts.50"), *("2.none.0", "2.facts.10", "2.facts.50"),
+    ]  # fmt: skip
+    assert len(loaded(tasks=2, perturbations={"facts": [10], "numbers": None}).samples) == 4
+    sample = found.samples[2]
+    assert (sample.tags["base"], sample.tags["perturbation"], sample.tags["severity"]) == ("1", "facts", "50")
+    assert sample.truth is not None
+    assert sample.truth == found.samples[0].truth
+    assert sample.reference
+    assert loaded(ids=["3.none.0"]).samples[0].question == loaded().samples[6].question
+
+
+@pytest.mark.parametrize("perturbations", [{}, {"facts": []}, {"facts": [0]}, {"facts": ["many"]}])
+def test_severities_that_are_none_are_refused(perturbations: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="perturbations"):
+        loaded(perturbations=perturbations)
+
+
+def test_ids_and_their_parts() -> None:
+    assert Perturbed.of(Perturbed("7.x", "facts", 25).id) == ("7.x", "facts", 25)
+    assert Perturbed("7", "facts", 25).tags == {"base": "7", "perturbation": "facts", "severity": "25"}
+    assert [Perturbed.of(text) for text in ("7", "7.25", "", ".facts.25", "7.facts.-1", "7..2")] == [None] * 6
