@@ -1,5 +1,7 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test format lock world graphs
+.PHONY: help run test lint types fast coverage fuzz size format lock world graphs
+BIN := .venv/bin
+PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -7,18 +9,41 @@ help: ## list these targets
 run: ## run the deep researcher on the embedded Deep Research Bench (offline)
 	scripts/run experiment=deep_drb
 
-test: ## format check, lint, strict types, tests
+test: ## everything that CI checks: lint, size, strict types, all tests
 	scripts/test
 
+fast: ## the tests that take under a minute together
+	$(PYTEST) -m "not slow and not timing" tests
+
+lint: ## format, lint, import rules, size budget
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/size.py
+
+types: ## mypy, strict, on aiq, benchmarks, scripts and tests
+	$(BIN)/mypy
+
+coverage: ## branch coverage of all tests, by package
+	$(PYTEST) --cov --cov-report= tests
+	@for package in aiq/*/__init__.py; do folder=$${package%/*}; \
+		printf '%-18s %3s %%\n' $$folder "$$($(BIN)/coverage report --include="$$folder/*" --format=total)"; done
+
+fuzz: ## generated reports on the citation code (scripts/fuzz N --seed S for more)
+	scripts/fuzz
+
+size: ## files, lines and tokens by package, against the budget in pyproject.toml
+	$(BIN)/python scripts/size.py
+
 format: ## format the code and mend what lint can mend
-	.venv/bin/ruff format . && .venv/bin/ruff check --fix .
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 lock: ## compile the hashed locks anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/run.lock
 	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/test.lock
 
 world: ## generate the closed world and the mini datasets anew
-	.venv/bin/python -m benchmarks.closed_world --out benchmarks
+	$(BIN)/python -m benchmarks.closed_world --out benchmarks
 
 graphs: ## draw the diagrams of docs/graphs.md anew
-	.venv/bin/aiq graphs --out docs/graphs.md
+	$(BIN)/aiq graphs --out docs/graphs.md

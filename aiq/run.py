@@ -133,8 +133,8 @@ def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = No
 
 def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
     """What a new run will do, checked with all that would only come to light at its end."""
-    from aiq.agents.base import Asking
-    from aiq.analysis.calibration import read
+    from aiq.agents.base import AsksUser
+    from aiq.analysis.reliability import read_calibration
     from aiq.core.files import resolve
     from aiq.experiment.compose import compose, settings_from
     from aiq.experiment.plan import make_plan
@@ -143,9 +143,9 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan"
     settings = settings_from(compose(overrides))
     check_output(settings.output_dir, settings.name)
     if settings.judge_reliability is not None:
-        read(resolve(settings.judge_reliability))
+        read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place)
-    if isinstance(plan.agent, Asking):  # not in make_plan: a run that began before this was checked can be resumed
+    if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan
 

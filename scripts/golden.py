@@ -40,7 +40,7 @@ RAW_REPORTS = SHARED / "raw_data" / "claude-3-7-sonnet-latest.jsonl.gz"
 RECORD = "--record"
 """First argument of the child process that runs an experiment and records its requests."""
 
-DAMAGED_IDS = (
+PERTURBED_IDS = (
     "1.none.0,1.sections.50,1.facts.25,1.roles.25,1.numbers.25,1.fabricated.25,1.shuffled.25,1.nonsense.25,"
     "1.padding.100,1.instructions.67,1.remarks.67,1.order.67"
 )
@@ -69,7 +69,7 @@ RUNS: Mapping[str, Sequence[str]] = {
         "user.kind=feedback",
         "user.feedback=[Shorter]",
     ),
-    "damaged": ("experiment=judge_calibration", f"dataset.ids=[{DAMAGED_IDS}]", "epochs=1"),
+    "perturbed": ("experiment=judge_calibration", f"dataset.ids=[{PERTURBED_IDS}]", "epochs=1"),
 }
 """Overrides by part."""
 

@@ -1,7 +1,9 @@
-"""The contract of an agent: one method, and a settings class beside it."""
+"""The contract of an agent: one method, a settings class beside it, and what it may offer besides."""
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from aiq.core.models import Models
 from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
@@ -26,15 +28,15 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Checked(Protocol):
-    """What an agent offers beside `research` whose settings may not fit the run's tools."""
+    """An agent whose settings may not fit the run's tools."""
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where they do not: before the first question, so that nothing is paid for."""
 
 
 @runtime_checkable
-class Asking(Protocol):
-    """What an agent offers beside `research` that asks its user only where its settings say so."""
+class AsksUser(Protocol):
+    """An agent that asks its user only where its settings say so."""
 
     def check_user(self, kind: str) -> None:
         """Raises ConfigError where such a user (`user.kind`) would have no say: before anything is spent."""
@@ -42,7 +44,23 @@ class Asking(Protocol):
 
 @runtime_checkable
 class Resumable(Protocol):
-    """What an agent offers beside `research` whose conversations can wait for a person and outlive the process."""
+    """An agent whose conversations can wait for a person and outlive the process."""
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
         """Ask `session.user` what the thread waits for and go on; None where it waits for nothing."""
+
+
+class Drawing(NamedTuple):
+    """A compiled LangGraph graph, and what to say of it in Markdown."""
+
+    name: str
+    text: str
+    graph: Any
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """An agent that is made of graphs."""
+
+    def graphs(self, models: Models) -> Sequence[Drawing]:
+        """All of them, the outermost first. No model is asked anything."""

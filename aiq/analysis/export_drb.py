@@ -9,7 +9,7 @@ What the run's judges have not scored is not written.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,9 @@ from aiq.runs.reader import read_pages, read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 
 _FACT: Final = "fact.citation_accuracy"
+
+ScoredReport = tuple[SampleRow, Mapping[str, ScoreRow]]
+"""A report, and its scores by metric."""
 
 
 class Exported(Record):
@@ -47,15 +50,19 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Export
     answered = [row for row in rows if row.answered]
     if not answered:
         raise UserError(f"{folder.path} has no reports of epoch {epoch}; there is nothing to export")
-    found = read_scores(folder, {row.key: row for row in answered})
-    scores = {(score.sample_id, score.metric): score for of_key in found.values() for score in of_key}
+    scores = read_scores(folder, {row.key: row for row in answered})
+    judged = [(row, {score.metric: score for score in scores[row.key]}) for row in answered]
     files = [
         (out / "data/test_data/raw_data" / f"{name}.jsonl", _lines(map(_raw, answered))),
-        *_race_files(out / "results/race" / name, answered, scores),
-        *_fact_files(out / "results/fact" / name, answered, scores, read_pages(folder)),
+        *_race_files(out / "results/race" / name, judged),
+        *_fact_files(out / "results/fact" / name, judged, read_pages(folder)),
     ]
-    for path, text in files:
-        _write(path, text)
+    try:
+        for path, text in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None
     missing = tuple(row.sample_id for row in rows if not row.answered)
     return Exported(files=tuple(path for path, _ in files), reports=len(answered), missing=missing)
 
@@ -84,10 +91,8 @@ def _id(row: SampleRow) -> int | str:
     return int(row.sample_id) if row.sample_id.isdecimal() else row.sample_id
 
 
-def _race_files(
-    out: Path, rows: Sequence[SampleRow], scores: Mapping[tuple[str, str], ScoreRow]
-) -> Iterator[tuple[Path, str]]:
-    lines = [line for row in rows if (line := _race_line(row, scores)) is not None]
+def _race_files(out: Path, judged: Iterable[ScoredReport]) -> Iterator[tuple[Path, str]]:
+    lines = [line for row, scores in judged if (line := _race_line(row, scores)) is not None]
     if not lines:
         return
     yield out / "raw_results.jsonl", _lines(lines)
@@ -96,8 +101,8 @@ def _race_files(
         yield out / "race_result.txt", race_result(published(scored))
 
 
-def _race_line(row: SampleRow, scores: Mapping[tuple[str, str], ScoreRow]) -> dict[str, Any] | None:
-    found = {name: scores.get((row.sample_id, f"race.{name.removesuffix('_score')}")) for name in RACE_FIGURES}
+def _race_line(row: SampleRow, scores: Mapping[str, ScoreRow]) -> dict[str, Any] | None:
+    found = {name: scores.get(f"race.{name.removesuffix('_score')}") for name in RACE_FIGURES}
     overall = found["overall_score"]
     if overall is None or overall.status not in ("scored", "error"):
         return None
@@ -108,43 +113,35 @@ def _race_line(row: SampleRow, scores: Mapping[tuple[str, str], ScoreRow]) -> di
 
 
 def _fact_files(
-    out: Path,
-    rows: Sequence[SampleRow],
-    scores: Mapping[tuple[str, str], ScoreRow],
-    pages: Mapping[str, StoredPage],
+    out: Path, judged: Iterable[ScoredReport], pages: Mapping[str, StoredPage]
 ) -> Iterator[tuple[Path, str]]:
-    judged = [(row, score) for row in rows if (score := scores.get((row.sample_id, _FACT))) and _has_citations(score)]
-    if not judged:
+    details = [(row, scores[_FACT].detail) for row, scores in judged if _FACT in scores]
+    cited = [(row, detail) for row, detail in details if "extracted" in detail and "pages" in detail]
+    if not cited:
         return
-    stages = [_fact_stages(row, score, pages) for row, score in judged]
+    stages = [_fact_stages(row, detail, pages) for row, detail in cited]
     for position, stage in enumerate(("extracted", "deduplicated", "scraped", "validated")):
         yield out / f"{stage}.jsonl", _lines(lines[position] for lines in stages)
-    statistics = official([_cited(score) for _, score in judged])
+    statistics = official([_cited(detail) for _, detail in cited])
     yield out / "fact_result.txt", fact_result(statistics.model_dump(exclude={"reports"}))
 
 
-def _has_citations(score: ScoreRow) -> bool:
-    return "extracted" in score.detail and "pages" in score.detail
+def _cited(detail: Mapping[str, Any]) -> list[CitedPage]:
+    return [CitedPage.model_validate(page) for page in detail["pages"]]
 
 
-def _cited(score: ScoreRow) -> list[CitedPage]:
-    return [CitedPage.model_validate(page) for page in _list(score, "pages")]
+def _fact_stages(row: SampleRow, detail: Mapping[str, Any], pages: Mapping[str, StoredPage]) -> list[dict[str, Any]]:
+    """One report's line in each of the four files; each stage has what the one before has.
 
-
-def _list(score: ScoreRow, key: str) -> list[Any]:
-    value = score.detail[key]
-    return value if isinstance(value, list) else []
-
-
-def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage]) -> list[dict[str, Any]]:
-    """One report's line in each of the four files; each stage has what the one before has."""
+    A citation without a number has the reference `0`, as officially.
+    """
     citations = [
-        {"fact": one["statement"], "ref_idx": _reference(one["reference"]), "url": one["url"]}
-        for one in _list(score, "extracted")
+        {"fact": one["statement"], "ref_idx": str(one["reference"] or 0), "url": one["url"]}
+        for one in detail["extracted"]
     ]
     extracted = {**_raw(row), "citations": citations}
-    cited = _cited(score)
-    before = by_url(Citation.model_validate(one) for one in _list(score, "extracted"))
+    cited = _cited(detail)
+    before = by_url(Citation.model_validate(one) for one in detail["extracted"])
     facts = {page.url: [judged.statement for judged in page.judged] or before.get(page.url, []) for page in cited}
     grouped = {url: {"facts": statements} for url, statements in facts.items()}
     texts = {url: pages[url].text if url in pages else "" for url in grouped}
@@ -158,11 +155,6 @@ def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage
     ]
 
 
-def _reference(number: int | None) -> str:
-    """`0` stands for a citation without a number, as officially."""
-    return str(number or 0)
-
-
 def _verdicts(page: CitedPage) -> dict[str, Any]:
     results = [{"idx": index, "result": judged.verdict} for index, judged in enumerate(page.judged)]
     return {"validate_res": results if page.error is None else None, "validate_error": page.error}
@@ -170,11 +162,3 @@ def _verdicts(page: CitedPage) -> dict[str, Any]:
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(writable(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None

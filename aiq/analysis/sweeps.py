@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary
-from aiq.stats.paired import Difference, paired_means, paired_ratios
+from aiq.stats.estimates import Difference, paired_means, paired_ratios
 
 
 @dataclass(frozen=True)

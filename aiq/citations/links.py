@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from aiq.citations.markdown import Markdown, Span, SpanKind, masked
-from aiq.citations.references import is_url_rest
 
 UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
@@ -26,6 +25,8 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _NEXT_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)[ \t>]*((?!\w{1,20}://|www\.)[^\s\x00<>\"`]+)[ \t>]*$", re.MULTILINE)
+_URL_REST = re.compile(r"[ \t>]*(?!\d{4}[-/.]\d|[\w.+-]+://|www\.)[\w/%?&=#~+.-][^\s<>\"`]*[ \t]*$")
+_URL_MARKS = re.compile(r"[/=&%?_#]|-.*-|\.\w{2,5}\W?$|^[.-]")
 _MOST_LINES = 8
 _CUT_AT = "/-_?=&%#"
 """A URL that ends in one of these at the end of a line may go on in the next."""
@@ -122,6 +123,11 @@ def _with_rest(text: str, use: UrlUse) -> UrlUse:
             break
         url, end = url + unescape(text[start:last]), last
     return use if end == use.end else replace(use, end=end, url_end=end, url=url, endings=(use.end,))
+
+
+def is_url_rest(line: str) -> bool:
+    """Whether a line looks like the rest of a URL that was wrapped: one word with a URL's punctuation."""
+    return _URL_REST.match(line) is not None and _URL_MARKS.search(line.strip(" \t>")) is not None
 
 
 def body_urls(markdown: Markdown, body: Sequence[tuple[int, int]]) -> list[UrlUse]:

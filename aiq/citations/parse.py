@@ -12,12 +12,14 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
+from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, read_markdown
 from aiq.citations.marks import Mark, find_marks, is_circled
-from aiq.citations.references import ListedEntry, ReferenceList, reference_lists
+from aiq.citations.references import ReferenceList, reference_lists
 
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
 """The opening of a fence that does not name a language of code."""
@@ -120,6 +122,7 @@ class ParsedReport:
     paragraphs: tuple[tuple[int, int], ...]
 
 
+@lru_cache(maxsize=32)  # verification and each judge read the same report
 def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
     markdown = read_markdown(text)

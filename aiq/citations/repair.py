@@ -1,23 +1,8 @@
-"""Makes the verified report of an audit: a list of edits, each with its rule. Whatever no edit names stays.
-
-Entries that are not valid go, with the marks that point to them; numbers close up; URLs of the list
-become what the tool returned; in the body only marks without a valid entry and unsafe URLs are touched.
-
-Changes to a text as data: stretches to replace, with the rule that asks for it, and how to apply them.
-
-Edits upon edits: what two rounds of changes, one after the other, do to the text that the first one met.
-
-Keeps what a removal leaves from joining to a mark that nobody wrote: a sign stays where it would, `[1 ␡]`.
-
-Keeps account of a verification in the words of the report as given, however many passes it takes.
-"""
+"""Turns an audit into edits, each with its rule: what is not valid goes, numbers close up, the rest stays."""
 
 import re
-from bisect import bisect_left
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, pairwise
 
 from aiq.citations.audit import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
@@ -25,7 +10,6 @@ from aiq.citations.marks import COMMA, DASHES, Mark, like, rewritten_items
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.urls import parse_url, writable
 from aiq.core.base import Record
-from aiq.core.reports import Audit, RemovedCitation, ValidCitation
 
 _BRACKETS = ("()", "（）", "[]", "【】", "``", "<>", "“”")
 _EMPHASIS = ("**", "__", "*", "_")
@@ -49,6 +33,30 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
         pieces += [text[at : edit.start], edit.replacement]
         at = edit.end
     return "".join([*pieces, text[at:]])
+
+
+def composed(text: str, rounds: Sequence[Sequence[Edit]]) -> tuple[Edit, ...]:
+    """The edits of `text` that do at once what these rounds of edits do one after the other."""
+    if len(rounds) == 1:
+        return tuple(rounds[0])
+    cells: list[int | str] = list(range(len(text)))  # a character of `text` by its offset, a written one as it is
+    rules: dict[int | str, str] = {}
+    for edits in rounds:
+        pieces, at = [], 0
+        for edit in edits:
+            rules |= dict.fromkeys(cells[edit.start : edit.end], edit.rule)
+            pieces += [cells[at : edit.start], [*edit.replacement]]
+            at = edit.end
+        cells = [*chain.from_iterable(pieces), *cells[at:]]
+    result, at, written = [], 0, ""
+    for cell in [*cells, len(text)]:
+        if isinstance(cell, str):
+            written += cell
+            continue
+        if text[at:cell] != written:
+            result.append(Edit(start=at, end=cell, replacement=written, rule=rules[at]))
+        at, written = cell + 1, ""
+    return tuple(result)
 
 
 def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
@@ -98,99 +106,24 @@ def _blanks_before(text: str, start: int) -> int:
     return start
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """`start:end` of the text between the rounds, `origin:until` of the text before; `edit` made it, or none did."""
-
-    start: int
-    end: int
-    origin: int
-    until: int
-    edit: Edit | None
-
-
-def composed(text: str, first: Sequence[Edit], second: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits of `text` that do at once what `first` does and then `second`, which are edits of the result.
-
-    Each keeps the rule of the round that decided on its stretch; what comes back as it was is no edit.
-    """
-    result: list[Edit] = []
-    waiting = deque(second)
-    for stretch in _stretches(text, first):
-        result += _changed(stretch, _cuts(stretch, waiting))
-    return tuple(edit for edit in result if text[edit.start : edit.end] != edit.replacement)
-
-
-def moved(offsets: Iterable[int], edits: Sequence[Edit]) -> list[int]:
-    """Where offsets of a text, in order, lie after its edits; inside of an edit, where its replacement begins."""
-    result = []
-    number = shift = 0
-    for offset in offsets:
-        while number < len(edits) and edits[number].end <= offset:
-            shift += len(edits[number].replacement) - (edits[number].end - edits[number].start)
-            number += 1
-        inside = number < len(edits) and edits[number].start < offset
-        result.append((edits[number].start if inside else offset) + shift)
-    return result
-
-
-def _stretches(text: str, edits: Sequence[Edit]) -> Iterator[_Stretch]:
-    """The result of these edits in stretches: kept text and replacements in turn, either may be empty."""
-    at = origin = 0
-    for edit in edits:
-        kept, written = at + edit.start - origin, len(edit.replacement)
-        yield _Stretch(at, kept, origin, edit.start, None)
-        yield _Stretch(kept, kept + written, edit.start, edit.end, edit)
-        at, origin = kept + written, edit.end
-    yield _Stretch(at, at + len(text) - origin, origin, len(text), None)
-
-
-def _cuts(stretch: _Stretch, waiting: deque[Edit]) -> list[Edit]:
-    """What the waiting edits do to a stretch, in its own offsets; of one that goes on behind it, the rest waits."""
-    cuts = []
-    while waiting and (waiting[0].start < stretch.end or waiting[0].start == waiting[0].end == stretch.end):
-        edit = waiting.popleft()
-        end = min(edit.end, stretch.end)
-        cuts.append(edit.model_copy(update={"start": edit.start - stretch.start, "end": end - stretch.start}))
-        if edit.end > end:
-            waiting.appendleft(edit.model_copy(update={"start": end, "replacement": ""}))
-            break
-    return cuts
-
-
-def _changed(stretch: _Stretch, cuts: Sequence[Edit]) -> list[Edit]:
-    if stretch.edit is None:
-        origin = stretch.origin
-        return [cut.model_copy(update={"start": cut.start + origin, "end": cut.end + origin}) for cut in cuts]
-    if not cuts:
-        return [stretch.edit]
-    written = apply_edits(stretch.edit.replacement, cuts)
-    return [stretch.edit.model_copy(update={"replacement": written, "rule": cuts[-1].rule})]
-
-
-_SCAR = "\u2421"
+_SIGN = "\u2421"
+"""Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 \u2421]`."""
 _LIKE_A_MARK = re.compile(
-    rf"[\[【［〔]\D{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
+    rf"[\[【［〔][^\d\n\]】］〕]{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
 )  # the dashes first: behind another sign the hyphen would make a range of it
 _LONGEST_MARK = 120
 
 
-def parted(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits, with a sign for what was removed where `[1 [9]]` would become a mark that nobody wrote."""
+def _parted(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """The edits, with a sign for a removal that would join what is left to a mark."""
     result = apply_edits(text, edits)
-    places = moved([edit.end for edit in edits], edits)
-    found: list[Edit] = []
-    at = -1
-    for edit, place in zip(edits, places, strict=True):
-        joins = not edit.replacement and place != at and _joins(result, place)
-        found.append(scar(edit) if joins else edit)
-        at = place
-    return tuple(found)
-
-
-def scar(edit: Edit) -> Edit:
-    """The edit, with the sign where it only removes."""
-    return edit if edit.replacement else edit.model_copy(update={"replacement": _SCAR})
+    shift, last = 0, -1
+    for edit in edits:
+        place = edit.start + shift + len(edit.replacement)
+        shift = place - edit.end
+        joins = not edit.replacement and place != last and _joins(result, place)
+        yield edit.model_copy(update={"replacement": _SIGN}) if joins else edit
+        last = place
 
 
 def _joins(text: str, place: int) -> bool:
@@ -221,23 +154,17 @@ def new_numbers(audit: ReportAudit) -> dict[int, int]:
     return numbers
 
 
-def repair(audit: ReportAudit, *, scars: bool = False) -> tuple[Edit, ...]:
-    """The edits that make the verified report, in order and apart from each other.
-
-    With `scars` a sign stays in the body for each stretch that is removed, and not only where the
-    rest would join to a mark.
-    """
-    numbers = new_numbers(audit)
-    body = [
+def repair(audit: ReportAudit, numbers: Mapping[int, int]) -> tuple[Edit, ...]:
+    """The edits that make the verified report, in order and apart from each other; `numbers` are its `new_numbers`."""
+    edits = [
         *_mark_edits(audit, numbers),
-        *(edit for finding in audit.body_urls for edit in _body_url_edits(audit.report.text, finding)),
+        *chain.from_iterable(_body_url_edits(audit.report.text, finding) for finding in audit.body_urls),
+        *_list_edits(audit, numbers),
     ]
-    if scars:
-        body = [scar(edit) for edit in body]
-    return parted(audit.report.text, disjoint([*body, *_list_edits(audit, numbers)]))
+    return tuple(_parted(audit.report.text, disjoint(edits)))
 
 
-def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
+def _mark_edits(audit: ReportAudit, numbers: Mapping[int, int]) -> Iterator[Edit]:
     wanted = _wanted_numbers(audit, numbers)
     for finding, shown in zip(audit.marks, wanted, strict=True):
         mark = finding.mark
@@ -249,7 +176,7 @@ def _mark_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
     yield from _mark_removals(audit, [not shown for shown in wanted])
 
 
-def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[int, ...]]:
+def _wanted_numbers(audit: ReportAudit, numbers: Mapping[int, int]) -> list[tuple[int, ...]]:
     """What each mark shows in the verified report; empty if it goes. `[1][3]` becomes `[1]` where 3 repeats 1."""
     links = _Links(audit, numbers)
     result: list[tuple[int, ...]] = []
@@ -275,7 +202,7 @@ def _wanted_numbers(audit: ReportAudit, numbers: dict[int, int]) -> list[tuple[i
 class _Links:
     """Numbers of marks that are links to sources of their own: `[7](url)`, whatever the list has as 7."""
 
-    def __init__(self, audit: ReportAudit, numbers: dict[int, int]) -> None:
+    def __init__(self, audit: ReportAudit, numbers: Mapping[int, int]) -> None:
         self._entries = {
             id(e.match.source): numbers[p] for p, e in enumerate(audit.entries) if p in numbers and e.match
         }
@@ -388,7 +315,7 @@ def _rewrite(text: str, use: UrlUse, url: str) -> Iterator[Edit]:
         yield Edit(start=use.label[0], end=use.label[1], replacement=written, rule="rewritten_url")
 
 
-def _list_edits(audit: ReportAudit, numbers: dict[int, int]) -> Iterator[Edit]:
+def _list_edits(audit: ReportAudit, numbers: Mapping[int, int]) -> Iterator[Edit]:
     text = audit.report.text
     for section, group in groupby(enumerate(audit.entries), key=lambda item: item[1].entry.section):
         findings = list(group)
@@ -447,114 +374,3 @@ def _kept_entry(text: str, finding: EntryFinding, number: int) -> Iterator[Edit]
             yield from _rewrite(text, other.use, other.match.source.url)
         elif not other.kept:
             yield from _unlink(text, other.use, other.reason or "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """An entry as the first pass that knew it found it."""
-
-    number: int
-    finding: EntryFinding
-    position: int | None
-    """Among the entries of the report as given; None where a removal brought it forth."""
-
-
-class Trail:
-    """Puts passes together: each `note` is what one pass found and changed, in the text that the last one left."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.edits: tuple[Edit, ...] = ()
-        """All changes so far, as edits of the text as given."""
-        self._known: list[tuple[int, _Origin]] = []  # where in the text of the next pass an entry stands
-        self._removed: list[RemovedCitation] = []
-        self._dangling: set[int] = set()
-        self._listed: frozenset[int] = frozenset()
-        self._last: tuple[ReportAudit, list[_Origin]] | None = None
-
-    def note(self, found: ReportAudit, edits: Sequence[Edit]) -> None:
-        """A pass: what it found, and how its text was changed."""
-        if self._last is None:
-            self._listed = frozenset(finding.entry.number for finding in found.entries)
-        origins = [self._origin(position, finding) for position, finding in enumerate(found.entries)]
-        self._removed += _removed(found, origins)
-        self._dangling.update(number for number in found.dangling if number not in self._listed)
-        self._last = found, origins
-        kept = [position for position, finding in enumerate(found.entries) if finding.kept]
-        places = moved((found.entries[position].entry.place.body for position in kept), edits)
-        self._known = [(place, origins[position]) for place, position in zip(places, kept, strict=True)]
-        self.edits = composed(self._text, self.edits, edits) if self.edits else tuple(edits)
-
-    def audit(self) -> Audit:
-        """The whole of it; numbers of valid citations are those of the verified report."""
-        if self._last is None:
-            return Audit()
-        found, origins = self._last
-        numbers = new_numbers(found)
-        valid = (_valid(f, origins[p], numbers[p]) for p, f in enumerate(found.entries) if f.outcome == "valid")
-        return Audit(
-            valid_citations=tuple(sorted(valid, key=lambda citation: citation.number)),
-            removed_citations=tuple(self._removed),
-            dangling=tuple(sorted(self._dangling)),
-            unused=tuple(sorted(numbers[position] for position in found.unused if position in numbers)),
-            uncited_paragraphs=len(found.uncited_paragraphs),
-        )
-
-    def numbers(self) -> dict[int, int]:
-        """Position of an entry in the report as given -> its number in the verified report, where it is there."""
-        if self._last is None:
-            return {}
-        found, origins = self._last
-        numbers = new_numbers(found)
-        stay = ((origins[p].position, numbers[p]) for p, finding in enumerate(found.entries) if finding.kept)
-        return {position: number for position, number in stay if position is not None}
-
-    def _origin(self, position: int, finding: EntryFinding) -> _Origin:
-        place = finding.entry.place
-        at = bisect_left(self._known, place.start, key=lambda known: known[0])
-        if at < len(self._known) and self._known[at][0] <= place.end:
-            return self._known[at][1]
-        return _Origin(finding.entry.number, finding, position if self._last is None else None)
-
-
-def _valid(finding: EntryFinding, origin: _Origin, number: int) -> ValidCitation:
-    """A citation with its number at the end, and as it was at the beginning."""
-    match = origin.finding.match or finding.match
-    assert match is not None  # what is valid has a source
-    return ValidCitation(
-        number=number,
-        original_number=origin.number,
-        target=origin.finding.target,
-        source=match.source.url or match.source.citation_key or "",
-        level=match.level,
-        marked=match.marked,
-        flags=origin.finding.flags,
-    )
-
-
-def _removed(found: ReportAudit, origins: Sequence[_Origin]) -> Iterator[RemovedCitation]:
-    for finding, origin in zip(found.entries, origins, strict=True):
-        if not finding.kept:
-            reason = finding.reason or ""
-            if finding.duplicate_of is not None:
-                reason = f"duplicate_of_citation_{origins[finding.duplicate_of].number}"
-            yield RemovedCitation(
-                number=origin.number,
-                target=origin.finding.target,
-                reason=reason,
-                seen_as=finding.seen_as,
-                flags=finding.flags,
-            )
-    for url in removed_urls(found):
-        yield RemovedCitation(
-            number=None, target=url.use.url, reason=url.reason or "", seen_as=url.seen_as, flags=url.flags
-        )
-
-
-def removed_urls(found: ReportAudit) -> Iterator[UrlFinding]:
-    """The URLs that go although no entry goes with them: of entries that stay, of the body, of marks that are links."""
-    for finding in found.entries:
-        if finding.kept:
-            yield from (url for url in finding.others if not url.kept)
-    yield from (url for url in found.body_urls if url.unsafe)
-    yield from (mark.url for mark in found.marks if mark.url is not None and not mark.url.kept)

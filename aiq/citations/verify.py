@@ -1,18 +1,17 @@
 """Verification as agents use it: a report and the sources of its run in, the verified report and its audit out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aiq.citations.audit import ReportAudit, audit_report
+from aiq.citations.audit import EntryFinding, ReportAudit, UrlFinding, audit_report
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
-from aiq.citations.repair import Edit, Trail, apply_edits, repair
-from aiq.core.reports import Audit
+from aiq.citations.repair import Edit, apply_edits, composed, new_numbers, repair
+from aiq.core.reports import Audit, RemovedCitation, ValidCitation
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 
-_GENTLE_PASSES = 6
-_MOST_PASSES = 40
+_MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,21 @@ class Verified:
     numbers: Mapping[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One repair: what was found, the edits, and for each entry the number it gets and how the first round found it."""
+
+    found: ReportAudit
+    edits: tuple[Edit, ...]
+    numbers: Mapping[int, int]
+    origins: Sequence[EntryFinding]
+
+
 def verify(text: str, sources: Sequence[Source], settings: CitationSettings | None = None) -> Verified:
     """Keep what can be traced to a source, remove the rest, renumber; the same again changes nothing.
 
     Sources of kinds that `settings.accept` does not name verify nothing; the audit says where it met
-    them. Whether to verify at all (`settings.verify`) is the caller's to decide.
+    them. Whether to verify at all (`settings.verify`) is for the caller to decide.
     """
     settings = settings or CitationSettings()
     accepted = [source for source in sources if source.kind in settings.accept]
@@ -50,18 +59,86 @@ def _index(sources: Sequence[Source], settings: CitationSettings) -> SourceIndex
 def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | None = None) -> Verified:
     """The same with sources already indexed; without any (None) for structure and safety alone.
 
-    A removal can, in hostile texts, bring forth a new mark or URL (`[1[9]]`); passes repeat until
-    nothing is left to do. Where that takes more than a few, removals leave a sign, so that it ends.
+    One round of edits repairs a report. In a hostile text a removal can bring forth another list, mark
+    or URL: what the result still has to remove goes in further rounds.
     """
-    trail, verified = Trail(text), text
-    first: ReportAudit | None = None
-    for number in range(_MOST_PASSES):
+    rounds: list[_Round] = []
+    verified, origins = text, dict[int, EntryFinding]()
+    while len(rounds) < _MOST_ROUNDS:
         found = audit_report(parse_report(verified), index, others)
-        first = first or found
-        edits = repair(found, scars=number >= _GENTLE_PASSES)
-        trail.note(found, edits)
+        numbers = new_numbers(found)
+        edits = repair(found, numbers)
+        rounds.append(
+            _Round(found, edits, numbers, [origins.get(entry.entry.number, entry) for entry in found.entries])
+        )
         if not edits:
             break
         verified = apply_edits(verified, edits)
-    assert first is not None  # there is at least one pass
-    return Verified(verified, trail.audit(), trail.edits, first, trail.numbers())
+        origins = {numbers[p]: rounds[-1].origins[p] for p, entry in enumerate(found.entries) if entry.kept}
+    last = rounds[-1]
+    positions = {id(finding): position for position, finding in enumerate(rounds[0].found.entries)}
+    kept = [(origin, last.numbers[p]) for p, origin in enumerate(last.origins) if last.found.entries[p].kept]
+    return Verified(
+        verified,
+        _account(rounds),
+        composed(text, [one.edits for one in rounds if one.edits] or [()]),
+        rounds[0].found,
+        {positions[id(origin)]: number for origin, number in kept if id(origin) in positions},
+    )
+
+
+def _account(rounds: Sequence[_Round]) -> Audit:
+    """What all rounds removed and the last one kept, with targets and numbers of the report as given."""
+    found, numbers = rounds[-1].found, rounds[-1].numbers
+    listed = {finding.entry.number for finding in rounds[0].found.entries}
+    dangling = {number for one in rounds for number in one.found.dangling}
+    return Audit(
+        valid_citations=tuple(sorted(_valid(rounds[-1]), key=lambda citation: citation.number)),
+        removed_citations=tuple(citation for one in rounds for citation in _removed(one)),
+        dangling=tuple(sorted(dangling - listed)),
+        unused=tuple(sorted(numbers[position] for position in found.unused if position in numbers)),
+        uncited_paragraphs=len(found.uncited_paragraphs),
+    )
+
+
+def _valid(last: _Round) -> Iterator[ValidCitation]:
+    for position, (finding, origin) in enumerate(zip(last.found.entries, last.origins, strict=True)):
+        match = origin.match or finding.match
+        if finding.outcome == "valid" and match is not None:
+            yield ValidCitation(
+                number=last.numbers[position],
+                original_number=origin.entry.number,
+                target=origin.target,
+                source=match.source.url or match.source.citation_key or "",
+                level=match.level,
+                marked=match.marked,
+                flags=origin.flags,
+            )
+
+
+def _removed(one: _Round) -> Iterator[RemovedCitation]:
+    for finding, origin in zip(one.found.entries, one.origins, strict=True):
+        if not finding.kept:
+            reason = finding.reason or ""
+            if finding.duplicate_of is not None:
+                reason = f"duplicate_of_citation_{one.origins[finding.duplicate_of].entry.number}"
+            yield RemovedCitation(
+                number=origin.entry.number,
+                target=origin.target,
+                reason=reason,
+                seen_as=finding.seen_as,
+                flags=finding.flags,
+            )
+    for url in _removed_urls(one.found):
+        yield RemovedCitation(
+            number=None, target=url.use.url, reason=url.reason or "", seen_as=url.seen_as, flags=url.flags
+        )
+
+
+def _removed_urls(found: ReportAudit) -> Iterator[UrlFinding]:
+    """The URLs that go although no entry goes with them: of entries that stay, of the body, of marks that are links."""
+    for finding in found.entries:
+        if finding.kept:
+            yield from (url for url in finding.others if not url.kept)
+    yield from (url for url in found.body_urls if url.unsafe)
+    yield from (mark.url for mark in found.marks if mark.url is not None and not mark.url.kept)

@@ -1,21 +1,40 @@
-"""Draw AI-Q's LangGraph graphs as Mermaid, from the code.
+"""Draw an agent's LangGraph graphs as Mermaid, from the code.
 
-Without --out the page is printed. No model is asked, and nothing is fetched.
+aiq graphs --out docs/graphs.md      AI-Q; without --out the page is printed
+aiq graphs agent=mine                any agent that offers its graphs
+
+No model is asked, and nothing is fetched.
 """
 
 import asyncio
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiq.core.errors import UserError
 
+if TYPE_CHECKING:  # `--help` needs none of it
+    from aiq.agents.base import Drawing
+
+_HEAD = """# Graphs of {name}
+
+Written by `aiq graphs --out docs/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test compares. Dotted
+edges are conditional.
+"""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} [--out FILE] [agent=NAME] [agent.SETTING=VALUE ...]"
+    parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent, and settings of it")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, e.g. docs/graphs.md")
 
 
 def run(args: Namespace) -> int:
-    text = asyncio.run(_drawn())
+    from aiq.run import find_own_classes
+
+    find_own_classes()
+    text = asyncio.run(_page(args.overrides))
     if args.out is None:
         print(text, end="")
     else:
@@ -26,13 +45,26 @@ def run(args: Namespace) -> int:
     return 0
 
 
-async def _drawn() -> str:
-    from aiq.agents.ai_q.chat import page
-    from aiq.agents.ai_q.settings import AiqSettings
+async def _page(overrides: Sequence[str]) -> str:
+    """The graphs of the agent as one Markdown page."""
+    from aiq.agents.base import Drawable
+    from aiq.core import plugins
     from aiq.core.settings import LlmSettings
-    from aiq.llm.http import open_client
+    from aiq.experiment.compose import compose, settings_from
     from aiq.llm.models import RunModels
+    from aiq.llm.transport import open_client
 
+    plugin = settings_from(compose(["experiment=full_freshqa", *overrides])).agent
+    made = plugins.load(plugin.target, "agent.target")
+    agent = made(plugins.validate(made.Settings, plugin.settings, "agent"))
+    if not isinstance(agent, Drawable):
+        raise UserError(f"{plugin.target} has no graphs to draw: it has no method graphs(models)")
     nowhere = LlmSettings(base_url="http://model.offline.example/v1", model="none")
     async with open_client(nowhere, offline_port=None) as client:
-        return page(AiqSettings(), RunModels(nowhere, client))
+        drawings = agent.graphs(RunModels(nowhere, client))
+    return "\n".join([_HEAD.format(name=made.__name__), *map(_section, drawings)])
+
+
+def _section(drawing: "Drawing") -> str:
+    drawn = drawing.graph.get_graph().draw_mermaid().replace("\t", "    ").strip()
+    return f"## {drawing.name}\n\n{drawing.text}\n\n```mermaid\n{drawn}\n```\n"

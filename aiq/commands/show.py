@@ -25,14 +25,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.console import Console
 
-    from aiq.site.transcript import judge_transcript, shortener, transcript
+    from aiq.site.transcript import events_shown, shortener, transcript
 
     folder = find_run(args.run, args.results)
     row = _row(folder, SampleKey(args.sample, args.epoch))
     short = shortener(None if args.full else 700)
     events = read_events(folder, row.key, row.attempt, "judge" if args.judge else "agent")
     scores = read_scores(folder, {row.key: row})[row.key]
-    shown = judge_transcript(events, short) if args.judge else transcript(row, events, scores, short)
+    shown = events_shown(events, short) if args.judge else transcript(row, events, scores, short)
     Console(highlight=False).print(shown)
     return 0
 

@@ -1,7 +1,6 @@
-"""What happened during an attempt, in order: the event types of a run's `events/*.jsonl`.
+"""What happened during an attempt, in order: the types of a run's events, one vocabulary for every agent.
 
-One vocabulary for every agent (comparison-records 5.1). Events are facts, not scores; totals are
-derived from them and never the other way round.
+Events are facts, not scores; totals are derived from them and never the other way round.
 """
 
 import itertools
@@ -21,7 +20,7 @@ call_path: ContextVar[CallPath] = ContextVar("call_path", default=())
 """Position of the running call: an agent loop sets it to (turn, call within the turn) below its parent's."""
 
 parent_call: ContextVar[str | None] = ContextVar("parent_call", default=None)
-"""`call_id` of the tool call in which the running code stands; None at the top."""
+"""`call_id` of the tool call that the running code is part of; None at the top."""
 
 
 class Event(Record):

@@ -1,9 +1,4 @@
-"""Reads dataset files, plain or gzipped, and remembers a digest of all that was read.
-
-Tables and lists of objects as rows: CSV, JSON and JSONL, each row knowing where it stands.
-
-Where shipped files are: beside the package in a checkout, inside it in a wheel.
-"""
+"""Dataset files as rows that know their place (CSV, JSON, JSONL, also gzipped), and where shipped files are."""
 
 import csv
 import gzip
@@ -12,7 +7,7 @@ import io
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,14 +105,16 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
     `columns` are those that a CSV's header must have. Raises DatasetError.
     """
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    readers: dict[str, Callable[[str, str], Iterator[Row]]] = {
-        ".csv": lambda text, name: csv_rows(text, name, columns),
-        ".json": json_rows,
-        ".jsonl": jsonl_rows,
-    }
-    if suffix not in readers:
+    if suffix not in (".csv", ".json", ".jsonl"):
         raise DatasetError(f"{path}: expected a .csv, .json or .jsonl file (or one of these with .gz); check {setting}")
-    rows = list(readers[suffix](files.text(path, setting), str(path)))
+    text, name = files.text(path, setting), str(path)
+    match suffix:
+        case ".csv":
+            rows = list(csv_rows(text, name, columns))
+        case ".json":
+            rows = list(json_rows(text, name))
+        case _:
+            rows = list(jsonl_rows(text, name))
     if not rows:
         raise DatasetError(f"{path} has no rows; check {setting}")
     return rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from aiq.core.errors import ConfigError
-from aiq.core.settings.base import Plugin
+from aiq.core.settings import Plugin
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

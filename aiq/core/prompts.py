@@ -2,10 +2,14 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import jinja2.meta
+
+from aiq.core.errors import ConfigError
 
 
 def fence(text: object, label: str) -> str:
@@ -19,16 +23,17 @@ def fence(text: object, label: str) -> str:
 
 
 class Prompts:
-    """The templates of one folder.
+    """The templates of one folder, and of a second one (`variants`) that replaces some of them by name.
 
     `render("x.j2", name=value, ...)` gives the text; `hash("x.j2")` the first 16 hex digits of the
     SHA-256 of the template's source, which stands in every row that the prompt produced.
+    Raises ConfigError, with `setting`, for a variant that replaces nothing, is no template, or uses a variable that
+    the shipped one does not.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, variants: Path | None = None, setting: str = "prompts_dir") -> None:
         self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(folder),
+            loader=jinja2.FileSystemLoader([folder] if variants is None else [variants, folder]),
             undefined=jinja2.StrictUndefined,
             keep_trailing_newline=False,
             trim_blocks=True,
@@ -36,6 +41,9 @@ class Prompts:
             autoescape=False,  # noqa: S701  prompts are plain text; untrusted text goes through `fence`
         )
         self._environment.filters["fence"] = fence
+        self._names = sorted(path.name for path in folder.glob("*.j2"))
+        if variants is not None:
+            self._check(folder, variants, setting)
 
     def render(self, name: str, **variables: Any) -> str:
         """The prompt. Raises jinja2.UndefinedError when a variable is missing."""
@@ -43,10 +51,36 @@ class Prompts:
 
     def source(self, name: str) -> str:
         """The template as it stands in its file."""
-        return (self._folder / name).read_text(encoding="utf-8")
+        path = self._environment.get_template(name).filename
+        return Path(str(path)).read_text(encoding="utf-8")
+
+    def sources(self) -> Mapping[str, str]:
+        """Every template in use by name."""
+        return {name: self.source(name) for name in self._names}
 
     def hash(self, *names: str) -> str:
         digest = hashlib.sha256()
         for name in names:
-            digest.update((self._folder / name).read_bytes())
+            digest.update(self.source(name).encode())
         return digest.hexdigest()[:16]
+
+    def _check(self, folder: Path, variants: Path, setting: str) -> None:
+        if not variants.is_dir():
+            raise ConfigError(f"{setting}: there is no folder {variants}")
+        for path in sorted(variants.glob("*.j2")):
+            if path.name not in self._names:
+                raise ConfigError(
+                    f"{setting}: {path.name} takes the place of no prompt; there are: {', '.join(self._names)}"
+                )
+            try:
+                used, given = self._variables(path), self._variables(folder / path.name)
+            except jinja2.TemplateSyntaxError as error:
+                raise ConfigError(f"{setting}: {path}, line {error.lineno}: {error.message}") from None
+            if unknown := sorted(used - given):
+                raise ConfigError(
+                    f"{setting}: {path} uses {', '.join(unknown)}, which this prompt is not given; "
+                    f"it is given: {', '.join(sorted(given)) or 'nothing'}"
+                )
+
+    def _variables(self, path: Path) -> set[str]:
+        return jinja2.meta.find_undeclared_variables(self._environment.parse(path.read_text(encoding="utf-8")))

@@ -1,9 +1,4 @@
-"""What an agent answers, and what a judge says of it.
-
-The trail that citation verification leaves: what was kept, what was removed, and why.
-
-Data only; the rules are in `aiq.citations`.
-"""
+"""What an agent answers, what verification did to its citations, and what a judge says of it. Data only."""
 
 import math
 from collections.abc import Mapping

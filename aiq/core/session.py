@@ -1,11 +1,6 @@
-"""One attempt at one (sample, epoch): all that an agent or a judge may use, and nothing global.
+"""The session of one attempt: all that an agent or a judge may use, and nothing global; and the user at its other end.
 
-The runner makes a session per attempt, binds it with `bind`, and the transports, tools and prompts
-below find it with `current`. An agent opens no connection and reads neither environment nor time.
-
-The person at the other end: answers an agent's questions and reviews its plans.
-
-The run makes one for each attempt (`aiq.experiment.sessions`); in `aiq chat` it is whoever types.
+The run makes a session per attempt and binds it with `bind`; transports, tools and prompts find it with `current`.
 """
 
 import asyncio
@@ -36,7 +31,7 @@ from aiq.core.usage import Limits, Usage, UsageLedger
 
 
 class User(Protocol):
-    """In evaluations a program; in `aiq chat` a person."""
+    """Who answers an agent's questions and reviews its plans: in evaluations a program, in `aiq chat` a person."""
 
     async def answer(self, question: str) -> str:
         """Reply to a clarifying question."""
@@ -46,20 +41,21 @@ class User(Protocol):
 
 
 class ApprovingUser:
-    """Skips every question and approves every plan, so that headless runs never wait."""
+    """Skips every question, so that headless runs never wait, and approves every plan."""
+
+    verdict = "approve"
 
     async def answer(self, question: str) -> str:
         return "skip"
 
     async def review(self, plan: str) -> str:
-        return "approve"
+        return self.verdict
 
 
 class RejectingUser(ApprovingUser):
     """Skips every question and rejects every plan."""
 
-    async def review(self, plan: str) -> str:
-        return "reject"
+    verdict = "reject"
 
 
 class FeedbackUser(ApprovingUser):
@@ -69,7 +65,7 @@ class FeedbackUser(ApprovingUser):
         self._remarks = iter(remarks)
 
     async def review(self, plan: str) -> str:
-        return next(self._remarks, "approve")
+        return next(self._remarks, self.verdict)
 
 
 T = TypeVar("T")
@@ -152,17 +148,22 @@ class Session:
         self.events.emit(ToolCalled(call_id=call_id, tool=name, arguments=arguments))
         self._note(json.dumps(arguments, ensure_ascii=False, default=str), "echoed", call_id, name)
         start = time.perf_counter()
+
+        def returned(content: str, **what: Any) -> None:
+            latency = (time.perf_counter() - start) * 1000
+            self.events.emit(ToolReturned(call_id=call_id, tool=name, content=content, latency_ms=latency, **what))
+
         try:
             result = await self._run_tool(name, arguments, call_id)
         except ToolError as error:
             self._note(str(error), "echoed", call_id, name)
-            self._emit_returned(call_id, name, start, error=error)
+            returned(str(error), success=False, error=error.kind)
             raise
         for rank, source in enumerate(result.sources):
             self.sources.add(source.model_copy(update={"call_id": call_id, "tool": name}), (*call_path.get(), rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])
         self._note(shown, "mentioned" if result.sources else "echoed", call_id, name)
-        self._emit_returned(call_id, name, start, result=result)
+        returned(result.content, success=True, sources=tuple(s.url or s.citation_key or "" for s in result.sources))
         return result
 
     async def _run_tool(self, name: str, arguments: Arguments, call_id: str) -> ToolResult:
@@ -182,27 +183,6 @@ class Session:
 
     def _note(self, text: str, kind: SourceKind, call_id: str, tool: str) -> None:
         self.sources.note(text, kind, call_path.get(), call_id=call_id, tool=tool)
-
-    def _emit_returned(
-        self,
-        call_id: str,
-        tool: str,
-        start: float,
-        *,
-        result: ToolResult | None = None,
-        error: ToolError | None = None,
-    ) -> None:
-        self.events.emit(
-            ToolReturned(
-                call_id=call_id,
-                tool=tool,
-                success=error is None,
-                error=error.kind if error else None,
-                content=result.content if result else str(error),
-                sources=tuple(s.url or s.citation_key or "" for s in result.sources) if result else (),
-                latency_ms=(time.perf_counter() - start) * 1000,
-            )
-        )
 
     @contextmanager
     def bind(self) -> Iterator["Session"]:
@@ -248,8 +228,3 @@ def current() -> Session:
     if session is None:
         raise RuntimeError("no session is bound: models and tools work only inside an attempt")
     return session
-
-
-def current_or_none() -> Session | None:
-    """The session of the running attempt, if there is one."""
-    return _current.get()

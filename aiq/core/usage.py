@@ -1,7 +1,4 @@
-"""What model calls cost, as the endpoint reported it.
-
-Limits of a sample and of a run, checked before the call that would pass them.
-"""
+"""What model calls cost, as the endpoint reported it, and the limits that are checked before the next call."""
 
 from collections import Counter, defaultdict
 
@@ -22,15 +19,8 @@ class Usage(Record):
     cost_usd: float | None = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
-        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
-        return Usage(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            unreported_calls=self.unreported_calls + other.unreported_calls,
-            cost_usd=cost,
-        )
+        pairs = {name: (value, getattr(other, name)) for name, value in self}
+        return Usage(**{name: None if None in pair else sum(pair) for name, pair in pairs.items()})
 
     @property
     def total_tokens(self) -> int:
@@ -82,15 +72,17 @@ class Limits(Record):
     @property
     def in_money(self) -> str | None:
         """The setting of a limit in money, if there is one: it needs prices."""
-        names = (name for name in ("run_usd", "sample_usd") if getattr(self, name) is not None)
-        return next((f"limits.{name}" for name in names), None)
+        return next((f"limits.{name}" for name in ("run_usd", "sample_usd") if getattr(self, name) is not None), None)
 
     def check(self, sample: UsageLedger, run: Usage) -> None:
         """Raises LimitReached when one more model call would start beyond a limit."""
         spent = sample.total()
-        if self.sample_model_calls is not None and spent.calls + sample.in_flight >= self.sample_model_calls:
-            raise LimitReached("limits.sample_model_calls", self.sample_model_calls)
-        if self.sample_usd is not None and (spent.cost_usd or 0.0) >= self.sample_usd:
-            raise LimitReached("limits.sample_usd", self.sample_usd)
-        if self.run_usd is not None and (run.cost_usd or 0.0) >= self.run_usd:
-            raise LimitReached("limits.run_usd", self.run_usd)
+        reached = {
+            "sample_model_calls": spent.calls + sample.in_flight,
+            "sample_usd": spent.cost_usd or 0.0,
+            "run_usd": run.cost_usd or 0.0,
+        }
+        for name, value in reached.items():
+            bound = getattr(self, name)
+            if bound is not None and value >= bound:
+                raise LimitReached(f"limits.{name}", bound)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
+from aiq.core.files import resolve
 from aiq.core.settings import LlmSettings
 from aiq.experiment.compose import config_of
 from aiq.experiment.resources import is_offline_model
@@ -30,7 +31,7 @@ def new_manifest(plan: "Plan", run_id: str) -> Manifest:
     settings, dataset = plan.settings, plan.dataset
     config = config_of(settings)
     prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
-    prompts |= {"agent": prompts_digest(settings.agent.target), "user": user_prompt_hash(settings.user)}
+    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
@@ -65,17 +66,21 @@ def digest_of(value: Any) -> str:
 
 def agent_digest(plan: "Plan") -> str:
     """Tells agents apart: class, settings with all defaults, and prompts."""
-    target = plan.settings.agent.target
-    settings = plan.agent_settings.model_dump(mode="json")
-    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(target)})
+    target, settings = plan.settings.agent.target, plan.agent_settings.model_dump(mode="json")
+    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(plan)})
 
 
-def prompts_digest(target: str) -> str | None:
-    """Digest of every template in the folder `prompts` beside the module that `target` names; None without any."""
-    module = importlib.import_module(target.partition(":")[0])
-    folder = Path(module.__file__ or "").parent / "prompts"
-    files = sorted(folder.glob("**/*.j2"))
-    return digest_of({str(f.relative_to(folder)): f.read_text(encoding="utf-8") for f in files}) if files else None
+def prompts_digest(plan: "Plan") -> str | None:
+    """Digest of every template in the `prompts` folder beside the agent's module; None without any.
+
+    A template in the agent's `prompts_dir`, where it has that setting, takes the place of its namesake.
+    """
+    module = importlib.import_module(plan.settings.agent.target.partition(":")[0])
+    folder, variants = Path(module.__file__ or "").parent / "prompts", getattr(plan.agent_settings, "prompts_dir", None)
+    files = {str(file.relative_to(folder)): file for file in sorted(folder.glob("**/*.j2"))}
+    if variants is not None:
+        files |= {name: file for name in files if (file := resolve(variants) / name).is_file()}
+    return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
 
 
 def models_of(plan: "Plan", used_roles: Iterable[str] = ()) -> dict[str, str]:

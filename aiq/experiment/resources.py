@@ -164,8 +164,8 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
     `collections`: the document collections that questions name. Raises RunAborted, one line, when the
     endpoint refuses connections or the key.
     """
-    from aiq.llm.http import open_client
     from aiq.llm.models import RunModels
+    from aiq.llm.transport import open_client
     from aiq.tools.toolbox import build_toolbox, build_web
 
     async with AsyncExitStack() as opened:

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -126,28 +126,15 @@ async def _work(
 ) -> tuple[RunStatus, UserError | LimitReached | None]:
     """Work until everything is done or something stops the run: how it ended, and what stopped it."""
     stop = asyncio.Event()
-    with ExitStack() as opened:
-        sessions = opened.enter_context(closing(Sessions(plan.settings, resources, folder, state.spent())))
-        samples: Journal[SampleRow] = opened.enter_context(_journal(folder.samples_path))
-        scores: Journal[ScoreRow] = opened.enter_context(_journal(folder.scores_path))
-        opened.enter_context(stop_on_signal(stop, folder.path))
+    runner = Runner(plan, resources, folder, state, unscored, observer)
+    with closing(runner), stop_on_signal(stop, folder.path):
         observer.started(state)
-        runner = Runner(plan, sessions, state, unscored, samples, scores, observer)
         try:
             return ("finished" if await runner.run(stop) else "interrupted"), None
         except LimitReached as error:
             return "interrupted", error
         except UserError as error:
             return "failed", error
-
-
-@contextmanager
-def _journal(path: Path) -> Iterator[Journal[Any]]:
-    journal: Journal[Any] = Journal(path)
-    if journal.cut:
-        print(f"{path}: cut a torn last line ({journal.cut} bytes); its work is done again", file=sys.stderr)
-    with closing(journal):
-        yield journal
 
 
 def _with_counts(manifest: Manifest, plan: Plan, summary: Summary) -> Manifest:
@@ -168,21 +155,24 @@ class Runner:
     def __init__(
         self,
         plan: Plan,
-        sessions: Sessions,
+        resources: Resources,
+        folder: RunFolder,
         state: RunState,
         unscored: Mapping[SampleKey, SampleRow],
-        samples: Journal[SampleRow],
-        scores: Journal[ScoreRow],
         observer: Observer,
     ) -> None:
         self._plan = plan
-        self._sessions = sessions
         self._state = state
         self._unscored = dict(unscored)
-        self._rows = samples
-        self._scores = scores
         self._observer = observer
         self._samples: dict[str, Sample] = {sample.id: sample for sample in plan.dataset.samples}
+        self._sessions = Sessions(plan.settings, resources, folder, state.spent())
+        self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
+        self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
+
+    def close(self) -> None:
+        for files in (self._sessions, self._sample_rows, self._score_rows):
+            files.close()
 
     async def run(self, stop: asyncio.Event) -> bool:
         """Work until everything is done (True) or `stop` is set (False).
@@ -240,14 +230,21 @@ class Runner:
                 self._keep_scores(score_failure(planned, sample, row))
 
     def _keep_attempt(self, row: SampleRow) -> None:
-        self._rows.append(row)
+        self._sample_rows.append(row)
         self._state.add_attempt(row)
         self._observer.spent(self._state.spent())
 
     def _keep_scores(self, rows: list[ScoreRow]) -> None:
-        self._scores.append(*rows)
+        self._score_rows.append(*rows)
         self._state.add_scores(rows)
         self._observer.spent(self._state.spent())
+
+
+def _journal(path: Path) -> Journal[Any]:
+    journal: Journal[Any] = Journal(path)
+    if journal.cut:
+        print(f"{path}: cut a torn last line ({journal.cut} bytes); its work is done again", file=sys.stderr)
+    return journal
 
 
 @contextmanager

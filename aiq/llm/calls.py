@@ -1,9 +1,4 @@
-"""A chat-completions request as the session sends it: with role, seed and a digest of its own.
-
-Tokens as an endpoint reports them, and what they cost.
-
-One send of a model call and what becomes of it: booked once, as usage and as an event.
-"""
+"""A model call as the session sends it, and the books of each send: what it cost, as usage and as an event."""
 
 import hashlib
 import json
@@ -24,15 +19,15 @@ ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
 
+_DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
+"""Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
+
+_log = logging.getLogger(__name__)
+
 
 def is_chat(request: Request) -> bool:
     """Whether this request asks a model to answer (and so is paid for, counted and limited)."""
     return request.method == "POST" and request.url.path.endswith("/chat/completions")
-
-
-def canonical(value: object) -> bytes:
-    """JSON with sorted keys and no spaces: equal values have equal bytes, whatever client wrote them."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +64,7 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        headers = Headers([pair for pair in self._request.headers.raw if pair[0].lower() not in _OWN_HEADERS])
+        headers = Headers([pair for pair in self._request.headers.raw if pair[0].lower() not in _DROPPED])
         headers[ATTEMPT] = str(attempt)
         return Request(
             self._request.method,
@@ -78,10 +73,6 @@ class ModelCall:
             content=json.dumps(self.body, ensure_ascii=False).encode(),
             extensions=self._request.extensions,
         )
-
-
-_OWN_HEADERS = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
-"""The body is written anew, and vote and subject have gone into the seed."""
 
 
 async def read_call(request: Request, session: Session) -> ModelCall:
@@ -97,11 +88,9 @@ async def read_call(request: Request, session: Session) -> ModelCall:
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
     if body.get("stream"):
         body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
-    digest = hashlib.sha256(role.encode() + b"\n" + canonical(body)).hexdigest()
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    digest = hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
     return ModelCall(role, body, digest, request)
-
-
-_log = logging.getLogger(__name__)
 
 
 def _count(values: object, name: str) -> int | None:
@@ -124,43 +113,36 @@ class PriceList:
         """
         prompt, completion = _count(reported, "prompt_tokens"), _count(reported, "completion_tokens")
         if prompt is None or completion is None:
-            return Usage(calls=1, unreported_calls=1, cost_usd=self._cost(model, 0, 0, 0))
+            return self._priced(model, Usage(calls=1, unreported_calls=1))
         cached = min(_count(reported.get("prompt_tokens_details"), "cached_tokens") or 0, prompt)
-        return Usage(
-            calls=1,
-            input_tokens=prompt,
-            cached_tokens=cached,
-            output_tokens=completion,
-            cost_usd=self._cost(model, prompt, cached, completion),
-        )
+        return self._priced(model, Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=completion))
 
     def knows(self, model: str) -> bool:
         """Whether this model has a price."""
         return model in self._prices
 
-    def _cost(self, model: str, prompt: int, cached: int, completion: int) -> float | None:
+    def _priced(self, model: str, usage: Usage) -> Usage:
         price = self._prices.get(model)
-        if price is None:
-            if model not in self._warned:
-                self._warned.add(model)
-                _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
-            return None
-        cached_price = price.input if price.cached_input is None else price.cached_input
-        return ((prompt - cached) * price.input + cached * cached_price + completion * price.output) / 1e6
+        if price is not None:
+            return usage.model_copy(update={"cost_usd": price.cost(usage)})
+        if model not in self._warned:
+            self._warned.add(model)
+            _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
+        return usage.model_copy(update={"cost_usd": None})
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A send that brought no answer. `status` is None where no HTTP answer came; `asked` is its Retry-After.
+    """A send that brought no answer. `status` is None where no HTTP answer came.
 
-    `code` is the endpoint's own word for it (OpenAI's `error.code`).
+    `code` is the endpoint's own word for it (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait.
     """
 
     message: str
     status: int | None = None
     code: str = ""
     retry: bool = True
-    asked: float | None = None
+    retry_after: float | None = None
 
 
 class Exchange:

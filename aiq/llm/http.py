@@ -1,11 +1,11 @@
-"""The run's one HTTP client, and the only module that knows which library stands underneath it.
+"""The HTTP library (`openai` 3 is built on `httpx2`), and what went wrong with a request in one line without our key.
 
-`openai` 3 is built on `httpx2`; everything of ours that speaks HTTP imports it from here.
+Everything of ours that speaks HTTP imports the library from here.
 """
 
+import json
 import ssl
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING
+from typing import Any
 
 import anyio
 from httpx2 import (
@@ -19,11 +19,8 @@ from httpx2 import (
     ConnectError,
     ConnectTimeout,
     Headers,
-    HTTPError,
-    HTTPStatusError,
     InvalidURL,
     Limits,
-    PoolTimeout,
     ReadTimeout,
     Request,
     RequestError,
@@ -34,8 +31,7 @@ from httpx2 import (
     UnsupportedProtocol,
 )
 
-if TYPE_CHECKING:
-    from aiq.core.settings import LlmSettings
+from aiq.core.text import whole
 
 __all__ = [
     "SEND_ERRORS",
@@ -48,59 +44,52 @@ __all__ = [
     "Client",
     "ConnectError",
     "ConnectTimeout",
-    "HTTPError",
-    "HTTPStatusError",
     "Headers",
     "InvalidURL",
     "Limits",
-    "PoolTimeout",
     "ReadTimeout",
     "Request",
-    "RequestError",
     "Response",
     "Timeout",
     "TimeoutException",
     "TransportError",
     "UnsupportedProtocol",
-    "open_client",
+    "error_text",
+    "failure_text",
+    "read_error",
+    "without_key",
 ]
 
 SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 """What sending a request or reading its answer may raise; the last two are TLS failures httpx2 leaves unmapped."""
 
-CONNECT_SECONDS = 10.0
-"""A reachable host accepts a connection well within this; the time for an answer is `llm.timeout_seconds`."""
+MESSAGE_CHARS = 300
+"""How much of an endpoint's own words an error of ours repeats."""
 
 
-def open_client(
-    settings: "LlmSettings", *, offline_port: int | None, inner: AsyncBaseTransport | None = None
-) -> AsyncClient:
-    """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
-
-    `offline_port` is where the offline stack listens, None where it was not started. Close it with
-    `aclose`, or use it as a context manager. Cookies are refused: they would tie samples together.
-    """
-    # These stand on this module, so they are imported where they are used.
-    from aiq.llm.route import NetworkTransport, RoutingTransport
-    from aiq.llm.transport import SessionTransport
-
-    network = inner or NetworkTransport(pool_limits(settings))
-    return AsyncClient(
-        transport=SessionTransport(RoutingTransport(network, offline_port), settings),
-        timeout=timeouts(settings),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        follow_redirects=False,
-    )
+def failure_text(error: Exception) -> str:
+    """Why a request could not be sent or its answer not read."""
+    if isinstance(error, TimeoutException):
+        return f"no answer in time ({type(error).__name__})"
+    return str(error) or type(error).__name__
 
 
-def pool_limits(settings: "LlmSettings") -> Limits:
-    return Limits(max_connections=settings.max_connections, max_keepalive_connections=settings.max_connections)
+def read_error(body: bytes, key: str) -> tuple[str, str]:
+    """What the body of an error answer says and its code: OpenAI's `error.message` and `error.code`, or the body."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return error_text(body.decode("utf-8", "replace"), key), ""
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    return error_text(error, key), str(error.get("code") or "") if isinstance(error, dict) else ""
 
 
-def timeouts(settings: "LlmSettings", most: float | None = None) -> Timeout:
-    """Those of one send, at most `most` seconds where it is given.
+def error_text(error: Any, key: str) -> str:
+    """What an `error` object says. Some endpoints repeat the key; it is taken out before anything is cut."""
+    message = error.get("message") if isinstance(error, dict) else error
+    text = message if isinstance(message, str) else json.dumps(error, ensure_ascii=False)
+    return " ".join(without_key(whole(text), key).split())[:MESSAGE_CHARS]
 
-    No time limit on waiting for a free connection: a full pool is no failure.
-    """
-    seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
-    return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)
+
+def without_key(text: str, key: str) -> str:
+    return text.replace(key, "***") if key else text

@@ -1,7 +1,4 @@
-"""The run's models by role: LangChain chat models for graphs, plain completions for judges.
-
-Keys of endpoints, from the environment variables that config names. Their values reach no message.
-"""
+"""The run's models by role: LangChain chat models for graphs, plain completions for judges; and the keys they need."""
 
 import os
 import re
@@ -14,10 +11,16 @@ from pydantic import JsonValue
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.models import Message, Reply
 from aiq.core.settings import LlmSettings
-from aiq.llm import wording
 from aiq.llm.calls import ROLE, SUBJECT, VOTE
-from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, timeouts
-from aiq.llm.passthrough import RETRY
+from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
+from aiq.llm.transport import RETRY, timeouts
+
+if TYPE_CHECKING:  # both take most of a second to import
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from openai import AsyncOpenAI
+
+NO_KEY = "no-key"
+"""Sent to endpoints that need no key; the clients insist on one."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -36,14 +39,6 @@ def read_key(variable: str, setting: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{setting}={variable}: its value is no key: it has spaces, line breaks or letters of no key")
     return key
-
-
-if TYPE_CHECKING:  # both take most of a second to import
-    from langchain_core.language_models.chat_models import BaseChatModel
-    from openai import AsyncOpenAI
-
-NO_KEY = "no-key"
-"""Sent to endpoints that need no key; the clients insist on one."""
 
 
 class RunModels:
@@ -94,7 +89,6 @@ class RunModels:
             model=model or self.name(role),
             messages=[message.model_dump() for message in messages],  # type: ignore[misc]
             extra_headers={ROLE: role, VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
-            extra_body=self._extra_body(role) or None,
             timeout=timeouts(self._settings, seconds),
             **body,
         )
@@ -113,7 +107,7 @@ class RunModels:
         try:
             answer = await self._client.get(url, headers=headers, extensions={RETRY: False})
         except SEND_ERRORS as error:
-            why = wording.of_exception(error)
+            why = failure_text(error)
             raise RunAborted(f"llm.base_url={self._settings.base_url}: cannot be reached: {why}") from None
         if answer.status_code in (401, 403):
             env = self._settings.api_key_env
@@ -148,17 +142,14 @@ class RunModels:
             use_responses_api=False,
             openai_proxy="",  # not from the environment: the client has its proxies
             stream_usage=True,
-            extra_body=self._extra_body(role) or None,
             **self._options(role),
         )
 
     def _options(self, role: str) -> dict[str, Any]:
-        """Temperature and token limit, where config names them; the endpoint's defaults otherwise."""
+        """Temperature, token limit and extra body, where config names them; the endpoint's defaults otherwise."""
         given = self._settings.setup(role)
-        return {name: given[name] for name in ("temperature", "max_tokens") if given[name] is not None}
-
-    def _extra_body(self, role: str) -> dict[str, Any]:
-        return {**self._settings.extra_body, **self._settings.role(role).extra_body}
+        del given["model"]
+        return {name: value for name, value in given.items() if value is not None and value != {}}
 
 
 class _NoSyncCalls(BaseTransport):

@@ -1,4 +1,4 @@
-"""The one retry policy: which failures are worth another send, and how long to wait before it."""
+"""The one retry policy: which failures are worth another send, how long to wait before it, and the pace of sends."""
 
 import asyncio
 from dataclasses import dataclass
@@ -42,18 +42,13 @@ class RetryPolicy:
 
     settings: RetrySettings
 
-    @property
-    def attempts(self) -> int:
-        """Sends of one request, the first included."""
-        return self.settings.attempts
-
     def wait(self, failures: int, asked: float | None, *seed: object, attempts: int | None = None) -> float | None:
         """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
 
         `asked` is what the endpoint asked for: never waited less, and not spread by chance.
-        `attempts` takes the place of the policy's own.
+        `attempts` takes the place of `llm.retry.attempts`.
         """
-        if failures >= (attempts or self.attempts) or (asked is not None and asked > LONGEST_WAIT):
+        if failures >= (attempts or self.settings.attempts) or (asked is not None and asked > LONGEST_WAIT):
             return None
         doubled = self.settings.first_seconds * 2.0 ** min(failures - 1, 30)
         spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31

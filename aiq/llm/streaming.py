@@ -1,7 +1,4 @@
-"""Server-sent events of a streamed chat completion, put together again as the completion they are parts of.
-
-A streamed answer on its way to the caller, booked when it is whole.
-"""
+"""Streamed chat completions: passed on as they come, put together again, and booked when whole."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -10,9 +7,8 @@ from typing import Any
 
 from aiq.core.errors import ModelError
 from aiq.core.text import whole_value
-from aiq.llm import wording
 from aiq.llm.calls import Exchange, ModelCall
-from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response
+from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response, error_text, failure_text
 
 
 class StreamReader:
@@ -114,7 +110,7 @@ class BookedStream(AsyncByteStream):
                     self._read(piece)
                     yield piece
         except SEND_ERRORS as error:
-            raise self._cut(wording.of_exception(error)) from error
+            raise self._cut(failure_text(error)) from error
         if not self._reader.ended:
             raise self._cut("it ended in the middle")
         self._book()
@@ -122,7 +118,7 @@ class BookedStream(AsyncByteStream):
     def _read(self, piece: bytes) -> None:
         self._reader.feed(piece)
         if self._reader.error is not None:
-            raise self._cut(wording.of_error(self._reader.error, self._call.key))
+            raise self._cut(error_text(self._reader.error, self._call.key))
         if self._reader.done:  # clients stop reading here
             self._book()
 

@@ -1,10 +1,11 @@
-"""The session's transport: every model call gets its role, attempt and seed here, and is limited, retried and booked.
+"""The run's HTTP client: every model call gets its role, attempt and seed here, and is limited, retried and booked.
 
-Other requests on the run's client (searches, pages, the models list) pass through.
+Other requests (searches, pages, the models list) pass through: they have no role, no session and no books.
 """
 
 import asyncio
 import json
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 from aiq.core.errors import AiqError, ModelError, RunAborted
@@ -13,21 +14,61 @@ from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
-from aiq.llm import wording
 from aiq.llm.calls import Exchange, Failure, ModelCall, PriceList, is_chat, read_call
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
+    AsyncClient,
     ConnectError,
     ConnectTimeout,
+    Limits,
     ReadTimeout,
     Request,
     Response,
+    Timeout,
     UnsupportedProtocol,
+    failure_text,
+    read_error,
+    without_key,
 )
-from aiq.llm.passthrough import pass_through
 from aiq.llm.retry import Pace, RetryPolicy, retry_after, worth_retrying
+from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
+
+CONNECT_SECONDS = 10.0
+"""A reachable host accepts a connection well within this; the time for an answer is `llm.timeout_seconds`."""
+
+RETRY = "aiq_retry"
+"""Extension of requests that ask no model: whether to retry, where the method does not tell."""
+
+BUSY = frozenset({429, 500, 502, 503, 504})
+
+
+def open_client(
+    settings: LlmSettings, *, offline_port: int | None, inner: AsyncBaseTransport | None = None
+) -> AsyncClient:
+    """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
+
+    `offline_port` is where the offline stack listens, None where it was not started. Close it with
+    `aclose`, or use it as a context manager. Cookies are refused: they would tie samples together.
+    """
+    most = settings.max_connections
+    network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
+    return AsyncClient(
+        transport=SessionTransport(RoutingTransport(network, offline_port), settings),
+        timeout=timeouts(settings),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        follow_redirects=False,
+    )
+
+
+def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
+    """Those of one send, at most `most` seconds where it is given.
+
+    No time limit on waiting for a free connection: a full pool is no failure.
+    """
+    seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
+    return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)
 
 
 class SessionTransport(AsyncBaseTransport):
@@ -52,13 +93,41 @@ class SessionTransport(AsyncBaseTransport):
         self._endpoint = settings.base_url.rstrip("/") + "/"
 
     async def handle_async_request(self, request: Request) -> Response:
-        if not is_chat(request):
-            if request.method == "POST" and str(request.url).startswith(self._endpoint):
-                raise RuntimeError(f"{request.url}: models are reached by chat completions only")
-            return await pass_through(request, self._inner, self._policy)
-        session = current()
+        if is_chat(request):
+            return await self._ask_model(request, current())
+        if request.method == "POST" and str(request.url).startswith(self._endpoint):
+            raise RuntimeError(f"{request.url}: models are reached by chat completions only")
+        return await self._pass_through(request)
+
+    async def _pass_through(self, request: Request) -> Response:
+        """Send it on. A repeatable request that finds no connection or a busy server is sent again.
+
+        After the last attempt the caller gets the answer, or the connection's error, as it is: what
+        that means is the tool's to say.
+        """
+        failures = 0
+        while True:
+            failures += 1
+            try:
+                response = await self._inner.handle_async_request(request)
+            except (ConnectError, ConnectTimeout):
+                wait = self._policy.wait(failures, None, request.url) if _repeatable(request) else None
+                if wait is None:
+                    raise
+            else:
+                if response.status_code not in BUSY or not _repeatable(request):
+                    return response
+                wait = self._policy.wait(failures, retry_after(response.headers), request.url)
+                if wait is None:
+                    return response
+                await response.aclose()
+            await asyncio.sleep(wait)
+
+    async def _ask_model(self, request: Request, session: Session) -> Response:
         call = await read_call(request, session)
-        self._check_price(call, session)
+        limit = session.limits.in_money
+        if limit is not None and not self._prices.knows(call.model):
+            raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
         failures = 0
         while True:
             outcome = await self._send(call, session)
@@ -66,13 +135,6 @@ class SessionTransport(AsyncBaseTransport):
                 return outcome
             failures += 1
             await self._before_next(call, session, outcome, failures)
-
-    def _check_price(self, call: ModelCall, session: Session) -> None:
-        """Raises RunAborted where a limit in money could not be kept, before anything is paid."""
-        if session.limits.in_money is not None and not self._prices.knows(call.model):
-            raise RunAborted(
-                f"{session.limits.in_money} cannot be kept: llm.prices has no price for model '{call.model}'; add one"
-            )
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
@@ -82,7 +144,7 @@ class SessionTransport(AsyncBaseTransport):
         seed = (session.seed(), call.digest)
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
-        wait = self._policy.wait(failures, failure.asked, *seed, attempts=attempts) if failure.retry else None
+        wait = self._policy.wait(failures, failure.retry_after, *seed, attempts=attempts) if failure.retry else None
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             raise ModelError(f"{call.role}: {call.url} failed{tries}: {failure.message}", status=failure.status)
@@ -100,11 +162,11 @@ class SessionTransport(AsyncBaseTransport):
                 return await self._refused(response, call, exchange)
             return await (self._stream if call.streamed else self._reply)(response, call, exchange)
         except (ConnectError, ConnectTimeout, UnsupportedProtocol) as error:
-            exchange.unsent(wording.of_exception(error))
-            return Failure(wording.of_exception(error), retry=not isinstance(error, UnsupportedProtocol))
+            exchange.unsent(failure_text(error))
+            return Failure(failure_text(error), retry=not isinstance(error, UnsupportedProtocol))
         except SEND_ERRORS as error:
-            exchange.lost(wording.of_exception(error))
-            return Failure(wording.of_exception(error))
+            exchange.lost(failure_text(error))
+            return Failure(failure_text(error))
         except AiqError as error:  # from below: no such host here, or (later) no such recording
             exchange.unsent(str(error))
             raise
@@ -114,9 +176,9 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
-        said, code = wording.of_body(await _body(response, call), call.key)
+        said, code = read_error(await _body(response, call), call.key)
         if 300 <= status < 400:
-            place = wording.without(call.key, response.headers.get("location", "?"))
+            place = without_key(response.headers.get("location", "?"), call.key)
             said = f"redirects to {place}; set llm.base_url to where it answers"
         failure = Failure(
             f"HTTP {status}" + (f": {said}" if said else ""),
@@ -137,7 +199,7 @@ class SessionTransport(AsyncBaseTransport):
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError):
-            said = wording.of_body(body, call.key)[0] or "an answer without choices"
+            said = read_error(body, call.key)[0] or "an answer without choices"
             exchange.lost(said, status=200, reported=_usage(body))
             return Failure(said, status=200)
         exchange.answered(message, finish, answer.get("usage"))
@@ -168,6 +230,14 @@ class SessionTransport(AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _repeatable(request: Request) -> bool:
+    """Whether a second send can do no harm: GET, HEAD, and a search, which is a POST that only reads."""
+    says = request.extensions.get(RETRY)
+    if says is not None:
+        return bool(says)
+    return request.method in ("GET", "HEAD") or (request.method == "POST" and request.url.path.endswith("/search"))
 
 
 async def _body(response: Response, call: ModelCall) -> bytes:

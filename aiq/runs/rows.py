@@ -72,8 +72,9 @@ class SampleRow(Record):
         return self.status == "completed" and self.outcome != "rejected"
 
     def light(self) -> "SampleRow":
-        """The row without the long texts that only judging and auditing need: raw report and sources."""
-        return self.model_copy(update={"raw_report": None, "sources": ()})
+        """The row without the long texts that only judging and auditing need: raw report, and texts of sources."""
+        sources = tuple(source.model_copy(update={"text": ""}) for source in self.retrieved)
+        return self.model_copy(update={"raw_report": None, "sources": sources})
 
     def as_report(self) -> Report:
         """The report as the agent gave it, for judges. Only of an answered row."""

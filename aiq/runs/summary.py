@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from statistics import median
+from statistics import fmean, median
 from typing import Literal
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
 from aiq.runs.state import RunState
-from aiq.stats.estimates import Estimate, Pairs, mean_estimate, mean_of, ratio_estimate
+from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
 from aiq.stats.noise import RunNoise, pooled
 
 MOST_SLICES = 20
@@ -210,7 +210,7 @@ class _Figures:
             n=len(keys),
             metrics=self.metrics(keys, rule),
             cost_usd=sum((Usage(cost_usd=attempt.cost_usd) for attempt in attempts), Usage()).cost_usd,
-            mean_seconds=mean_of([attempt.seconds for attempt in attempts]),
+            mean_seconds=fmean([attempt.seconds for attempt in attempts]),
         )
 
 
@@ -230,7 +230,7 @@ def _timing(seconds: list[float], run_seconds: float) -> TimingSummary:
     """`seconds`: of the attempts, in order. The 95th percentile is the nearest rank: no value lies in between."""
     return TimingSummary(
         run_seconds=round(run_seconds, 3),
-        attempt_mean=mean_of(seconds) if seconds else None,
+        attempt_mean=fmean(seconds) if seconds else None,
         attempt_median=median(seconds) if seconds else None,
         attempt_p95=seconds[math.ceil(95 * len(seconds) / 100) - 1] if seconds else None,
     )

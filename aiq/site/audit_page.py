@@ -1,20 +1,17 @@
-"""The page of one audited report: the report with every citation in the colour of its outcome, in one file.
+"""The page of one audited report: the report with each citation in the colour of its outcome, in one HTML file.
 
-Nothing of it needs a network or a script; a card with source and passage opens on hover and on focus.
-
-What the page of an audit shows: citations as chips with a card each, entries, counts. No HTML here.
+It needs no network and no script; a card with source and closest passage opens on hover and on focus.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from aiq import __version__
 from aiq.citations.audit import NO_SOURCES, EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.files import AuditedReport, address, cited_outcome
-from aiq.citations.links import UrlUse
 from aiq.citations.match import Match
 from aiq.citations.passages import CitedPassage
 from aiq.site.markdown import Piece, annotated, environment, style
@@ -40,245 +37,206 @@ EXPLAINED: Mapping[str, str] = {
     "echoed": "the address stood in the agent's own query or in an error",
     "homograph_host": "the host's name looks like another one",
 }
-"""What levels, reasons and flags mean, in a reader's words."""
+"""Match levels, reasons and flags in a reader's words."""
+
+OUTCOMES = ("valid", "unchecked", "duplicate", "unverifiable", "invalid", "unsafe")
+"""From the best to the gravest."""
 
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
-_GRAVEST = ("unsafe", "invalid", "unverifiable", "duplicate", "unchecked", "valid")
-OUTCOMES = _GRAVEST[::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one number, or one URL, comes to. `cause` is the level or the reason, `notes` what else is odd."""
+    """What one cited number, or one URL, comes to; `entry` is the position of the entry that it points to.
+
+    `cause` is the level of the match or the reason why there is none, `notes` what else is odd.
+    """
 
     label: str
     outcome: str
     cause: str
-    url: str
-    match: Match | None
+    url: str = ""
+    match: Match | None = None
     notes: tuple[str, ...] = ()
     entry: int | None = None
 
-    @property
-    def explained(self) -> str:
-        """The cause in a reader's words."""
-        if self.cause.startswith("duplicate_of_citation_"):
-            return f"the same source as entry {self.cause.rpartition('_')[2]}"
-        return EXPLAINED.get(self.cause, "")
+    @classmethod
+    def of(cls, label: str, found: EntryFinding | UrlFinding, entry: int | None = None) -> "Target":
+        url = found.target if isinstance(found, EntryFinding) else found.use.url
+        cause = found.match.level if found.match and found.outcome == "valid" else found.reason or ""
+        notes = (*found.flags, *((found.seen_as,) if found.seen_as else ()))
+        return cls(label, found.outcome or "unchecked", cause, url, found.match, notes, entry)
 
     @property
-    def address(self) -> str | None:
+    def address(self) -> str:
         """The source's URL or document, as the tool returned it."""
-        return address(self.match.source) if self.match else None
-
-
-@dataclass(frozen=True, slots=True)
-class Closest:
-    """Where a source comes closest to the statement that cites it; `missing` says why there is no such place."""
-
-    label: str
-    pieces: tuple[tuple[str, bool], ...]
-    """The passage in pieces, each with whether the statement has its words too."""
-    missing: str
+        return address(self.match.source) if self.match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A mark or a URL of the body: where it stands, what it comes to, where its sources come closest."""
+    """A mark or a URL of the body at `start:end`, and the passages where its sources come closest, with labels.
+
+    `words` is the place of a link's words, which stay as they are.
+    """
 
     id: str
     start: int
     end: int
     shown: str
     targets: tuple[Target, ...]
-    passages: tuple[Closest, ...]
-    label: tuple[int, int] = (0, 0)
-    """Words of a link, which stay as they are."""
+    passages: tuple[tuple[str, CitedPassage], ...]
+    words: tuple[int, int] = (0, 0)
 
     @property
     def outcome(self) -> str:
         """The gravest of its targets."""
-        return gravest(target.outcome for target in self.targets)
+        return max((target.outcome for target in self.targets), key=OUTCOMES.index, default="unchecked")
 
     @property
     def removed(self) -> bool:
         """Whether the verified report lacks it: a URL of the text where it is unsafe, a mark where no number stays."""
-        if self.id.startswith("u"):
-            return self.outcome == "unsafe"
-        return all(target.outcome in ("unsafe", "invalid", "unverifiable") for target in self.targets)
+        gone = ("unsafe",) if self.id.startswith("u") else ("unsafe", "invalid", "unverifiable")
+        return all(target.outcome in gone for target in self.targets)
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An entry of a reference list, with the times that it is cited."""
+    """An entry of a reference list; `cited` are the ids of its citations, `before` the words above it in its list."""
 
     position: int
-    number: int
-    target: Target
     finding: EntryFinding
-    times: int
-    first: str | None
-    """The first citation that points to it."""
+    target: Target
+    cited: tuple[str, ...]
     before: str
-    """What stands between it and the entry above, or the list's heading."""
 
     @property
     def name(self) -> str:
         """A few words to know it by."""
-        source = self.target.match.source if self.target.match else None
+        title = self.target.match.source.title if self.target.match else ""
         words = _ADDRESS.sub("", self.finding.entry.text).strip(" \t\r\n-–—:：.,|*").rstrip("([< ")
-        return (source.title if source else "") or words[:120] or self.target.url
-
-
-def gravest(outcomes: Iterator[str]) -> str:
-    """The outcome that a reader should see first."""
-    given = set(outcomes)
-    return next((outcome for outcome in _GRAVEST if outcome in given), "unchecked")
-
-
-def citations(audit: AuditedReport) -> list[Citation]:
-    """The citations of the text in order."""
-    found = audit.verified.found
-    by_mark: dict[int, list[CitedPassage]] = {}
-    by_url: dict[int, list[CitedPassage]] = {}
-    for cited in audit.passages:
-        for mark in cited.statement.marks:
-            by_mark.setdefault(mark, []).append(cited)
-        for url in cited.statement.body_urls:
-            by_url.setdefault(url, []).append(cited)
-    shown = [_of_mark(found, number, mark, by_mark.get(number, [])) for number, mark in enumerate(found.marks)]
-    shown += [_of_url(found, number, url, by_url.get(number, [])) for number, url in enumerate(found.body_urls)]
-    return sorted(shown, key=lambda citation: (citation.start, citation.end))
-
-
-def _of_mark(found: ReportAudit, number: int, mark: MarkFinding, passages: Sequence[CitedPassage]) -> Citation:
-    place = mark.mark
-    targets = []
-    for cited, position in zip(place.numbers, mark.entries, strict=True):
-        entry = None if position is None else found.entries[position]
-        outcome, reason = cited_outcome(mark, entry)
-        if entry is not None and not mark.url_decides:
-            targets.append(_entry_target(entry, position))
-        else:
-            target = Target(f"[{cited}]", outcome or "unchecked", reason or "", "", None)
-            targets.append(_url_target(f"[{cited}]", mark.url) if mark.url else target)
-    sources = [target.match.source for target in targets if target.match]
-    closest = tuple(_closest(found, cited) for cited in passages if any(cited.source is source for source in sources))
-    text = found.report.text
-    shown = text[place.start : place.end]
-    if "](" in shown or shown.startswith("<"):  # a link or a tag, of which a reader sees the numbers
-        shown = f"[{text[slice(*place.items)]}]"
-    return Citation(f"m{number}", place.start, place.end, shown, tuple(targets), closest)
-
-
-def _of_url(found: ReportAudit, number: int, url: UrlFinding, passages: Sequence[CitedPassage]) -> Citation:
-    use = url.use
-    match = url.match
-    closest = tuple(_closest(found, cited) for cited in passages if match is not None and cited.source is match.source)
-    target = _url_target("URL", url)
-    return Citation(f"u{number}", use.start, use.end, use.url, (target,), closest, _words(found.report.text, use))
-
-
-def _words(text: str, use: UrlUse) -> tuple[int, int]:
-    return use.label if use.kind in ("link", "image") and text[slice(*use.label)].strip() else (0, 0)
-
-
-def _entry_target(entry: EntryFinding, position: int | None) -> Target:
-    match = entry.match if entry.kept or entry.duplicate_of is not None else None
-    cause = match.level if match and entry.outcome == "valid" else entry.reason or ""
-    notes = (*entry.flags, *((entry.seen_as,) if entry.seen_as else ()))
-    label = f"[{entry.entry.number}]"
-    return Target(label, entry.outcome or "unchecked", cause, entry.target, match, notes, position)
-
-
-def _url_target(label: str, url: UrlFinding) -> Target:
-    cause = url.match.level if url.match else url.reason or ""
-    notes = (*url.flags, *((url.seen_as,) if url.seen_as else ()))
-    return Target(label, url.outcome or "unchecked", cause, url.use.url, url.match, notes)
-
-
-def _closest(found: ReportAudit, cited: CitedPassage) -> Closest:
-    label = f"[{found.entries[cited.entry].entry.number}]" if cited.entry is not None else "URL"
-    if cited.passage is None:
-        why = "it shares no word with the sentence" if cited.source.text.strip() else "no text of it was kept"
-        return Closest(label, (), why)
-    text, at = cited.passage.text, 0
-    pieces: list[tuple[str, bool]] = []
-    for start, end in cited.passage.shared:
-        pieces += [(text[at:start], False), (text[start:end], True)]
-        at = end
-    return Closest(label, (*pieces, (text[at:], False)), "")
-
-
-def listed(audit: AuditedReport, shown: Sequence[Citation]) -> list[Listed]:
-    """The entries of all reference lists in order."""
-    found = audit.verified.found
-    cited: dict[int, list[str]] = {}
-    for citation in shown:
-        for target in citation.targets:
-            if target.entry is not None:
-                cited.setdefault(target.entry, []).append(citation.id)
-    result = []
-    for position, entry in enumerate(found.entries):
-        result.append(
-            Listed(
-                position=position,
-                number=entry.entry.number,
-                target=_entry_target(entry, position),
-                finding=entry,
-                times=len(cited.get(position, ())),
-                first=next(iter(cited.get(position, ())), None),
-                before=_before(found, position),
-            )
-        )
-    return result
-
-
-def _before(found: ReportAudit, position: int) -> str:
-    """The words above an entry that belong to its list, without signs of Markdown around them."""
-    entry, text = found.entries[position].entry, found.report.text
-    above = found.entries[position - 1].entry if position else None
-    same = above is not None and above.section == entry.section
-    start = above.place.end if above is not None and same else found.report.lists[entry.section].start
-    return text[start : entry.place.start].strip("#*_>=-|:： \t\r\n")
-
-
-def counts(outcomes: Iterator[str]) -> list[tuple[str, int]]:
-    """How often each outcome occurs, in one order."""
-    found = Counter(outcomes)
-    return [(outcome, found[outcome]) for outcome in OUTCOMES if found[outcome]]
+        return title or words[:120] or self.target.url
 
 
 def audit_page(audit: AuditedReport) -> str:
     """The page as HTML."""
     templates = environment()
-    templates.filters["explained"] = lambda word: EXPLAINED.get(word, word)
-    shown = citations(audit)
-    entries = listed(audit, shown)
+    templates.filters |= {"explained": explained, "pieces": _pieces_of}
+    found = audit.verified.found
+    citations = _citations(audit)
+    entries = list(_entries(found, citations))
     macros = templates.get_template("audit_parts.html.j2").module
     page: str = templates.get_template("audit.html.j2").render(
         title=audit.case.title or "a report",
         version=__version__,
         case=audit.case,
         record=audit.record,
-        checked=audit.verified.found.with_sources,
-        report=annotated(audit.case.text, _pieces(audit.verified.found, shown, entries, macros)),
+        report=annotated(audit.case.text, _annotations(found, citations, entries, macros)),
         entries=entries,
-        citation_counts=counts(citation.outcome for citation in shown),
-        entry_counts=counts(entry.target.outcome for entry in entries),
+        citation_counts=_counts(citation.outcome for citation in citations),
+        entry_counts=_counts(entry.target.outcome for entry in entries),
         style=style("style.css", "audit.css"),
     )
     return page
 
 
-def _pieces(found: ReportAudit, shown: Sequence[Citation], entries: Sequence[Listed], macros: Any) -> Iterator[Piece]:
-    """What stands in place of citations and reference lists, and at the end of paragraphs that cite nothing."""
-    for citation in shown:
-        if citation.label == (0, 0):
+def explained(word: str) -> str:
+    """A level, reason or flag in a reader's words, empty where there is nothing to add."""
+    if word.startswith("duplicate_of_citation_"):
+        return f"the same source as entry {word.rpartition('_')[2]}"
+    return EXPLAINED.get(word, "")
+
+
+def _counts(outcomes: Iterable[str]) -> list[tuple[str, int]]:
+    found = Counter(outcomes)
+    return [(outcome, found[outcome]) for outcome in OUTCOMES if found[outcome]]
+
+
+def _citations(audit: AuditedReport) -> list[Citation]:
+    """The citations of the text in order."""
+    found, text = audit.verified.found, audit.verified.found.report.text
+    passages: dict[str, list[CitedPassage]] = defaultdict(list)
+    for cited in audit.passages:
+        for name in (*(f"m{n}" for n in cited.statement.marks), *(f"u{n}" for n in cited.statement.body_urls)):
+            passages[name].append(cited)
+    result = []
+    for number, mark in enumerate(found.marks):
+        name, place, targets = f"m{number}", mark.mark, tuple(_targets(found, mark))
+        shown = text[place.start : place.end]
+        if "](" in shown or shown.startswith("<"):  # a link or a tag, of which a reader sees the numbers
+            shown = f"[{text[slice(*place.items)]}]"
+        closest = _closest(found, passages[name], targets)
+        result.append(Citation(name, place.start, place.end, shown, targets, closest))
+    for number, url in enumerate(found.body_urls):
+        name, use, targets = f"u{number}", url.use, (Target.of("URL", url),)
+        words = use.label if use.kind in ("link", "image") and text[slice(*use.label)].strip() else (0, 0)
+        closest = _closest(found, passages[name], targets)
+        result.append(Citation(name, use.start, use.end, use.url, targets, closest, words))
+    return sorted(result, key=lambda citation: (citation.start, citation.end))
+
+
+def _targets(found: ReportAudit, mark: MarkFinding) -> Iterator[Target]:
+    for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
+        label = f"[{number}]"
+        if position is not None and not mark.url_decides:
+            entry = found.entries[position]
+            yield Target.of(f"[{entry.entry.number}]", entry, position)
+        elif mark.url:
+            yield Target.of(label, mark.url)
+        else:
+            outcome, reason = cited_outcome(mark, None)
+            yield Target(label, outcome or "unchecked", reason or "")
+
+
+def _closest(
+    found: ReportAudit, cited: Iterable[CitedPassage], targets: Sequence[Target]
+) -> tuple[tuple[str, CitedPassage], ...]:
+    """The passages of the targets' sources, each with the label of its entry."""
+    sources = [target.match.source for target in targets if target.match]
+    return tuple(
+        ("URL" if one.entry is None else f"[{found.entries[one.entry].entry.number}]", one)
+        for one in cited
+        if any(one.source is source for source in sources)
+    )
+
+
+def _pieces_of(cited: CitedPassage) -> Iterator[tuple[str, bool]]:
+    """A passage in pieces, each with whether the statement has its words too."""
+    if cited.passage is not None:
+        text, at = cited.passage.text, 0
+        for start, end in cited.passage.shared:
+            yield text[at:start], False
+            yield text[start:end], True
+            at = end
+        yield text[at:], False
+
+
+def _entries(found: ReportAudit, citations: Sequence[Citation]) -> Iterator[Listed]:
+    """The entries of all reference lists in order."""
+    cited: dict[int | None, list[str]] = defaultdict(list)
+    for citation in citations:
+        for target in citation.targets:
+            cited[target.entry].append(citation.id)
+    above = None
+    for position, finding in enumerate(found.entries):
+        entry = finding.entry
+        begin = above.place.end if above and above.section == entry.section else found.report.lists[entry.section].start
+        before = found.report.text[begin : entry.place.start].strip("#*_>=-|:： \t\r\n")
+        target = Target.of(f"[{entry.number}]", finding, position)
+        yield Listed(position, finding, target, tuple(cited[position]), before)
+        above = entry
+
+
+def _annotations(
+    found: ReportAudit, citations: Sequence[Citation], entries: Sequence[Listed], macros: Any
+) -> Iterator[Piece]:
+    """What is put in place of citations and reference lists, and at the end of paragraphs that cite nothing."""
+    for citation in citations:
+        if citation.words == (0, 0):
             yield Piece(citation.start, citation.end, str(macros.chip(citation)))
         else:
-            yield Piece(citation.start, citation.label[0], str(macros.chip_start(citation)))
-            yield Piece(citation.label[1], citation.end, str(macros.chip_end(citation)))
+            yield Piece(citation.start, citation.words[0], str(macros.chip_start(citation)))
+            yield Piece(citation.words[1], citation.end, str(macros.chip_end(citation)))
     for number, place in enumerate(found.report.lists):
         own = [entry for entry in entries if entry.finding.entry.section == number]
         yield Piece(place.start, place.end, str(macros.entry_list(own)), block=True)

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.calibration_inputs import Calibration, Figure, MetricReliability, Seen
+from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.site.tables import OFFLINE_NOTE, number
 
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
@@ -65,15 +65,15 @@ def _reliability(metrics: list[MetricReliability]) -> Table:
 
 def _damages(metrics: list[MetricReliability]) -> Table:
     """A row a metric, a column a damage; in brackets what the metric is not meant to see."""
-    names = tuple(dict.fromkeys(name for one in metrics for name in one.damages))
+    names = tuple(dict.fromkeys(name for one in metrics for name in one.perturbations))
     table = _table("what they see: rank correlation with the planted quality, and share of reports found worse",
                    ("metric", "model", *names))  # fmt: skip
     for one in metrics:
-        table.add_row(one.metric, one.judge_model or "-", *(_seen(one.damages.get(name)) for name in names))
+        table.add_row(one.metric, one.judge_model or "-", *(_seen(one.perturbations.get(name)) for name in names))
     return table
 
 
-def _seen(seen: Seen | None) -> str:
+def _seen(seen: PerturbationFigures | None) -> str:
     if seen is None or seen.spearman is None:
         return "-"
     cell = f"{seen.spearman.value:.2f} {_share(seen.recall)}"

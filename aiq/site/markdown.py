@@ -1,13 +1,8 @@
-"""Reports as HTML that is safe to open: no raw HTML, no images, no links but http and https.
-
-Markdown as HTML in which pieces of the text are HTML of ours, at their places, whatever stands around them.
-
-How templates are read: everything escaped, nothing undefined.
-"""
+"""Markdown of others as HTML that is safe to open, with pieces of our own at given places; and the page templates."""
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,16 +11,17 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+TEMPLATES = Path(__file__).parent / "templates"
 _BARE_URL = re.compile(r"https?://[^\s<>\"'（）《》【】，。；]+[^\s<>\"'（）《》【】，。；.,:;!?)\]]")
 
 
 def is_web_link(url: str) -> bool:
-    """Whether a link may be followed: http or https, and nothing else."""
+    """Whether a link may be followed: http or https."""
     return re.match(r"https?://", url, re.IGNORECASE) is not None
 
 
 def render(text: str) -> str:
-    """Markdown as HTML. Line ends are kept, because reference lists have one entry a line."""
+    """Markdown as HTML without raw HTML, images and links elsewhere. Line ends stay: lists have one entry a line."""
     return str(_renderer().render(text))
 
 
@@ -57,7 +53,7 @@ def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any,
     return str(renderer.renderToken(tokens, index, options, env))
 
 
-_OPEN, _CLOSE = "\ue000", "\ue001"
+_OPEN, _CLOSE = "\ue000", "\ue001"  # around the number of a piece that is put in after rendering
 _HELD = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _HELD_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
 _PRIVATE = str.maketrans(_OPEN + _CLOSE, "\ufffd\ufffd")
@@ -66,7 +62,7 @@ _MARKED_FENCE = re.compile(rf"^([ \t>]*(?:`{{3,}}|~{{3,}}))[ \t]*((?:{_OPEN}\d+{
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`html` in place of `start:end` of a text; a `block` stands by itself, between paragraphs."""
+    """`html` in place of `start:end` of a text; a `block` is a paragraph of its own."""
 
     start: int
     end: int
@@ -75,9 +71,16 @@ class Piece:
 
 
 def annotated(text: str, pieces: Iterable[Piece]) -> str:
-    """The text as safe HTML with these pieces; of two that overlap the first stays."""
-    kept = list(_apart(pieces))
-    held = _MARKED_FENCE.sub(r"\1\n\2", _with_holders(text.translate(_PRIVATE), kept))
+    """The text as safe HTML with these pieces, wherever they are in it; of two that overlap the first stays."""
+    text = text.translate(_PRIVATE)
+    kept: list[Piece] = []
+    parts, at = [], 0
+    for piece in sorted(pieces, key=lambda piece: (piece.start, piece.end)):
+        if piece.start >= at:
+            holder = f"{_OPEN}{len(kept)}{_CLOSE}"
+            parts += [text[at : piece.start], f"\n\n{holder}\n\n" if piece.block else holder]
+            kept.append(piece)
+            at = piece.end
 
     def replaced(match: re.Match[str]) -> str:
         if match["alone"]:
@@ -85,40 +88,18 @@ def annotated(text: str, pieces: Iterable[Piece]) -> str:
             return piece.html if piece.block else f"<p>{piece.html}</p>"
         return kept[int(match["held"])].html if match["held"] else _HELD.sub("", match[0])
 
+    held = _MARKED_FENCE.sub(r"\1\n\2", "".join([*parts, text[at:]]))
     return _HELD_OR_TAG.sub(replaced, render(held))
 
 
-def _apart(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    at = 0
-    for piece in sorted(pieces, key=lambda piece: (piece.start, piece.end)):
-        if piece.start >= at:
-            yield piece
-            at = piece.end
-
-
-def _with_holders(text: str, pieces: list[Piece]) -> str:
-    parts, at = [], 0
-    for number, piece in enumerate(pieces):
-        holder = f"{_OPEN}{number}{_CLOSE}"
-        parts += [text[at : piece.start], f"\n\n{holder}\n\n" if piece.block else holder]
-        at = piece.end
-    return "".join([*parts, text[at:]])
-
-
-TEMPLATES = Path(__file__).parent / "templates"
-
-
 def environment() -> Any:
-    """The templates of this folder; `trusted` passes our own style and what `render` has made safe."""
+    """The templates, escaping everything; the filter `trusted` passes our own style and what `render` has made safe."""
     import jinja2
     from markupsafe import Markup
 
+    loader = jinja2.FileSystemLoader(TEMPLATES)
     found = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     found.filters["trusted"] = Markup
     found.tests["web_link"] = is_web_link
@@ -126,5 +107,5 @@ def environment() -> Any:
 
 
 def style(*names: str) -> str:
-    """Style sheets of the folder as one."""
+    """Style sheets as one."""
     return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from aiq.analysis.sweeps import JobEnd, difference
 from aiq.site.tables import OFFLINE_NOTE, dollars, interval, number, show
-from aiq.stats.paired import Difference
+from aiq.stats.estimates import Difference
 
 
 def print_sweep(ends: Sequence[JobEnd], console: Console | None = None) -> None:

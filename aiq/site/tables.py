@@ -6,9 +6,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.calibration_beside import reliabilities
+from aiq.analysis.reliability import reliabilities
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
+from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
@@ -120,6 +121,18 @@ def number(value: float) -> str:
 
 def interval(estimate: Estimate) -> str:
     return "-" if estimate.ci95 is None else f"{number(estimate.ci95[0])} to {number(estimate.ci95[1])}"
+
+
+def score_value(score: ScoreRow) -> str:
+    """A score, or its status where it has no value."""
+    if score.numerator is not None and score.denominator is not None:
+        return f"{score.numerator:g} of {score.denominator:g}"
+    return f"{score.value:.3g}" if score.value is not None else score.status
+
+
+def score_note(score: ScoreRow) -> str:
+    """Why the score has no value, where it has none."""
+    return score.error.message if score.error else score.reason or ""
 
 
 def dollars(cost: float | None) -> str:

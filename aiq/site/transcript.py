@@ -1,7 +1,7 @@
 """One attempt as a person reads it: its events in order, shortened, then report, sources, audit and scores."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,10 +11,13 @@ from rich.panel import Panel
 from rich.text import Text
 
 from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.site.tables import score_note, score_value
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
 """An event as its JSON line has it: files of earlier versions may lack newer fields."""
+Line = tuple[str, str, str]
+"""A heading, its style, and the text below it."""
 
 
 def shortener(most: int | None) -> Shorten:
@@ -30,18 +33,21 @@ def shortener(most: int | None) -> Shorten:
     return shorten
 
 
-def transcript(row: SampleRow, events: Iterator[EventData], scores: list[ScoreRow], short: Shorten) -> RenderableType:
+def transcript(row: SampleRow, events: Iterable[EventData], scores: list[ScoreRow], short: Shorten) -> RenderableType:
     """Everything about one attempt, top to bottom."""
-    return Group(
-        *_head(row),
-        *(shown for event in events for shown in _event(event, short)),
-        *_foot(row, scores, short),
-    )
+    return Group(*_head(row), events_shown(events, short), *_foot(row, scores, short))
 
 
-def judge_transcript(events: Iterator[EventData], short: Shorten) -> RenderableType:
-    """What the judges asked and were told about one attempt."""
-    return Group(*(shown for event in events for shown in _event(event, short)))
+def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
+    """Each event as a heading line and, indented below it, what was said."""
+    shown = []
+    for event in events:
+        indent = 2 if event.get("parent_id") else 0
+        for heading, style, body in _lines(event, short):
+            shown.append(Padding(Text(heading, style=style), (0, 0, 0, indent)))
+            if body:
+                shown.append(Padding(Text(body), (0, 0, 0, indent + 4)))
+    return Group(*shown)
 
 
 def _head(row: SampleRow) -> Iterator[RenderableType]:
@@ -51,55 +57,55 @@ def _head(row: SampleRow) -> Iterator[RenderableType]:
         yield Text(f"{row.error.type}: {row.error.message}", style="red")
 
 
-def _event(event: EventData, short: Shorten) -> Iterator[RenderableType]:
-    """An event as a heading line and, indented below it, what was said."""
-    show = _SHOWN.get(str(event.get("type")))
-    if show is None:
-        return
-    indent = 2 if event.get("parent_id") else 0
-    for heading, style, body in show(event, short):
-        yield Padding(Text(heading, style=style), (0, 0, 0, indent))
-        if body:
-            yield Padding(Text(body), (0, 0, 0, indent + 4))
+_PLAIN: Mapping[str, tuple[str, str, str]] = {
+    "run_finished": ("> {status}", "bold", "error"),
+    "stage_changed": ("\n== {stage}", "bold magenta", "detail"),
+    "agent_started": ("\n-- agent {agent} begins", "magenta", "task"),
+    "agent_finished": ("\n-- agent {agent} ends", "magenta", "output"),
+    "tool_called": ("\ntool {tool}", "bold yellow", "arguments"),
+    "approval": ("\n* {kind} put to the user, who says: {answer}", "bold", "prompt"),
+    "recovery": ("\n* recovered: {what}", "bold", "detail"),
+}
+"""By type of event: the heading, its style, and the field that is shown below it."""
 
 
-Line = tuple[str, str, str]
+def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
+    """What one event says; nothing for a type that no reader needs."""
+    kind = str(event.get("type"))
+    if kind in _PLAIN:
+        heading, style, body = _PLAIN[kind]
+        yield heading.format_map(event), style, _body(event.get(body), short)
+    elif kind == "run_started":
+        yield f"\n> {event['question']}" if str(event["question"]).startswith("judge ") else "\n> started", "bold", ""
+    elif kind == "model_called":
+        yield from _model_called(event, short)
+    elif kind == "tool_returned":
+        how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
+        yield f"  {event['tool']} {how}:", style, _body(event.get("content"), short)
+    elif kind == "decision":
+        because = f" because {event['cause']}" if event.get("cause") else ""
+        yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
+    elif kind == "round":
+        gaps = "; ".join(event.get("gaps") or ()) or "none"
+        found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
+        yield f"\n* round {event['number']}", "bold", f"queries: {'; '.join(event['queries'])}\n{found}"
 
 
-def _started(event: EventData, short: Shorten) -> Iterator[Line]:
-    yield f"\n> {event['question']}" if str(event["question"]).startswith("judge ") else "\n> started", "bold", ""
-
-
-def _finished(event: EventData, short: Shorten) -> Iterator[Line]:
-    yield f"> {event['status']}", "bold", short(event.get("error") or "")
-
-
-def _stage(event: EventData, short: Shorten) -> Iterator[Line]:
-    yield f"\n== {event['stage']}", "bold magenta", _plain(event.get("detail"), short)
-
-
-def _agent(event: EventData, short: Shorten) -> Iterator[Line]:
-    word = "begins" if event["type"] == "agent_started" else "ends"
-    yield f"\n-- agent {event['agent']} {word}", "magenta", short(str(event.get("task") or event.get("output") or ""))
-
-
-def _model(event: EventData, short: Shorten) -> Iterator[Line]:
+def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     usage = event.get("usage") or {}
     tokens = f", {usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out" if usage else ""
     again = f", send {event['attempt'] + 1}" if event.get("attempt") else ""
-    head = f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})"
-    yield head, "bold cyan", ""
-    messages = event.get("messages") or []
-    for message in _asked(messages):
+    heading = f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})"
+    yield heading, "bold cyan", ""
+    for message in _new(event.get("messages") or []):
         yield f"  {message.get('role')}:", "cyan", short(_content(message))
     if event.get("error"):
         yield f"  error (HTTP {event.get('status')}):", "red", short(event["error"])
-    reply = event.get("reply") or {}
-    if reply:
+    if reply := event.get("reply"):
         yield "  reply:", "green", short(_content(reply))
 
 
-def _asked(messages: list[EventData]) -> list[EventData]:
+def _new(messages: list[EventData]) -> list[EventData]:
     """The messages that are new in a call: all of the first, then those after the model's last reply.
 
     Results of tools are left out: they have lines of their own.
@@ -118,53 +124,10 @@ def _content(message: EventData) -> str:
     return "\n".join([*([content] if content else []), *(f"-> {c.get('name')}({c.get('arguments')})" for c in calls)])
 
 
-def _tool_called(event: EventData, short: Shorten) -> Iterator[Line]:
-    yield f"\ntool {event['tool']}", "bold yellow", _plain(event.get("arguments"), short)
-
-
-def _tool_returned(event: EventData, short: Shorten) -> Iterator[Line]:
-    failed = not event["success"]
-    heading = f"  {event['tool']} failed ({event.get('error')}):" if failed else f"  {event['tool']} gave:"
-    yield heading, "red" if failed else "yellow", short(str(event.get("content") or ""))
-
-
-def _decision(event: EventData, short: Shorten) -> Iterator[Line]:
-    because = f" because {event['cause']}" if event.get("cause") else ""
-    yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _plain(event.get("detail"), short)
-
-
-def _round(event: EventData, short: Shorten) -> Iterator[Line]:
-    gaps = "; ".join(event.get("gaps") or ()) or "none"
-    body = f"queries: {'; '.join(event['queries'])}\nnew sources: {len(event['new_sources'])}\ngaps: {gaps}"
-    yield f"\n* round {event['number']}", "bold", body
-
-
-def _approval(event: EventData, short: Shorten) -> Iterator[Line]:
-    yield f"\n* {event['kind']} put to the user, who says: {event['answer']}", "bold", short(event["prompt"])
-
-
-def _recovery(event: EventData, short: Shorten) -> Iterator[Line]:
-    yield f"\n* recovered: {event['what']}", "bold", short(event.get("detail") or "")
-
-
-_SHOWN: dict[str, Callable[[EventData, Shorten], Iterator[Line]]] = {
-    "run_started": _started,
-    "run_finished": _finished,
-    "stage_changed": _stage,
-    "agent_started": _agent,
-    "agent_finished": _agent,
-    "model_called": _model,
-    "tool_called": _tool_called,
-    "tool_returned": _tool_returned,
-    "decision": _decision,
-    "round": _round,
-    "approval": _approval,
-    "recovery": _recovery,
-}
-
-
-def _plain(value: Any, short: Shorten) -> str:
-    return short(json.dumps(value, ensure_ascii=False)) if value else ""
+def _body(value: Any, short: Shorten) -> str:
+    if not value:
+        return ""
+    return short(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
@@ -182,8 +145,6 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     if scores:
         yield Text("\nscores", style="bold")
     for score in scores:
-        value = f"{score.numerator:g} of {score.denominator:g}" if score.numerator is not None else score.value
-        note = score.error.message if score.error else score.reason or ""
-        yield Padding(Text(f"{score.metric}: {score.status if value is None else value}  {note}"), (0, 0, 0, 4))
+        yield Padding(Text(f"{score.metric}: {score_value(score)}  {score_note(score)}"), (0, 0, 0, 4))
         if score.detail:
-            yield Padding(Text(_plain(score.detail, short), style="dim"), (0, 0, 0, 8))
+            yield Padding(Text(_body(score.detail, short), style="dim"), (0, 0, 0, 8))

@@ -1,18 +1,15 @@
-"""How well predicted labels and scores agree with given ones: accuracy, kappa, bootstrap intervals.
+"""How well raters agree: accuracy, kappa, Krippendorff's alpha, rank correlations, and bootstrap intervals of them.
 
-Krippendorff's alpha: agreement of any number of raters beyond chance, ratings may be missing.
-
-Rank correlation with ties: Spearman's rho and Kendall's tau-b, -1 to 1.
+`scipy` is imported by the functions that need it: that takes 0.8 s, which the start of a run does not have.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from itertools import combinations
-from random import Random
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
 
 Pair = tuple[str, str]
 """(label that is given, label that was predicted)"""
@@ -32,34 +29,21 @@ def kappa(pairs: Sequence[Pair]) -> float | None:
     return None if chance == 1 else (sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance)
 
 
-def weighted_kappa(pairs: Sequence[tuple[int, int]], *, power: Literal[1, 2] = 2) -> float | None:
-    """Kappa of ordered labels: a disagreement weighs |difference| ** power (Cohen 1968; 1 linear, 2 quadratic).
-
-    1 - sum of observed weights / sum of those expected from both margins. None where chance alone agrees fully.
-    """
-    given, predicted = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
-    observed = sum(abs(a - b) ** power for a, b in pairs)
-    chance = sum(n * m * abs(a - b) ** power for a, n in given.items() for b, m in predicted.items())
-    return 1 - observed * len(pairs) / chance if chance else None
-
-
 def bootstrap95(
     clusters: Sequence[Sequence[T]], measure: Callable[[Sequence[T]], float | None], *, draws: int = 1000, seed: int = 0
 ) -> tuple[float, float] | None:
     """The middle 95 % of a measure over resampled clusters (Efron 1979); None where too few draws have a value."""
-    random = Random(seed)
-    values = []
-    for _ in range(draws):
-        drawn = [item for _ in clusters for item in clusters[int(random.random() * len(clusters))]]
-        if (value := measure(drawn)) is not None:
-            values.append(value)
-    if len(values) < draws // 2 or len(clusters) < 2:
+    if len(clusters) < 2:
         return None
-    values.sort()
-    return values[int(0.025 * len(values))], values[min(len(values) - 1, int(0.975 * len(values)))]
+    import numpy as np  # and not scipy.stats.bootstrap, which has no interval where one draw has no value
 
-
-H = TypeVar("H", bound=Hashable)
+    drawn = np.random.default_rng(seed).integers(len(clusters), size=(draws, len(clusters)))
+    measured = (measure([item for number in numbers for item in clusters[number]]) for numbers in drawn)
+    values = [value for value in measured if value is not None]
+    if len(values) < draws // 2:
+        return None
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def alpha_nominal(units: Sequence[Sequence[Hashable]]) -> float | None:
@@ -95,42 +79,19 @@ def _squared(values: Sequence[float]) -> float:
     return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)
 
 
-def ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1; equal values share the mean of their ranks."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    found = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
-            end += 1
-        for at in order[start : end + 1]:
-            found[at] = (start + end) / 2 + 1
-        start = end + 1
-    return found
-
-
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Pearson's correlation of the ranks (Spearman 1904; with ties: Kendall and Gibbons 1990, section 3.8).
+    """Spearman's rank correlation, ties sharing their ranks; None where one of both has no two different values."""
+    from scipy.stats import spearmanr
 
-    None where one of both has no two different values. Raises ValueError for unequal lengths.
-    """
-    x, y = ranks(first), ranks(second)
-    middle = (len(x) + 1) / 2
-    shared = math.fsum((a - middle) * (b - middle) for a, b in zip(x, y, strict=True))
-    own = math.fsum((a - middle) ** 2 for a in x) * math.fsum((b - middle) ** 2 for b in y)
-    return max(-1.0, min(1.0, shared / math.sqrt(own))) if own > 0 else None
+    return float(spearmanr(first, second).statistic) if _vary(first, second) else None
 
 
 def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """tau-b = (concordant - discordant) / sqrt(pairs untied in x * pairs untied in y) (Kendall 1945).
+    """Kendall's tau-b; None where one of both has no two different values."""
+    from scipy.stats import kendalltau
 
-    Looks at all pairs. None where one of both has no two different values.
-    """
-    agree = untied_x = untied_y = 0
-    for (a, b), (c, d) in combinations(zip(first, second, strict=True), 2):
-        x, y = (a > c) - (a < c), (b > d) - (b < d)
-        agree += x * y
-        untied_x += x * x
-        untied_y += y * y
-    return agree / math.sqrt(untied_x * untied_y) if untied_x and untied_y else None
+    return float(kendalltau(first, second).statistic) if _vary(first, second) else None
+
+
+def _vary(*series: Sequence[float]) -> bool:
+    return all(len(set(values)) > 1 for values in series)

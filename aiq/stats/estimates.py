@@ -1,15 +1,17 @@
-"""One number with its 95 % interval from values that come in clusters: epochs of one sample are not independent.
+"""Means, ratios and paired differences with 95 % intervals, from values that come in clusters.
 
-A cluster is a sample: the values (or numerator and denominator) of its epochs. The interval is Student's,
-with clusters - 1 degrees of freedom; with one cluster there is none.
+A cluster is a sample: the values (or numerator and denominator) of its epochs, which are not independent. Intervals
+are Student's, with clusters - 1 degrees of freedom; with one cluster there is none.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Literal
 
 from aiq.core.base import Record
-from aiq.stats.quantiles import t_quantile
+
+Interval = tuple[float, float]
 
 Values = Sequence[float]
 """A sample's values, one an epoch."""
@@ -22,7 +24,7 @@ class Estimate(Record):
     """`n` counts clusters (samples). `ci95` is None where n < 2."""
 
     mean: float
-    ci95: tuple[float, float] | None
+    ci95: Interval | None
     n: int
     estimator: Literal["mean", "ratio"]
 
@@ -35,9 +37,17 @@ class Estimate(Record):
         return self.model_copy(update={"ci95": cut})
 
 
-def mean_of(values: Values) -> float:
-    """Arithmetic mean, summed without rounding error so that the order of values cannot matter."""
-    return math.fsum(values) / len(values)
+class Difference(Record):
+    """Second minus first, over `n` common samples. `ci95` is None where n < 2."""
+
+    mean: float
+    ci95: Interval | None
+    n: int
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.ci95 is not None and not self.ci95[0] <= 0 <= self.ci95[1]
 
 
 def mean_estimate(clusters: Sequence[Values]) -> Estimate | None:
@@ -47,15 +57,11 @@ def mean_estimate(clusters: Sequence[Values]) -> Estimate | None:
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
     section 2.2, where clusters are of equal size).
     """
-    means = [mean_of(cluster) for cluster in clusters if cluster]
+    means = [fmean(cluster) for cluster in clusters if cluster]
     if not means:
         return None
-    mean = mean_of(means)
-    n = len(means)
-    if n < 2:
-        return Estimate(mean=mean, ci95=None, n=n, estimator="mean")
-    variance = math.fsum((x - mean) ** 2 for x in means) / (n - 1)
-    return Estimate(mean=mean, ci95=_interval(mean, math.sqrt(variance / n), n), n=n, estimator="mean")
+    mean = fmean(means)
+    return Estimate(mean=mean, ci95=_interval(mean, [x - mean for x in means]), n=len(means), estimator="mean")
 
 
 def ratio_estimate(clusters: Sequence[Pairs]) -> Estimate | None:
@@ -65,24 +71,63 @@ def ratio_estimate(clusters: Sequence[Pairs]) -> Estimate | None:
     var(R) = n / (n - 1) * sum((x_i - R y_i)^2) / Y^2 (Cochran 1977, "Sampling Techniques", 2.11 and
     6.4, without the finite population correction).
     """
-    totals = [sums(cluster) for cluster in clusters if cluster]
-    over, under = sums(totals)
-    if under == 0:
+    totals = [_sums(cluster) for cluster in clusters if cluster]
+    if (ratio := _ratio(totals)) is None:
         return None
-    ratio = over / under
-    n = len(totals)
-    if n < 2:
-        return Estimate(mean=ratio, ci95=None, n=n, estimator="ratio")
-    squares = math.fsum((x - ratio * y) ** 2 for x, y in totals)
-    error = math.sqrt(n / (n - 1) * squares) / abs(under)
-    return Estimate(mean=ratio, ci95=_interval(ratio, error, n), n=n, estimator="ratio")
+    return Estimate(mean=ratio, ci95=_interval(ratio, _residuals(totals, ratio)), n=len(totals), estimator="ratio")
 
 
-def sums(pairs: Pairs) -> tuple[float, float]:
-    """Sum of the first and sum of the second members."""
+def paired_means(first: Mapping[str, Values], second: Mapping[str, Values]) -> Difference | None:
+    """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
+
+    The interval is the paired t interval over the samples' differences.
+    """
+    estimate = mean_estimate([[fmean(second[sample]) - fmean(first[sample])] for sample in _common(first, second)])
+    return Difference(mean=estimate.mean, ci95=estimate.ci95, n=estimate.n) if estimate else None
+
+
+def paired_ratios(first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Difference | None:
+    """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
+
+    Both ratios are linearised as in `ratio_estimate`, and their residuals subtracted sample by
+    sample, so that what the two runs share cancels: var = n / (n - 1) * sum(d_i^2) with
+    d_i = (x_i - R y_i) / Y of second - of first.
+    """
+    common = _common(first, second)
+    before, after = [_sums(first[s]) for s in common], [_sums(second[s]) for s in common]
+    old, new = _ratio(before), _ratio(after)
+    if old is None or new is None:
+        return None
+    pairs = zip(_residuals(before, old), _residuals(after, new), strict=True)
+    return Difference(mean=new - old, ci95=_interval(new - old, [b - a for a, b in pairs]), n=len(common))
+
+
+def _common(first: Mapping[str, Sequence[object]], second: Mapping[str, Sequence[object]]) -> list[str]:
+    return sorted(sample for sample in first if first[sample] and second.get(sample))
+
+
+def _sums(pairs: Pairs) -> tuple[float, float]:
     return math.fsum(x for x, _ in pairs), math.fsum(y for _, y in pairs)
 
 
-def _interval(center: float, error: float, n: int) -> tuple[float, float]:
-    half = t_quantile(n - 1) * error
+def _ratio(totals: Pairs) -> float | None:
+    over, under = _sums(totals)
+    return over / under if under else None
+
+
+def _residuals(totals: Pairs, ratio: float) -> list[float]:
+    """What each cluster adds to the ratio beyond its expectation, times the number of clusters: as deviations of a
+    mean."""
+    share = math.fsum(y for _, y in totals) / len(totals)
+    return [(x - ratio * y) / share for x, y in totals]
+
+
+def _interval(center: float, deviations: Sequence[float]) -> Interval | None:
+    """Student's interval of a mean whose n values deviate so from it: center +- t * sqrt(sum(d^2) / (n (n - 1)))."""
+    n = len(deviations)
+    if n < 2:
+        return None
+    from scipy.special import stdtrit  # half a second to import: only where a number is wanted
+
+    half = float(stdtrit(n - 1, 0.975)) * math.sqrt(math.fsum(d * d for d in deviations) / (n * (n - 1)))
     return center - half, center + half

@@ -14,7 +14,7 @@ from functools import partial
 
 from markdown_it import MarkdownIt
 
-from aiq.citations import sanitise, urls
+from aiq.citations import documents, parse, sanitise, urls
 from aiq.citations.audit import audit_report
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
@@ -147,8 +147,8 @@ def _medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]
 
 
 def _forget() -> None:
-    """Empty the caches of parsed URLs."""
-    for module in (urls, sanitise):
+    """Empty the caches of reports, URLs and documents."""
+    for module in (documents, parse, sanitise, urls):
         for function in vars(module).values():
             if getattr(function, "__module__", "") == module.__name__ and hasattr(function, "cache_clear"):
                 function.cache_clear()

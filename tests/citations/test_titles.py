@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.citations.references import title_strength
+from aiq.citations.entries import title_strength
 
 STRONG = """
 Sources|References|Reference List|Bibliography|Works Cited|Citations|Source List|References (3)

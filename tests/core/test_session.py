@@ -12,7 +12,7 @@ from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, ToolCalled, ToolReturned
 from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session, current, current_or_none, nested_call
+from aiq.core.session import ApprovingUser, Session, current, nested_call
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
@@ -132,8 +132,8 @@ async def test_work_beyond_its_time_is_a_limit_and_other_timeouts_are_not() -> N
 
 
 async def test_a_bound_session_is_found_by_the_tasks_started_from_there_only() -> None:
-    async def found() -> Session | None:
-        return current_or_none()
+    async def found() -> Session:
+        return current()
 
     one, other = session([]), session([])
     with one.bind():

@@ -13,8 +13,8 @@ from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import SIMULATED_USER, make_user, user_prompt_hash
-from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 

@@ -25,8 +25,9 @@ from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
 from aiq.core.usage import Limits
 from aiq.judges.race_scores import DIMENSIONS
-from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
+from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 from aiq.tools.toolbox import build_toolbox, build_web
 
 CLOCK = datetime(2026, 11, 1, 9, tzinfo=UTC)

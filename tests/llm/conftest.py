@@ -17,8 +17,8 @@ from aiq.core.session import ApprovingUser, RunSpend, Session
 from aiq.core.settings import LlmSettings
 from aiq.core.sources import CallPath, Source, SourceKind
 from aiq.core.usage import Limits
-from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 
 CUT = b""
 """A scripted answer that closes the connection without a word."""

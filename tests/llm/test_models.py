@@ -13,8 +13,8 @@ from aiq.core.models import Message
 from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
 from aiq.experiment.provenance import model_of
-from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 
 HELLO = [Message(role="user", content="hello")]
 

@@ -6,8 +6,8 @@ import pytest
 
 from aiq.core.errors import ConfigError
 from aiq.core.settings import LlmSettings
-from aiq.llm.http import open_client
 from aiq.llm.route import NetworkTransport, is_offline
+from aiq.llm.transport import open_client
 
 SETTINGS = LlmSettings(base_url="http://model.offline.example/v1", model="m")
 

@@ -9,7 +9,7 @@ from openai import AsyncOpenAI
 from aiq.core.errors import LimitReached, ModelError, RunAborted
 from aiq.core.models import Message, retrying
 from aiq.core.usage import Limits
-from aiq.llm.http import open_client
+from aiq.llm.transport import open_client
 
 HELLO = [Message(role="user", content="hello")]
 

@@ -1,10 +1,12 @@
-"""What a reader of a page sees of it: its tags with their attributes, its links, and its text."""
+"""What a reader of a page sees of it, and what a hostile text would like to get into it."""
 
 from html.parser import HTMLParser
 
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
 
 class Seen(HTMLParser):
-    """A page taken apart."""
+    """A page taken apart: its tags with their attributes, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -18,9 +20,24 @@ class Seen(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.text += data
 
+    @property
+    def words(self) -> str:
+        """The text with single blanks."""
+        return " ".join(self.text.split())
+
     def links(self) -> list[str]:
         return [attrs["href"] or "" for tag, attrs in self.tags if tag == "a"]
 
     def classed(self, name: str) -> list[dict[str, str | None]]:
         """The attributes of the elements that have this class."""
         return [attrs for _, attrs in self.tags if name in (attrs.get("class") or "").split()]
+
+    def scripts(self) -> int:
+        return sum(tag == "script" for tag, _ in self.tags)
+
+    def is_harmless(self) -> bool:
+        """Whether nothing but our own scripts can run or load, and every link leads to the web or into the page."""
+        tags = {"img", "iframe", "object", "form", "link"}.isdisjoint(tag for tag, _ in self.tags)
+        names = [name for _, attrs in self.tags for name in attrs]
+        links = all(link.lower().startswith(("http://", "https://", "#")) for link in self.links())
+        return tags and links and not any(name.startswith("on") or name == "src" for name in names)

@@ -1,9 +1,5 @@
 """The page of an audit: every citation in its colour with a card, safe whatever the report says, in a real browser."""
 
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,10 +8,9 @@ from aiq.citations.files import AuditCase, audited
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.site.audit_page import audit_page
-from aiq.site.markdown import Piece, annotated
-from tests.site.seen import Seen
+from tests.site.conftest import InBrowser
+from tests.site.seen import EVIL, Seen
 
-EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 PAGE = (
     "The Vell Tower stands in the old harbour of Maren. It was opened in 1889 after two years of work. "
     "The Vell Tower is 330 metres tall. Every year about six million people visit it, most of them in summer. "
@@ -81,7 +76,7 @@ def test_each_citation_has_the_colour_of_its_outcome(page: str) -> None:
 
 def test_a_card_shows_source_call_and_closest_passage(page: str) -> None:
     card = page[page.index('id="m0"') : page.index('id="m1"')]
-    seen = " ".join(Seen(card).text.split())
+    seen = Seen(card).words
     for told in ("valid exact", "http://www.v.com/1 →", "https://v.com/1", "web_search", "call-7"):
         assert told in seen, told
     assert "The tower <script>" in seen  # the title, as text
@@ -107,7 +102,6 @@ def test_a_passage_of_a_hostile_source_is_text_and_a_missing_one_is_explained() 
 def test_entries_counts_and_what_is_missing_are_told(page: str) -> None:
     seen = Seen(page)
     assert [attrs["id"] for attrs in seen.classed("entry")] == ["e0", "e1", "e2", "e3"]
-    text = " ".join(seen.text.split())
     for told in (
         "4 entries",
         "1 unverifiable",
@@ -119,16 +113,14 @@ def test_entries_counts_and_what_is_missing_are_told(page: str) -> None:
         "never cited",
         "Appendix",
     ):
-        assert told in text, told
+        assert told in seen.words, told
 
 
 def test_text_of_reports_and_sources_stays_text(page: str) -> None:
     seen = Seen(page)
-    assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "object", "form", "link")]
-    assert not [name for _, attrs in seen.tags for name in attrs if name.startswith("on") or name == "src"]
-    links = [attrs["href"] or "" for tag, attrs in seen.tags if tag == "a"]
-    assert all(link.startswith(("http://", "https://", "#")) for link in links)
-    assert not [link for link in links if "bit.ly" in link or "nope.com" in link]
+    assert seen.is_harmless()
+    assert seen.scripts() == 0
+    assert not [link for link in seen.links() if "bit.ly" in link or "nope.com" in link]
     assert "default-src 'none'" in page
     assert "<code>code [1]</code>" in page
 
@@ -137,12 +129,6 @@ def test_without_sources_nothing_is_called_valid() -> None:
     seen = Seen(page_of(REPORT, None))
     assert "No sources were given" in seen.text
     assert not seen.classed("valid")
-
-
-def test_pieces_stand_only_in_text() -> None:
-    html = annotated("```[1]\nx\n```\n\na [1] b\n", [Piece(3, 6, "<b>1</b>"), Piece(17, 20, "<i>2</i>")])
-    assert "<i>2</i>" in html
-    assert 'class="language-<b>' not in html
 
 
 # fmt: off
@@ -158,22 +144,15 @@ PIECES = [
 @settings(max_examples=150, deadline=None)
 def test_no_report_makes_anything_but_text_chips_and_web_links(text: str) -> None:
     seen = Seen(page_of(text))
-    assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "object", "form")]
-    assert not [name for _, attrs in seen.tags for name in attrs if name.startswith("on") or name == "src"]
+    assert seen.is_harmless()
+    assert seen.scripts() == 0
     found = audited(AuditCase(text, SOURCES, CitationSettings())).verified.found
     shown = {attrs["id"] for attrs in seen.classed("cite")}
     assert shown <= {f"m{n}" for n in range(len(found.marks))} | {f"u{n}" for n in range(len(found.body_urls))}
     assert len(seen.classed("entry")) == len(found.entries)
 
 
-def browser() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    return found
-
-
-PROBE = """<script>
+PROBE = """
 const shown = (id) => getComputedStyle(document.querySelector(`#${id} > .card`)).display;
 const told = [shown("m0")];
 document.getElementById("m0").focus();
@@ -186,29 +165,12 @@ told.push(document.documentElement.scrollWidth <= innerWidth);
 const colour = (id) => getComputedStyle(document.querySelector(`#${id} > .shown`)).color;
 told.push(colour("m0") != colour("m2"));
 document.body.append(`told ${told.join(" ")}`);
-</script></body>"""
+"""
 
 
 @pytest.mark.parametrize("size", ["1400,900", "700,900"])
-def test_in_a_browser_cards_open_on_focus_and_stay_on_the_screen(page: str, size: str, tmp_path: Path) -> None:
-    probed = tmp_path / "audit.html"
+def test_in_a_browser_cards_open_on_focus_and_stay_on_the_screen(page: str, size: str, in_browser: InBrowser) -> None:
     allowed = page.replace("style-src 'unsafe-inline'", "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
-    probed.write_text(allowed.replace("</body>", PROBE), encoding="utf-8")
-    options = (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        f"--window-size={size}",
-    )
-    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
-    shown = subprocess.run(
-        [browser(), *options, *quiet, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", probed.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
+    shown = in_browser(allowed, PROBE, size)
     assert "told none block m0 none none block true true true" in shown
-    assert [tag for tag, _ in Seen(shown).tags if tag in ("script", "img")] == ["script"]
+    assert Seen(shown).scripts() == 1

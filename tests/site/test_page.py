@@ -1,13 +1,9 @@
 """The page of a run: complete, safe to open, from disk and without a network, for a thousand samples too."""
 
-import shutil
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aiq.core.reports import Audit, RemovedCitation, ValidCitation
 from aiq.core.sources import Source
@@ -16,13 +12,12 @@ from aiq.runs.journal import Journal
 from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, Timing
 from aiq.runs.summary import FailurePolicy, JudgeErrors, RouteSummary, Summary, TimingSummary
-from aiq.site.markdown import render
 from aiq.site.run_page import write_page
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
-from tests.site.seen import Seen
+from tests.site.conftest import InBrowser
+from tests.site.seen import EVIL, Seen
 
-EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 REPORT = f"""# Findings
 
 The mayor is **Ilan Corvey** [1]. {EVIL} ![picture](https://tracker.example/p.png)
@@ -187,10 +182,8 @@ def test_a_run_without_judges_says_so(tmp_path: Path) -> None:
 def test_text_of_reports_and_sources_stays_text(page: str) -> None:
     seen = Seen(page)
     assert EVIL in seen.text
-    assert [attrs for tag, attrs in seen.tags if tag == "script"] == [{}]  # ours, inline
-    assert not [tag for tag, _ in seen.tags if tag in ("img", "iframe", "link", "object", "form")]
-    assert not [name for _, attrs in seen.tags for name in attrs if name.startswith("on") or name == "src"]
-    assert all(link.startswith(("http://", "https://")) for link in seen.links())
+    assert seen.is_harmless()
+    assert seen.scripts() == 1  # the page's own
     assert "https://good.example/a?b=1&c=2" in seen.links()
 
 
@@ -232,35 +225,13 @@ def test_a_thousand_samples_are_written_in_seconds(tmp_path: Path) -> None:
     assert size < 10_000_000
 
 
-@given(st.text(alphabet=st.sampled_from(list("<>&\"'`[]()!#*_|\\ \nahtp:/.javscriptonerimg=")), max_size=80))
-def test_no_markdown_makes_anything_but_text_and_web_links(text: str) -> None:
-    seen = Seen(render(text))
-    assert not [tag for tag, _ in seen.tags if tag in ("script", "img", "iframe", "style")]
-    assert all(link.lower().startswith(("http://", "https://")) for link in seen.links())
-    assert all(set(attrs) <= {"href", "title", "rel", "class", "style", "start"} for _, attrs in seen.tags)
-
-
-TYPING = """<script>
+TYPING = """
 box.value = "CITY 1"; box.dispatchEvent(new Event("input"));
 document.body.append(`shown ${document.getElementById("shown").textContent}, title ${document.title}`);
-</script></body>"""
+"""
 
 
-def test_a_browser_filters_attempts_and_runs_no_script_of_a_report(page: str, tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no chromium on this machine")
-    assert page.count("</body>") == 1
-    typed = tmp_path / "typed.html"
-    typed.write_text(page.replace("</body>", TYPING), encoding="utf-8")
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
-    quiet = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
-    shown = subprocess.run(
-        [browser, *options, *quiet, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", typed.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
+def test_a_browser_filters_attempts_and_runs_no_script_of_a_report(page: str, in_browser: InBrowser) -> None:
+    shown = in_browser(page, TYPING)
     assert "shown 1 of 2, title deep_drb" in shown
-    assert [tag for tag, _ in Seen(shown).tags if tag == "script"] == ["script"] * 2
+    assert Seen(shown).scripts() == 2  # the page's own, and TYPING

@@ -1,39 +1,18 @@
+"""Estimates and paired differences: by hand, by simulation, and what must not change them."""
+
 import random
 import statistics
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.stats.estimates import Estimate, mean_estimate, ratio_estimate
-from aiq.stats.paired import paired_means, paired_ratios
-from aiq.stats.quantiles import t_quantile
+from aiq.stats.estimates import Estimate, mean_estimate, paired_means, paired_ratios, ratio_estimate
 
 numbers = st.floats(-100, 100, allow_nan=False)
 clusters = st.lists(st.lists(numbers, min_size=1, max_size=4), min_size=2, max_size=12)
-
-
-@pytest.mark.parametrize(
-    ("df", "expected"),
-    # Table of the t distribution, 0.975 quantile (Abramowitz and Stegun 26.10; NIST e-Handbook 1.3.6.7.2)
-    [
-        (1, 12.706),
-        (2, 4.303),
-        (3, 3.182),
-        (4, 2.776),
-        (9, 2.262),
-        (29, 2.045),
-        (60, 2.000),
-        (100, 1.984),
-        (1000, 1.962),
-    ],
-)
-def test_quantiles_match_the_printed_table(df: int, expected: float) -> None:
-    assert t_quantile(df) == pytest.approx(expected, abs=6e-4)
-
-
-def test_series_and_expansion_meet() -> None:
-    assert 0 < t_quantile(200) - t_quantile(201) < 1e-4
 
 
 def test_the_mean_is_of_samples_and_the_interval_is_students() -> None:
@@ -162,3 +141,9 @@ def test_an_interval_ends_where_its_metric_does(
     ends: tuple[float, float], high: float | None, cut: tuple[float, float]
 ) -> None:
     assert Estimate(mean=0.3, ci95=ends, n=5, estimator="mean").within(0.0, high).ci95 == cut
+
+
+def test_numbers_alone_need_scipy() -> None:
+    """It takes most of a second to import, which the start of a run does not have."""
+    code = "import aiq.stats.agreement, aiq.stats.estimates, aiq.stats.noise, sys; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

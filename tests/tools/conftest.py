@@ -24,7 +24,8 @@ from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.tools import Tool
 from aiq.core.usage import Limits
-from aiq.llm.http import AsyncClient, open_client
+from aiq.llm.http import AsyncClient
+from aiq.llm.transport import open_client
 from aiq.tools.toolbox import FixedToolbox
 
 ARTICLE = """<!doctype html><html><head><title>Velmora Institute</title>

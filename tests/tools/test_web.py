@@ -5,7 +5,8 @@ import pytest
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import LlmSettings, WebSettings
-from aiq.llm.http import AsyncClient, open_client
+from aiq.llm.http import AsyncClient
+from aiq.llm.transport import open_client
 from aiq.tools.web import CorpusWeb, OfflineWeb
 
 SETTINGS = WebSettings(kind="offline")

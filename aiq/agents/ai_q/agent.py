@@ -1,27 +1,28 @@
-"""The agent that config names: picks the entry (chat, shallow or deep), verifies the answer, makes the report.
+"""The agent that config names: the entry (chat, shallow or deep), the report, and what each stage of it cost."""
 
-What each stage of an attempt cost, from the attempt's usage by role: `extras["stages"]` of a report.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.chat import ChatResearcher
-from aiq.agents.ai_q.deep import DeepResearcher
+from aiq.agents.ai_q.deep import SUBAGENTS, DeepResearcher
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
-from aiq.agents.ai_q.states import ChatResearcherState, DeepResearchAgentState, ShallowResearchAgentState
+from aiq.agents.ai_q.states import (
+    CHECKPOINTED,
+    ChatResearcherState,
+    DeepResearchAgentState,
+    ShallowResearchAgentState,
+)
+from aiq.agents.base import Drawing
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer
-from aiq.agents.toolkit.leaks import undisclosed
+from aiq.agents.toolkit.finish import Draft, LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_sources, check_tools, documents_of, sources_of
-from aiq.citations.verify import verify
-from aiq.core.errors import AgentError, ConfigError
-from aiq.core.events import ReportWritten
-from aiq.core.reports import Audit, Report
+from aiq.core.errors import ConfigError
+from aiq.core.models import Models
+from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.tools import Toolbox
@@ -54,29 +55,19 @@ def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
     return {stage: usage.model_dump(mode="json") for stage, usage in stages.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An answer before verification, and the route that led to it."""
-
-    text: str
-    route: str
-    extras: Mapping[str, JsonValue] = field(default_factory=dict)
-
-
-PROMPTS: Final = Path(__file__).parent / "prompts"
-
-
 class AiqAgent:
     """AI-Q as one agent: made once per run, serves all samples at once, keeps compiled graphs only."""
 
     Settings: ClassVar[type[AiqSettings]] = AiqSettings
 
     def __init__(self, settings: AiqSettings) -> None:
+        prompts = settings.prompts()
         self._settings = settings
-        self._shallow = ShallowResearcher(settings.shallow)
-        self._deep = DeepResearcher(settings.deep)
-        self._chat = ChatResearcher(settings, self._shallow, self._deep)
-        self._threads = Threads(self._chat.build(), settings.max_history)
+        self._leaks = LeakFilter(prompts)
+        self._shallow = ShallowResearcher(settings.shallow, prompts)
+        self._deep = DeepResearcher(settings.deep, prompts)
+        self._chat = ChatResearcher(settings, prompts, self._shallow, self._deep)
+        self._threads = Threads(self._chat.build(), ChatResearcherState, CHECKPOINTED, last="deep_research")
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where a setting names a data source or a tool that the run does not have."""
@@ -102,69 +93,52 @@ class AiqAgent:
         Every researched answer is verified against what was retrieved, and the report's `audit` says what
         that did; a `meta` answer and a rejection cite nothing and have no audit.
         """
-        report = _report(await self._draft(question, session), session)
-        if self._settings.entry == "chat" and question.thread_id is not None:
-            await self._threads.keep(question.thread_id, report.text, session)
-        return report
+        thread = question.thread_id if self._settings.entry == "chat" else None
+        return await self._finish(await self._draft(question, session), thread, session)
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
         """Go on with a conversation that waits for its user (`session.user`); None where none does."""
-        if self._settings.entry != "chat":
-            return None
-        state = await self._threads.resume(thread_id, session)
-        if state is None:
-            return None
-        report = _report(self._of_chat(state), session)
-        await self._threads.keep(thread_id, report.text, session)
-        return report
+        waits = self._settings.entry == "chat"
+        state = await self._threads.resume(thread_id, session) if waits else None
+        return None if state is None else await self._finish(self._chat.draft(state), thread_id, session)
+
+    def graphs(self, models: Models) -> Sequence[Drawing]:
+        """The chat graph and what runs inside its nodes."""
+        subagents = "".join(f"\n* `{name}`: {does}" for name, does, _ in SUBAGENTS)
+        chat = "`agent.entry=chat`, in `chat.py`. Each of the other graphs runs inside the node of its name."
+        clarifier = "In `clarifier.py`. `ask_for_clarification` and `plan_preview` interrupt it until the user answers."
+        deep = (
+            "The orchestrator, in `deep.py`, as deepagents and LangChain compile it. Middleware that only wraps calls\n"
+            "of models and tools has no node. `tools` runs `task`, which dispatches a subagent, a graph of this kind:\n"
+        )
+        return (
+            Drawing("chat", chat, self._chat.build().compile()),
+            Drawing("clarifier", clarifier, self._chat.clarifier.build().compile()),
+            Drawing("shallow_research", "In `shallow.py`.", self._shallow.graph(())),
+            Drawing("deep_research", deep + subagents, self._deep.graph(models, ())),
+        )
 
     async def _draft(self, question: Question, session: Session) -> Draft:
-        if self._settings.entry == "shallow":
-            return await self._shallow_draft(question)
-        if self._settings.entry == "deep":
-            return await self._deep_draft(question)
-        return self._of_chat(await self._threads.run(question, session, self._settings.data_sources))
-
-    def _of_chat(self, state: ChatResearcherState) -> Draft:
-        route, text = self._chat.answer(state)
-        return Draft(text, route, self._chat.extras(state))
-
-    async def _shallow_draft(self, question: Question) -> Draft:
-        fields = self._fields(question)
-        state = await self._shallow.run(ShallowResearchAgentState(**fields, collection_name=question.collection_name))
-        return Draft(last_answer(state.messages), "shallow", {"tool_calls": state.tool_iterations})
-
-    async def _deep_draft(self, question: Question) -> Draft:
-        state = await self._deep.run(DeepResearchAgentState(**self._fields(question)))
-        return Draft(last_answer(state.messages), "deep", {"subagents": len(state.subagents)})
-
-    def _fields(self, question: Question) -> dict[str, Any]:
-        """What both researchers' states take from a question."""
         sources = sources_of(question, self._settings.data_sources)
-        return {
+        told: dict[str, Any] = {
             "messages": conversation(question, self._settings.max_history),
             "data_sources": sources,
             "user_info": None if question.user_info is None else dict(question.user_info),
             "available_documents": documents_of(question, sources),
         }
+        if self._settings.entry == "shallow":
+            given = ShallowResearchAgentState(**told, collection_name=question.collection_name)
+            shallow = await self._shallow.run(given)
+            return Draft(last_answer(shallow.messages), "shallow", extras={"tool_calls": shallow.tool_iterations})
+        if self._settings.entry == "deep":
+            deep = await self._deep.run(DeepResearchAgentState(**told))
+            return Draft(last_answer(deep.messages), "deep", extras={"subagents": len(deep.subagents)})
+        return self._chat.draft(await self._threads.run(ChatResearcherState(**told), question.thread_id, session))
 
-
-def _report(draft: Draft, session: Session) -> Report:
-    """The draft as a report; verified where it is researched and the run verifies. AgentError where it is blank."""
-    text, researched = undisclosed(draft.text, PROMPTS, session), draft.route not in ("meta", "rejected")
-    if not text.strip():
-        raise AgentError(f"the {draft.route} answer is empty")
-    audit: Audit | None = None
-    if researched and session.citations.verify:
-        verified = verify(text, session.sources.known(), session.citations)
-        text, audit = verified.text, verified.audit
-    report = Report(
-        text=text,
-        raw_text=draft.text,
-        route=draft.route,
-        outcome="rejected" if draft.route == "rejected" else "ok",
-        audit=audit,
-        extras={**draft.extras, "stages": by_stage(session.usage)},
-    )
-    session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
-    return report
+    async def _finish(self, draft: Draft, thread: str | None, session: Session) -> Report:
+        """The report; a thread keeps it as its user is shown it."""
+        extras = {**draft.extras, "stages": by_stage(session.usage)}
+        report = finish(replace(draft, extras=extras), self._leaks, session)
+        if thread is not None:
+            await self._threads.keep(thread, report.text, session)
+        return report

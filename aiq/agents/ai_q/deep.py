@@ -3,17 +3,12 @@
 The graph is compiled once per set of tools and serves all samples; what differs between samples is in the state,
 from which each system prompt is rendered at each call. Verification of the report is the caller's.
 
-The final report of deep research: from the last message or from the file, and kept from when it is first written.
-
-What AI-Q takes from deepagents and what it leaves: small file and todo tools, no third subagent, no summariser.
-
-`tests/agents/ai_q/test_deepagents_contract.py` fails first when a new version changes this.
+`tests/agents/ai_q/test_deepagents_contract.py` fails first when a new version of deepagents changes this.
 """
 
 from collections.abc import Sequence
 from functools import cache
 from operator import add
-from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
@@ -26,50 +21,26 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds, SearchBudget, SubagentStatus, file_data
+from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds, file_data
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
 from aiq.agents.toolkit.langchain import Execute, SessionCalls, as_langchain
-from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolNameSanitization
+from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolBudget, ToolNameSanitization
+from aiq.agents.toolkit.subagents import TASK, SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
-from aiq.core.session import Session, current
+from aiq.core.session import current
 from aiq.core.tools import Tool
 
 REPORT_FILE = "/report.md"
 
 REPORT_CHARACTERS = 400
 """A last message at least this long, with a Markdown heading, is a report; a shorter one may announce the file's."""
-
-
-class ReportDraft(AgentMiddleware[Any, Any, Any]):
-    """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
-        result = await handler(request)
-        arguments = request.tool_call["args"]
-        path = "/" + str(arguments.get("file_path", "")).lstrip("/")
-        failed = isinstance(result, ToolMessage) and result.status == "error"
-        if request.tool_call["name"] == "write_file" and path == REPORT_FILE and not failed:
-            current().keep_draft(str(arguments.get("content", "")))
-        return result
-
-
-def final_report(last: str, file: str) -> str:
-    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
-    is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
-    chosen = last if is_report or not file.strip() else file
-    if not chosen.strip():
-        raise AgentError(
-            f"the deep researcher wrote no report: its last message is empty and there is no {REPORT_FILE}"
-        )
-    return chosen.strip()
-
 
 ROLES = {"orchestrator": "aiq.orchestrator", PLANNER: "aiq.planner", RESEARCHER: "aiq.researcher"}
 
@@ -78,6 +49,18 @@ SUBAGENTS = (
     (RESEARCHER, "Searches for the given queries and returns cited findings.", "researcher.j2"),
 )
 """Name, description for the orchestrator, and prompt."""
+
+TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
+
+{available_agents}
+
+A subagent sees nothing but the description. Calls in one reply run at the same time."""
+
+FILE_TOOLS = {
+    "ls": "Lists the shared files below a path such as /shared.",
+    "read_file": "Reads a shared file.",
+    "write_file": "Writes a text to a shared file; a file of that name is replaced.",
+}
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Middleware = AgentMiddleware[Any, Any, Any]
@@ -94,13 +77,26 @@ class DeepState(DeepAgentState):
     available_documents: NotRequired[list[Any] | None]
 
 
+class ReportDraft(AgentMiddleware[Any, Any, Any]):
+    """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+        result = await handler(request)
+        arguments = request.tool_call["args"]
+        path = "/" + str(arguments.get("file_path", "")).lstrip("/")
+        failed = isinstance(result, ToolMessage) and result.status == "error"
+        if request.tool_call["name"] == "write_file" and path == REPORT_FILE and not failed:
+            current().keep_draft(str(arguments.get("content", "")))
+        return result
+
+
 class DeepResearcher:
     """Serves all samples of a run at once; keeps one compiled graph per set of tools."""
 
-    def __init__(self, settings: DeepSettings) -> None:
+    def __init__(self, settings: DeepSettings, prompts: Prompts) -> None:
         self._settings = settings
-        self._prompts = Prompts(Path(__file__).parent / "prompts")
-        self._graphs: dict[tuple[Any, ...], tuple[Models, Graph]] = {}
+        self._prompts = prompts
+        self._graphs: dict[tuple[Models, tuple[str, ...]], Graph] = {}
 
     async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
         """Plan, research in rounds, write. The last message is the report as written.
@@ -118,50 +114,52 @@ class DeepResearcher:
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
         report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
         session.keep_draft(report)
-        ended = state.model_copy(
-            update={
-                "messages": [*result["messages"], AIMessage(report)],
-                "tools_info": fields["tools_info"],
-                "todos": result.get("todos", state.todos),
-                "files": files,
-                "subagents": result.get("subagents", []),
+        update = {
+            "messages": [*result["messages"], AIMessage(report)],
+            "tools_info": fields["tools_info"],
+            "todos": result.get("todos", state.todos),
+            "files": files,
+            "subagents": result.get("subagents", []),
+        }
+        if self._settings.verbose:
+            detail: dict[str, Any] = {
+                "todos": update["todos"],
+                "files": {path: len(text) for path, text in files.items()},
+                "subagents": [f"{entry['name']}: {entry['status']}" for entry in update["subagents"]],
             }
-        )
-        self._log_end(session, ended)
-        return ended
+            session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
+        return state.model_copy(update=update)
 
     def graph(self, models: Models, tools: Sequence[Tool]) -> Graph:
         """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
-        key = (id(models), *(tool.name for tool in tools))
+        key = (models, tuple(tool.name for tool in tools))
         if key not in self._graphs:
-            self._graphs[key] = (models, self._compile(models, tools))  # kept, so that its id stays its own
-        return self._graphs[key][1]
+            self._graphs[key] = self._compile(models, tools)
+        return self._graphs[key]
 
     def _compile(self, models: Models, tools: Sequence[Tool]) -> Graph:
         register_profile()
-        settings = self._settings
+        settings, bound = self._settings, {tool.name: as_langchain(tool) for tool in tools}
         research = [tool.name for tool in tools if tool.data_source]
+        budget = settings.max_searches_per_researcher
         subagents: list[Any] = [
             {
                 "name": name,
                 "description": description,
                 "model": models.chat(ROLES[name]),
-                "tools": [as_langchain(tool) for tool in tools],
-                "middleware": [
-                    files(),
-                    SearchBudget(settings.max_searches_per_researcher, research),
-                    *self._shared(template),
-                ],
+                "tools": list(bound.values()),
+                "middleware": [_files(), ToolBudget(budget, research), *self._shared(template)],
             }
             for name, description, template in SUBAGENTS
         ]
-        listed: list[Middleware] = [todos()] if settings.enable_todos else []
+        steps = "Replaces your list of steps, each pending, in_progress or completed."
+        todos: list[Middleware] = [TodoListMiddleware(tool_description=steps)] if settings.enable_todos else []
         own: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
         return create_deep_agent(
             models.chat(ROLES["orchestrator"]),
-            [as_langchain(tool) for tool in tools if tool.data_source is None],
+            [tool for name, tool in bound.items() if name not in research],
             subagents=subagents,
-            middleware=[files(), *listed, *own, *self._shared("orchestrator.j2"), SubagentStatus()],
+            middleware=[_files(), *todos, *own, *self._shared("orchestrator.j2"), SubagentStatus()],
             state_schema=DeepState,
             checkpointer=False,  # the chat graph keeps conversations; an inner graph's steps are nobody's to resume
             name="deep_research",
@@ -189,22 +187,16 @@ class DeepResearcher:
             SystemPrompt(render),
         ]
 
-    def _log_end(self, session: Session, state: DeepResearchAgentState) -> None:
-        """With `verbose`: the state that only the graph knows, as an event."""
-        if self._settings.verbose:
-            detail: dict[str, Any] = {
-                "todos": state.todos,
-                "files": {path: len(text) for path, text in state.files.items()},
-                "subagents": [f"{entry['name']}: {entry['status']}" for entry in state.subagents],
-            }
-            session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
 
-
-TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
-
-{available_agents}
-
-A subagent sees nothing but the description. Calls in one reply run at the same time."""
+def final_report(last: str, file: str) -> str:
+    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
+    is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
+    chosen = last if is_report or not file.strip() else file
+    if not chosen.strip():
+        raise AgentError(
+            f"the deep researcher wrote no report: its last message is empty and there is no {REPORT_FILE}"
+        )
+    return chosen.strip()
 
 
 @cache
@@ -219,25 +211,16 @@ def register_profile() -> None:
         HarnessProfile(
             general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
             excluded_middleware=frozenset({"SummarizationMiddleware"}),
-            tool_description_overrides={"task": TASK_DESCRIPTION},
+            tool_description_overrides={TASK: TASK_DESCRIPTION},
         ),
     )
 
 
-def files() -> FilesystemMiddleware[Any, Any]:
+def _files() -> FilesystemMiddleware[Any, Any]:
     """The virtual file system, small: long results stay in the conversation, where the endpoint sees them."""
     return FilesystemMiddleware(
         tools=["ls", "read_file", "write_file"],
         tool_token_limit_before_evict=None,
         human_message_token_limit_before_evict=None,
-        custom_tool_descriptions={
-            "ls": "Lists the shared files below a path such as /shared.",
-            "read_file": "Reads a shared file.",
-            "write_file": "Writes a text to a shared file; a file of that name is replaced.",
-        },
+        custom_tool_descriptions=FILE_TOOLS,
     )
-
-
-def todos() -> TodoListMiddleware[Any]:
-    """The list of steps; how to use it stands in our prompt, which takes the place of the middleware's."""
-    return TodoListMiddleware(tool_description="Replaces your list of steps, each pending, in_progress or completed.")

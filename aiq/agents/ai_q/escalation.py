@@ -1,32 +1,21 @@
 """When a shallow answer is not enough: three policies, each a decision with its cause.
 
-`phrases` is a pure function of the answer (the table of cases is in specification section 3.2), `assessed` one
-structured model call, `never` the switch turned off. The graph's edge is in `chat.py`.
+`phrases` is a pure function of the answer, `assessed` one structured model call, `never` the switch turned off.
 """
-
-from pathlib import Path
 
 from pydantic import BaseModel, field_validator
 
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.agents.toolkit.structured import parse, schema_of
+from aiq.agents.toolkit.structured import StructuredCall
 from aiq.citations.parse import without_references
 from aiq.core.base import Record
-from aiq.core.events import Recovery
-from aiq.core.models import Message
 from aiq.core.prompts import Prompts
-from aiq.core.session import Session
-
-ROLE = "aiq.escalation"
 
 PHRASES = ("i don't have enough information", "unable to find", "need more research")
 """A shallow researcher's ways to say that it found too little."""
 
-WINDOW = 800
+END_CHARACTERS = 800
 """Characters at the end of the answer, without its reference list, in which a phrase counts."""
-
-REPAIR_CHARACTERS = 4000
-"""How much of an unparsable assessment the repair call shows; as for the intent classifier."""
 
 _CAUSE_CHARACTERS = 200
 
@@ -61,14 +50,11 @@ class Sufficiency(BaseModel):
         return Assessment(escalate=not self.sufficient, cause=f"assessed: {verdict}")
 
 
-SCHEMA = schema_of(Sufficiency, "sufficiency")
-
-
 def by_phrases(answer: str | None) -> Assessment:
     """Escalate when the answer is empty or blank, or admits near its end that it found too little."""
     if answer is None or not answer.strip():
         return Assessment(escalate=True, cause="empty")
-    end = " ".join(without_references(answer).translate(_APOSTROPHES).lower()[-WINDOW:].split())
+    end = " ".join(without_references(answer).translate(_APOSTROPHES).lower()[-END_CHARACTERS:].split())
     for phrase in PHRASES:
         if phrase in end:
             return Assessment(escalate=True, cause=f"phrase: {phrase}")
@@ -78,12 +64,21 @@ def by_phrases(answer: str | None) -> Assessment:
 class Escalation:
     """The run's policy; keeps nothing of a sample."""
 
-    def __init__(self, settings: AiqSettings) -> None:
+    def __init__(self, settings: AiqSettings, prompts: Prompts) -> None:
         self.policy = settings.escalation.policy if settings.enable_escalation else "never"
         self._never = f"never: {'escalation.policy=never' if settings.enable_escalation else 'enable_escalation=false'}"
-        self._prompts = Prompts(Path(__file__).parent / "prompts")
+        self._call = StructuredCall(
+            role="aiq.escalation",
+            answer=Sufficiency,
+            prompts=prompts,
+            noun="assessment",
+            schema="sufficiency",
+            system="escalation.j2",
+            request="escalation_request.j2",
+            repair="escalation_repair.j2",
+        )
 
-    async def decide(self, question: str, answer: str, session: Session, *, history: str = "") -> Assessment:
+    async def decide(self, question: str, answer: str, history: str = "") -> Assessment:
         """Whether the answer goes on to deep research. Raises ModelError, LimitReached, RunAborted.
 
         `history`: the conversation before the question, as text. An empty answer is not worth a model call.
@@ -94,29 +89,7 @@ class Escalation:
             return Assessment(escalate=False, cause=self._never)
         if self.policy == "phrases" or phrases.cause == "empty":
             return phrases
-        found = await self._assessed(question, answer, history, session)
+        found = await self._call.ask(history=history, query=question, answer=answer)
         if found is not None:
             return found.assessment
         return Assessment(escalate=phrases.escalate, cause=f"{phrases.cause} (the assessment could not be parsed)")
-
-    async def _assessed(self, question: str, answer: str, history: str, session: Session) -> Sufficiency | None:
-        variable = self._prompts.render(
-            "escalation_request.j2",
-            current_datetime=session.now.isoformat(),
-            history=history,
-            query=question,
-            answer=answer,
-        )
-        asked = (
-            Message(role="system", content=self._prompts.render("escalation.j2")),
-            Message(role="user", content=variable),
-        )
-        reply = await session.models.complete(ROLE, asked, json_schema=SCHEMA)
-        return parse(reply.text, Sufficiency, "sufficient") or await self._repaired(reply.text, session)
-
-    async def _repaired(self, bad: str, session: Session) -> Sufficiency | None:
-        prompt = self._prompts.render("escalation_repair.j2", bad_reply=bad[:REPAIR_CHARACTERS])
-        reply = await session.models.complete(ROLE, (Message(role="user", content=prompt),), json_schema=SCHEMA)
-        found = parse(reply.text, Sufficiency, "sufficient")
-        session.events.emit(Recovery(what="unparsable_assessment", detail="repaired" if found else "not repaired"))
-        return found

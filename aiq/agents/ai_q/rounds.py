@@ -1,20 +1,17 @@
-"""Research rounds, as the harness counts and bounds them, whatever the orchestrator's prompt says.
+"""Research rounds, and the plan they follow, as code bounds them, whatever the orchestrator's prompt says.
 
 A round is one reply of the orchestrator that dispatches researcher-agent at least once. Dispatches beyond
 `max_researcher_calls` are answered as over budget, in order, without being executed. After round `max_loops` the
-`task` tool is withdrawn and a synthesis anchor stands last. Each round is an event with its queries, the sources
-it added, and the gaps that the orchestrator stated after it.
+`task` tool is withdrawn and a synthesis anchor is the last message. Each round is an event with its queries, the
+sources it added, and the gaps that the orchestrator stated after it.
 
-What the harness adds around subagents: their status and events, and their search budget.
-
-The planner's plan: read, checked against the bounds that its prompt states, repaired where that is safe, kept.
-
-The orchestrator sees the plan as it was reviewed; every repair, and every fault that stays, is in the events.
+The planner's plan is read, checked against the bounds that its prompt states, repaired where that is safe, and kept.
+The orchestrator sees the plan as it was reviewed; every repair, and every fault that remains, is in the events.
 """
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware
@@ -26,14 +23,15 @@ from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from aiq.agents.ai_q.settings import DeepSettings
-from aiq.agents.toolkit.langchain import Execute, messages_of, position
-from aiq.agents.toolkit.middleware import Call, Request, Response, over_budget, tool_name, without_tools
-from aiq.agents.toolkit.structured import parse
-from aiq.core.events import AgentFinished, AgentStarted, Decision, Recovery, Round
+from aiq.agents.toolkit.langchain import Execute, messages_of, over_budget, replies_in
+from aiq.agents.toolkit.middleware import Call, Request, Response, tool_names, without_tools
+from aiq.agents.toolkit.structured import read_object
+from aiq.agents.toolkit.subagents import TASK
+from aiq.core.events import Decision, Recovery, Round
 from aiq.core.session import current
 
+PLANNER = "planner-agent"
 RESEARCHER = "researcher-agent"
-TASK = "task"
 
 SYNTHESIS_ANCHOR = (
     "The research rounds are over. Write the final report now from the findings above, in the language of the task, "
@@ -42,6 +40,11 @@ SYNTHESIS_ANCHOR = (
 
 STEPS_TO_SPARE = 12
 """Graph steps that a last reply needs, with room; nearer to the recursion limit the orchestrator must finish."""
+
+PLAN_FILE = "/shared/plan.json"
+
+MAX_SECTIONS = 8
+"""As the planner's prompt states it."""
 
 _GAPS = re.compile(r"^\W*gaps\W*:[\s*_]*(.*)$", re.IGNORECASE)
 _QUERIES = re.compile(r"^\W*queries\W*:[\s*_]*(.*)$", re.IGNORECASE)
@@ -55,7 +58,7 @@ class RoundsState(AgentState[Any]):
 
 
 class Rounds(AgentMiddleware[Any, Any, Any]):
-    """Orchestrator only; see the module."""
+    """Orchestrator only: counts, bounds and reports the rounds."""
 
     state_schema = RoundsState
 
@@ -67,14 +70,14 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
         dispatched = dispatches(request.messages)
         cause = self._why_last(len(dispatched))
         if cause:
-            if not dispatched or _last_reply(request.messages) is dispatched[-1]:
+            if not dispatched or replies_in(request.messages)[-1] is dispatched[-1]:
                 current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause))
-            hidden = [TASK] if cause == "max_loops" else [name for t in request.tools if (name := tool_name(t))]
+            hidden = [TASK] if cause == "max_loops" else tool_names(request)
             request = without_tools(request, hidden, SYNTHESIS_ANCHOR)
         response: Response = await handler(request)
-        reply = next((m for m in reversed(response.result) if isinstance(m, AIMessage)), None)
-        starts = reply is not None and bool(researcher_calls(reply))
-        if dispatched and reply is not None and (starts or not reply.tool_calls):
+        reply = replies_in(response.result)[-1]
+        starts = bool(researcher_calls(reply))
+        if dispatched and (starts or not reply.tool_calls):
             self._report(request, len(dispatched), dispatched[-1], reply)
         if not starts or cause:
             return response
@@ -83,9 +86,7 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
         refusal = self._refusal(request)
-        if refusal is None:
-            return await handler(request)
-        return over_budget(request, refusal)
+        return await handler(request) if refusal is None else over_budget(request.tool_call, refusal)
 
     def _why_last(self, rounds: int) -> str | None:
         """The setting that makes this the orchestrator's last phase, or None."""
@@ -112,7 +113,6 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
         if number > self._settings.max_loops:
             return  # a dispatch that was refused as a whole is no round
         position = max(i for i, message in enumerate(request.messages) if message is dispatch)
-        said = [*request.messages[position + 1 :], reply]
         executed = researcher_calls(dispatch)[: self._settings.max_researcher_calls]
         before = int(cast("Any", request.state).get("sources_before", 0))
         current().events.emit(
@@ -120,7 +120,7 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
                 number=number,
                 queries=tuple(query for call in executed for query in queries_in(str(call["args"]["description"]))),
                 new_sources=tuple(s.url or s.citation_key or "" for s in current().sources.all()[before:]),
-                gaps=gaps_in([message for message in said if isinstance(message, AIMessage)]),
+                gaps=gaps_in([*replies_in(request.messages[position + 1 :]), reply]),
             )
         )
 
@@ -128,11 +128,7 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
 def dispatches(messages: Sequence[AnyMessage]) -> list[AIMessage]:
     """Replies since the last question that dispatch the researcher: one a round."""
     asked = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-    return [m for m in messages[asked + 1 :] if isinstance(m, AIMessage) and researcher_calls(m)]
-
-
-def _last_reply(messages: Sequence[AnyMessage]) -> AIMessage | None:
-    return next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    return [reply for reply in replies_in(messages[asked + 1 :]) if researcher_calls(reply)]
 
 
 def researcher_calls(reply: AIMessage) -> list[Any]:
@@ -176,88 +172,10 @@ def _listed_below(lines: Sequence[str], heading: re.Pattern[str]) -> list[str]:
     return []
 
 
-PLANNER = "planner-agent"
-
-BUDGET_ANCHOR = (
-    "Your search budget is used up. Reply now with what you found, in the form that your instructions ask for. "
-    "Do not attempt any further tool calls."
-)
-
-
-class SubagentStatus(AgentMiddleware[Any, Any, Any]):
-    """Orchestrator only: one status entry and two events a dispatch."""
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
-        call = request.tool_call
-        if call["name"] != TASK:
-            return await handler(request)
-        name, task = str(call["args"].get("subagent_type", "")), str(call["args"].get("description", ""))
-        current().events.emit(AgentStarted(agent=name, task=task))
-        result = await handler(request)
-        update: dict[str, Any] = dict(result.update or {}) if isinstance(result, Command) else {"messages": [result]}
-        answers = [message for message in update["messages"] if isinstance(message, ToolMessage)]
-        output = str(answers[-1].text) if answers else ""
-        current().events.emit(AgentFinished(agent=name, output=output))
-        failed = not isinstance(result, Command) or (bool(answers) and answers[-1].status == "error")
-        turn, index = position(request)
-        entry = {
-            "name": name,
-            "turn": turn,
-            "index": index,
-            "task": task,
-            "status": "failed" if failed else "completed",
-        }
-        update["subagents"] = [entry]
-        return Command(update=update)
-
-
-class SearchBudget(AgentMiddleware[Any, Any, Any]):
-    """Subagents only: at most `searches` calls of the research `tools`, then an anchor asks for the findings.
-
-    A subagent that goes on without searching is made to answer after `2 * searches + 8` turns.
-    """
-
-    def __init__(self, searches: int, tools: Collection[str]) -> None:
-        super().__init__()
-        self._searches = searches
-        self._tools = frozenset(tools)
-        self._turns = 2 * searches + 8
-
-    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        replies = [message for message in request.messages if isinstance(message, AIMessage)]
-        hidden: Collection[str] = ()
-        if len(replies) >= self._turns:
-            hidden = [name for tool in request.tools if (name := tool_name(tool))]
-        elif self._made(replies) >= self._searches:
-            hidden = self._tools
-        if hidden:
-            request = without_tools(request, hidden, BUDGET_ANCHOR)
-        return await handler(request)
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
-        if request.tool_call["name"] not in self._tools:
-            return await handler(request)
-        *earlier, reply = [m for m in messages_of(request.state) if isinstance(m, AIMessage)]
-        _, index = position(request)
-        same_reply = sum(call["name"] in self._tools for call in reply.tool_calls[:index])
-        if self._made(earlier) + same_reply >= self._searches:
-            return over_budget(request, f"at most {self._searches} searches are allowed; this one was not made")
-        return await handler(request)
-
-    def _made(self, replies: Sequence[AIMessage]) -> int:
-        return sum(call["name"] in self._tools for reply in replies for call in reply.tool_calls)
-
-
 def file_data(text: str) -> dict[str, str]:
     """A file of the virtual file system as deepagents keeps it, dated by the run's clock."""
     moment = current().now.isoformat()
     return {"content": text, "encoding": "utf-8", "created_at": moment, "modified_at": moment}
-
-
-PLAN_FILE = "/shared/plan.json"
-
-MAX_SECTIONS = 8
-"""As the planner's prompt states it (specification 3.5)."""
 
 
 class _Part(BaseModel):
@@ -351,14 +269,15 @@ class PlanReview(AgentMiddleware[Any, Any, Any]):
         if call["name"] != TASK or call["args"].get("subagent_type") != PLANNER:
             return await handler(request)
         if PLAN_FILE in request.state.get("files", {}):
-            return over_budget(request, "the plan is made; research its queries or write the report")
+            return over_budget(request.tool_call, "the plan is made; research its queries or write the report")
         result = await handler(request)
         if not isinstance(result, Command) or not isinstance(result.update, Mapping):
             return result
         update = dict(result.update)
         answer: ToolMessage = update["messages"][-1]
         written = update.get("files", {}).get(PLAN_FILE) or {}
-        found = _read(str(answer.text)) or _read(str(written.get("content", "")))
+        answered = read_object(str(answer.text), ResearchPlan)
+        found = answered or read_object(str(written.get("content", "")), ResearchPlan)
         if found is None:
             _note(None, [], ["no plan with sections and queries could be read"])
             return result
@@ -366,13 +285,9 @@ class PlanReview(AgentMiddleware[Any, Any, Any]):
         _note(plan, repairs, faults)
         text = json.dumps(plan.model_dump(), ensure_ascii=False, indent=2)
         update["files"] = {**update.get("files", {}), PLAN_FILE: file_data(text)}
-        if repairs or _read(str(answer.text)) is None:
+        if repairs or answered is None:
             update["messages"] = [*update["messages"][:-1], answer.model_copy(update={"content": text})]
         return Command(update=update)
-
-
-def _read(text: str) -> ResearchPlan | None:
-    return parse(text, ResearchPlan, "queries")
 
 
 def _note(plan: ResearchPlan | None, repairs: Sequence[str], faults: Sequence[str]) -> None:

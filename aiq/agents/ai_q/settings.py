@@ -4,10 +4,14 @@ Where specification and reference implementation disagree, the value is the one 
 (`docs/agents.md` lists these).
 """
 
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from aiq.agents.toolkit.compaction import CompactionSettings, PruningSettings
+from aiq.core.files import resolve
+from aiq.core.prompts import Prompts
 from aiq.core.samples import DataSources
 from aiq.core.settings import Settings
 
@@ -34,18 +38,6 @@ class ClarifierSettings(Settings):
     max_plan_iterations: int = Field(default=10, ge=1)
 
 
-class CompactionSettings(Settings):
-    """While tool results take more than `max_chars` characters, the oldest is shown as an extract of `extract_chars`.
-
-    The last `keep_last` stay whole. Registry and events keep everything.
-    """
-
-    enabled: bool = True
-    max_chars: int = Field(default=20_000, ge=1)
-    keep_last: int = Field(default=3, ge=0)
-    extract_chars: int = Field(default=2_000, ge=200)
-
-
 class ShallowSettings(Settings):
     """`max_tool_iterations` counts tool calls; the turn `max_llm_turns` is the last and gets the synthesis anchor.
 
@@ -61,15 +53,8 @@ class ShallowSettings(Settings):
 
     @property
     def recursion_limit(self) -> int:
-        """Graph steps: two a turn (agent and tools), and headroom, as specified."""
+        """Graph steps: two a turn (agent and tools), and headroom."""
         return 2 * self.max_llm_turns + 10
-
-
-class PruningSettings(Settings):
-    """The last `keep_last` tool results are shown whole, older ones in at most `max_chars` characters each."""
-
-    keep_last: int = Field(default=10, ge=0)
-    max_chars: int = Field(default=2_000, ge=200)
 
 
 class DeepSettings(Settings):
@@ -109,7 +94,8 @@ class EscalationSettings(Settings):
 class AiqSettings(Settings):
     """`entry`: the whole chat graph, or one researcher alone. `max_history` counts messages.
 
-    `enable_escalation=false` is the policy `never`, whatever `escalation.policy` says.
+    `enable_escalation=false` is the policy `never`, whatever `escalation.policy` says. `prompts_dir`: a folder of
+    templates that take the place of shipped ones of the same name.
     """
 
     entry: Literal["chat", "shallow", "deep"] = "chat"
@@ -117,8 +103,14 @@ class AiqSettings(Settings):
     enable_clarifier: bool = True
     max_history: int = Field(default=20, ge=1)
     data_sources: DataSources = None
+    prompts_dir: str | None = None
     intent: IntentSettings = IntentSettings()
     escalation: EscalationSettings = EscalationSettings()
     clarifier: ClarifierSettings = ClarifierSettings()
     shallow: ShallowSettings = ShallowSettings()
     deep: DeepSettings = DeepSettings()
+
+    def prompts(self) -> Prompts:
+        """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""
+        variants = None if self.prompts_dir is None else resolve(self.prompts_dir)
+        return Prompts(Path(__file__).parent / "prompts", variants, "agent.prompts_dir")

@@ -5,25 +5,21 @@ asked once more, without tools and with the synthesis anchor. Verification of th
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.prebuilt import ToolNode, tools_condition
-from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
+from langgraph.prebuilt import tools_condition
 
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.states import ShallowResearchAgentState
 from aiq.agents.toolkit.compaction import compacted
-from aiq.agents.toolkit.conversation import last_answer, text_of
-from aiq.agents.toolkit.langchain import Execute, SessionTool, as_langchain, call_in_session, position, readable_calls
-from aiq.agents.toolkit.middleware import over_budget
-from aiq.agents.toolkit.toolset import can_search_web, listing, tools_for
+from aiq.agents.toolkit.conversation import last_answer
+from aiq.agents.toolkit.langchain import SessionTool, as_langchain, readable_calls, replies_in, tool_node
+from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
@@ -36,8 +32,6 @@ SYNTHESIS_ANCHOR = (
     "'## References' format. Do not attempt any further tool calls."
 )
 
-PROMPT = "shallow_researcher.j2"
-
 STEPS_TO_SPARE = 3
 """Graph steps that a turn with tools needs beyond its own: the tools, a turn that answers, and the end."""
 
@@ -47,9 +41,9 @@ Graph = CompiledStateGraph[ShallowResearchAgentState, Any, Any, Any]
 class ShallowResearcher:
     """Serves all samples of a run at once; keeps one compiled graph per set of tools and nothing of a sample."""
 
-    def __init__(self, settings: ShallowSettings) -> None:
+    def __init__(self, settings: ShallowSettings, prompts: Prompts) -> None:
         self._settings = settings
-        self._prompts = Prompts(Path(__file__).parent / "prompts")
+        self._prompts = prompts
         self._graphs: dict[tuple[str, ...], Graph] = {}
 
     async def run(self, state: ShallowResearchAgentState) -> ShallowResearchAgentState:
@@ -72,16 +66,15 @@ class ShallowResearcher:
         return self._graphs[names]
 
     def _compile(self, tools: Sequence[Tool]) -> Graph:
-        bound = [as_langchain(tool) for tool in tools]
-        execute = ToolNode(bound, awrap_tool_call=self._within_budget)
+        bound, most = [as_langchain(tool) for tool in tools], self._settings.max_tool_iterations
+        execute = tool_node(bound, most, lambda state: int(state.tool_iterations))
 
         async def agent(state: ShallowResearchAgentState) -> dict[str, Any]:
-            return await self._agent(state, tools, bound)
+            return {"messages": [await self._turn(state, tools, bound)]}
 
         async def run_tools(state: ShallowResearchAgentState, config: RunnableConfig) -> dict[str, Any]:
-            made = state.tool_iterations + len(_last_reply(state.messages).tool_calls)
-            counted = {"tool_iterations": min(made, self._settings.max_tool_iterations)}
-            return {**await execute.ainvoke(state, config), **counted}
+            made = state.tool_iterations + len(replies_in(state.messages)[-1].tool_calls)
+            return {**await execute.ainvoke(state, config), "tool_iterations": min(made, most)}
 
         graph = StateGraph(ShallowResearchAgentState)
         graph.add_node("agent", agent)
@@ -91,25 +84,23 @@ class ShallowResearcher:
         graph.add_edge("tools", "agent")
         return graph.compile(checkpointer=False)  # the chat graph keeps conversations
 
-    async def _agent(
+    async def _turn(
         self, state: ShallowResearchAgentState, tools: Sequence[Tool], bound: list[SessionTool]
-    ) -> dict[str, Any]:
-        """One model turn: with tools while the budget lasts, else with the anchor and without tools."""
+    ) -> AIMessage:
+        """One model call: with tools while the budget lasts, else with the anchor and without tools."""
         shown = compacted(state.messages, self._settings.compaction)
+        self._log_turn(state, shown)
         messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *shown]
         model = current().models.chat(ROLE)
-        self._log_turn(state, shown)
         if cause := self._why_last(state):
             used = {"tool_calls": state.tool_iterations}
             current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=used))
             reply = await model.ainvoke([*messages, HumanMessage(SYNTHESIS_ANCHOR)])
-            return {"messages": [_without_calls(reply)]}
-        if bound:
-            parallel = self._settings.parallel_tool_calls
-            reply = await model.bind_tools(bound, parallel_tool_calls=parallel).ainvoke(messages)
-        else:
-            reply = await model.ainvoke(messages)
-        return {"messages": [readable_calls(reply)]}
+            # a model may call tools although it was offered none
+            return reply.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})
+        parallel = self._settings.parallel_tool_calls
+        runnable = model.bind_tools(bound, parallel_tool_calls=parallel) if bound else model
+        return readable_calls(await runnable.ainvoke(messages))
 
     def _why_last(self, state: ShallowResearchAgentState) -> str | None:
         """The setting that makes this turn the last one, or None."""
@@ -124,10 +115,11 @@ class ShallowResearcher:
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
         listed = listing(tools) if state.tools_info is None else state.tools_info
+        web = {t.name for t in tools if t.data_source == "web" and "query" in t.parameters.model_fields}
         return self._prompts.render(
-            PROMPT,
+            "shallow_researcher.j2",
             tools=listed,
-            web_search=can_search_web(tools, listed),
+            web_search=any(tool["name"] in web for tool in listed),
             user_info=state.user_info,
             current_datetime=current().now.isoformat(),
             available_documents=state.available_documents,
@@ -136,34 +128,12 @@ class ShallowResearcher:
     def _log_turn(self, state: ShallowResearchAgentState, shown: Sequence[AnyMessage]) -> None:
         """With `verbose`: how far the research is, and how much the model is shown."""
         if self._settings.verbose:
-            size = sum(len(text_of(message)) for message in shown)
+            size = sum(len(message.text) for message in shown)
             turn = {"turn": turns_taken(shown) + 1, "tool_calls": state.tool_iterations, "characters": size}
             current().events.emit(StageChanged(stage="shallow_research_turn", detail=turn))
-
-    async def _within_budget(self, request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
-        """Run a call, or refuse it where the reply asked for more than the budget had left."""
-        state: ShallowResearchAgentState = request.state
-        most = self._settings.max_tool_iterations
-        _, index = position(request)
-        if state.tool_iterations + index < most:
-            return await call_in_session(request, execute)
-        return over_budget(request, f"at most {most} tool calls are allowed; this one was not made")
 
 
 def turns_taken(messages: Sequence[AnyMessage]) -> int:
     """Model turns since the question, the last human message."""
-    turns = 0
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            break
-        turns += isinstance(message, AIMessage)
-    return turns
-
-
-def _last_reply(messages: Sequence[AnyMessage]) -> AIMessage:
-    return next(message for message in reversed(messages) if isinstance(message, AIMessage))
-
-
-def _without_calls(reply: AIMessage) -> AIMessage:
-    """The final reply: tool calls that a model makes although it was offered no tools are dropped."""
-    return reply.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})
+    asked = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return len(replies_in(messages[asked + 1 :]))

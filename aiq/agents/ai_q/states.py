@@ -1,4 +1,4 @@
-"""The state models of the AI-Q graphs, field by field as specified, and what of them a checkpoint may hold."""
+"""The states of AI-Q's graphs, field by field as specified, and the types of them that a checkpoint may hold."""
 
 import operator
 from collections.abc import Mapping
@@ -8,10 +8,15 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, BeforeValidator, Field
 
-from aiq.core.samples import Document as AvailableDocument
-from aiq.core.samples import source_ids
+from aiq.agents.toolkit.conversation import ConversationState
+from aiq.core.samples import Document, source_ids
 
-DataSources = Annotated[list[str] | None, BeforeValidator(source_ids)]
+
+def _on_one_line(text: object) -> object:
+    return " ".join(text.split()) if isinstance(text, str) else text
+
+
+Line = Annotated[str, BeforeValidator(_on_one_line), Field(min_length=1)]
 
 
 class IntentResult(BaseModel):
@@ -36,12 +41,39 @@ class ShallowResult(BaseModel):
 class Plan(BaseModel):
     """A report's title and the titles of its sections."""
 
-    title: str = Field(min_length=1)
-    sections: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1, max_length=20)
+    title: Line
+    sections: list[Line] = Field(min_length=1, max_length=20)
 
     def text(self) -> str:
         """The title and the numbered sections, one a line."""
         return "\n".join([self.title, *(f"{number}. {name}" for number, name in enumerate(self.sections, 1))])
+
+
+class ResearchState(ConversationState):
+    """What every stage is told of a question. `data_sources`: None allows all tools, an empty list none."""
+
+    data_sources: Annotated[list[str] | None, BeforeValidator(source_ids)] = None
+    user_info: dict[str, Any] | None = None
+    available_documents: list[Document] | None = None
+
+
+class ChatResearcherState(ResearchState):
+    """Carried through the whole workflow, from intent classification to the final report."""
+
+    user_intent: IntentResult | None = None
+    depth_decision: DepthDecision | None = None
+    final_report: str | None = None
+    shallow_result: ShallowResult | None = None
+    clarifier_result: str | None = None
+    original_query: str | None = None
+
+
+class ShallowResearchAgentState(ResearchState):
+    """`tool_iterations` counts tool calls made so far."""
+
+    tools_info: list[dict[str, Any]] | None = None
+    collection_name: str | None = None
+    tool_iterations: int = 0
 
 
 def merge_files(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -50,59 +82,26 @@ def merge_files(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None)
     return {name: content for name, content in merged.items() if content is not None}
 
 
-class ChatResearcherState(BaseModel):
-    """Carried through the whole workflow, from intent classification to the final report."""
-
-    messages: Annotated[list[AnyMessage], add_messages]
-    user_info: dict[str, Any] | None = None
-    data_sources: DataSources = None
-    user_intent: IntentResult | None = None
-    depth_decision: DepthDecision | None = None
-    final_report: str | None = None
-    shallow_result: ShallowResult | None = None
-    clarifier_result: str | None = None
-    original_query: str | None = None
-    available_documents: list[AvailableDocument] | None = None
-
-
-class ShallowResearchAgentState(BaseModel):
-    """`tool_iterations` counts tool calls made so far."""
-
-    messages: Annotated[list[AnyMessage], add_messages]
-    data_sources: DataSources = None
-    user_info: dict[str, Any] | None = None
-    tools_info: list[dict[str, Any]] | None = None
-    available_documents: list[AvailableDocument] | None = None
-    collection_name: str | None = None
-    tool_iterations: int = 0
-
-
-class DeepResearchAgentState(BaseModel):
+class DeepResearchAgentState(ResearchState):
     """`files`: the virtual file system. `subagents`: one status entry per dispatched subagent."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
-    data_sources: DataSources = None
-    user_info: dict[str, Any] | None = None
     tools_info: list[dict[str, Any]] | None = None
     todos: list[dict[str, Any]] = Field(default_factory=list)
     files: Annotated[dict[str, Any], merge_files] = Field(default_factory=dict)
     subagents: list[dict[str, Any]] = Field(default_factory=list)
     clarifier_result: str | None = None
-    available_documents: list[AvailableDocument] | None = None
 
 
-class ClarifierState(BaseModel):
+class ClarifierState(ResearchState):
     """One run of the clarifier. `messages`: its searches and what they brought, and nothing else.
 
     `asked` counts questions put to the user, `dialogue` holds those that were answered, as `Q:` and `A:` lines.
-    `reviews` counts rounds of feedback. `approval` says how the plan came to stand, once it does.
+    `reviews` counts rounds of feedback. `approval` says who approved the plan, once it is approved.
     """
 
+    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
     query: str
     history: str = ""
-    data_sources: DataSources = None
-    available_documents: list[AvailableDocument] | None = None
-    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
     nudged: bool = False
     question: str | None = None
     asked: int = 0
@@ -114,12 +113,5 @@ class ClarifierState(BaseModel):
     rejected: bool = False
 
 
-CHECKPOINTED: tuple[type[BaseModel], ...] = (
-    IntentResult,
-    DepthDecision,
-    ShallowResult,
-    Plan,
-    AvailableDocument,
-    ClarifierState,
-)
+CHECKPOINTED = (IntentResult, DepthDecision, ShallowResult, Plan, Document, ClarifierState)
 """The types that a checkpoint may bring back beside messages and plain values; any other stays plain data."""

@@ -1,1 +1,1 @@
-"""What research agents share: structured answers, tools by data source, compaction, conversations, middleware."""
+"""What research agents share: structured answers, tools, budgets, summaries, subagents, conversations, finishing."""

@@ -1,11 +1,7 @@
-"""What a model sees of old tool results, so that long chains of calls stay affordable.
+"""What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries.
 
-Shallow research compacts (`compacted`), deep research prunes (`ToolResultPruning`); both leave the graph's state, the
-source registry and the events of the tool calls as they are.
-
-A long tool result in few characters: where it comes from, and the sentences that say most.
-
-Made from the text alone and without chance, so that the same conversation always looks the same to a model.
+A summary is made from the text alone and without chance, so that the same conversation always looks the same to a
+model. The graph's state, the source registry and the events of the tool calls keep everything.
 """
 
 import re
@@ -14,15 +10,16 @@ from typing import Any, NamedTuple
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from pydantic import Field
 
-from aiq.agents.ai_q.settings import CompactionSettings, PruningSettings
 from aiq.agents.toolkit.middleware import Call, Request, Response
 from aiq.core.events import Decision
 from aiq.core.session import current
+from aiq.core.settings import Settings
 from aiq.tools.ranking import tokens
 
 MARK = "[shortened]"
-"""The last line of an extract: a model may search again for what is left out."""
+"""The last line of a summary: a model may search again for what is left out."""
 
 SENTENCE = 300
 """Characters; a longer sentence (or a text without sentences) is weighed in pieces of this length."""
@@ -40,13 +37,32 @@ _SOURCE_LINE = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
+class CompactionSettings(Settings):
+    """While tool results take more than `max_chars` characters, the oldest is summarised in `extract_chars`.
+
+    The last `keep_last` stay whole.
+    """
+
+    enabled: bool = True
+    max_chars: int = Field(default=20_000, ge=1)
+    keep_last: int = Field(default=3, ge=0)
+    extract_chars: int = Field(default=2_000, ge=200)
+
+
+class PruningSettings(Settings):
+    """The last `keep_last` tool results are shown whole, older ones in at most `max_chars` characters each."""
+
+    keep_last: int = Field(default=10, ge=0)
+    max_chars: int = Field(default=2_000, ge=200)
+
+
 class _Piece(NamedTuple):
     line: int
     text: str
     is_source: bool
 
 
-def extract(text: str, most: int, about: str = "") -> str:
+def summary(text: str, most: int, about: str = "") -> str:
     """`text` in at most `most` characters, what is kept in its order; `text` itself where it fits.
 
     Lines that say where something comes from (tags, titles, URLs, citation keys, reference lists) come first. The
@@ -91,22 +107,12 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> list[AnyMessage]:
     """The messages as a model is to see them: tool results in `max_chars` characters, as far as that goes.
 
-    While they take more, the oldest is replaced by an extract of `extract_chars` characters that looks for what the
-    call and the question asked; the last `keep_last` stay whole.
+    Summaries look for what the call and the question asked.
     """
-    seen, results = list(messages), _results(messages)
-    before = size = sum(len(message.text) for message in results.values())
-    if not settings.enabled or size <= settings.max_chars:
-        return seen
-    asked = _asked(seen)
-    for number in _older(results, settings.keep_last):
-        if size <= settings.max_chars:
-            break
-        old = results[number]
-        seen[number] = short = _shortened(old, settings.extract_chars, asked.get(old.tool_call_id, ""))
-        size -= len(old.text) - len(short.text)
-    _note("compaction", messages, seen, before, size)
-    return seen
+    if not settings.enabled:
+        return list(messages)
+    asked = _asked(messages)
+    return _shortened(messages, "compaction", settings.keep_last, settings.extract_chars, settings.max_chars, asked)
 
 
 class ToolResultPruning(AgentMiddleware[Any, Any, Any]):
@@ -117,23 +123,40 @@ class ToolResultPruning(AgentMiddleware[Any, Any, Any]):
         self._settings = settings
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        seen, results = list(request.messages), _results(request.messages)
-        before = size = sum(len(message.text) for message in results.values())
-        for number in _older(results, self._settings.keep_last):
-            seen[number] = short = _shortened(results[number], self._settings.max_chars, "")
-            size -= len(results[number].text) - len(short.text)
-        _note("pruning", request.messages, seen, before, size)
+        seen = _shortened(request.messages, "pruning", self._settings.keep_last, self._settings.max_chars)
         return await handler(request.override(messages=seen))
 
 
-def _results(messages: Sequence[AnyMessage]) -> dict[int, ToolMessage]:
-    """The tool results that are text, by place, oldest first."""
-    return {n: m for n, m in enumerate(messages) if isinstance(m, ToolMessage) and isinstance(m.content, str)}
+def _shortened(
+    messages: Sequence[AnyMessage],
+    name: str,
+    keep_last: int,
+    most: int,
+    enough: int = -1,
+    asked: Mapping[str, str] | None = None,
+) -> list[AnyMessage]:
+    """The messages with all but the last tool results summarised in `most` characters, oldest first.
 
-
-def _older(results: Mapping[int, ToolMessage], keep_last: int) -> list[int]:
-    """The places of all but the last results."""
-    return list(results)[: max(0, len(results) - keep_last)]
+    It stops where all results together are down to `enough` characters. `asked`: what to look for, by call id.
+    Status and artifact of a message stay. What was shortened is a decision of this name.
+    """
+    seen = list(messages)
+    results = {n: m for n, m in enumerate(seen) if isinstance(m, ToolMessage) and isinstance(m.content, str)}
+    before = size = sum(len(message.text) for message in results.values())
+    shortened = 0
+    for number in list(results)[: max(0, len(results) - keep_last)]:
+        if size <= enough:
+            break
+        old = results[number]
+        short = summary(str(old.text), most, (asked or {}).get(old.tool_call_id, ""))
+        if short != old.text:
+            seen[number] = old.model_copy(update={"content": short})
+            size -= len(old.text) - len(short)
+            shortened += 1
+    if shortened:
+        sizes = {"characters_before": before, "characters_after": size}
+        current().events.emit(Decision(name=name, value=shortened, cause="old tool results", detail=sizes))
+    return seen
 
 
 def _asked(messages: Sequence[AnyMessage]) -> dict[str, str]:
@@ -147,16 +170,3 @@ def _asked(messages: Sequence[AnyMessage]) -> dict[str, str]:
                 words = [value for value in call["args"].values() if isinstance(value, str)]
                 found[call["id"] or ""] = " ".join([*words, question])
     return found
-
-
-def _shortened(message: ToolMessage, most: int, about: str) -> ToolMessage:
-    """A copy with an extract for its content, or the message itself where it fits; status and artifact stay."""
-    text = extract(str(message.text), most, about)
-    return message if text == message.text else message.model_copy(update={"content": text})
-
-
-def _note(name: str, whole: Sequence[AnyMessage], seen: Sequence[AnyMessage], before: int, after: int) -> None:
-    changed = sum(old is not new for old, new in zip(whole, seen, strict=True))
-    if changed:
-        sizes = {"characters_before": before, "characters_after": after}
-        current().events.emit(Decision(name=name, value=changed, cause="old tool results", detail=sizes))

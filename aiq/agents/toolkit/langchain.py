@@ -1,23 +1,23 @@
 """Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted.
 
-`as_langchain` makes the tool; `call_in_session` (for a `ToolNode`) or `SessionCalls` (for `create_agent` and
-deepagents) must wrap its execution: they tell the session which turn, which position and which call id it is.
+`tool_node` (for a graph of one's own) and the middleware `SessionCalls` (for `create_agent` and deepagents) run the
+calls of a reply; they tell the session which turn, which position and which call id each has.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
-from langchain_core.messages.tool import tool_call
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
+from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.tools import StructuredTool, ToolException
+from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from aiq.core.errors import ToolError
-from aiq.core.events import Recovery
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.events import Recovery, ToolCalled, ToolReturned
 from aiq.core.session import current, nested_call
 from aiq.core.tools import Tool
 
@@ -53,35 +53,57 @@ def as_langchain(tool: Tool) -> SessionTool:
     )
 
 
-async def call_in_session(request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
-    """A `ToolNode` wrapper (`awrap_tool_call=`): runs the call at its place in the session's order."""
-    turn, index = position(request)
-    call_id = request.tool_call["id"] or f"turn-{turn}-{index}"
-    with _marked(turn, index, call_id, own=isinstance(request.tool, SessionTool)):
-        return await execute(request)
+def tool_node(tools: Sequence[SessionTool], most: int, made: Callable[[Any], int]) -> ToolNode:
+    """A graph node that answers every call of the last reply, those beyond a budget without making them.
+
+    `most`: calls in all; `made(state)`: those of earlier replies.
+    """
+
+    async def within_budget(request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
+        if made(request.state) + position(request)[1] < most:
+            return await call_in_session(request, execute)
+        return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
+
+    return ToolNode(tools, awrap_tool_call=within_budget)
 
 
 class SessionCalls(AgentMiddleware[Any, Any, Any]):
-    """The same wrapper as middleware; give it to every agent and subagent that holds tools."""
+    """Runs the calls of an agent in the session; give it to every agent and subagent that holds tools."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
         return await call_in_session(request, handler)
 
 
-@contextmanager
-def _marked(turn: int, index: int, call_id: str, *, own: bool) -> Iterator[None]:
-    """Mark the running call. A session tool logs itself (`own`); any other, such as `task`, is a parent."""
+async def call_in_session(request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
+    """Run a call at its place in the session's order.
+
+    A session tool logs itself under the call's id; any other, such as `task`, is the parent of what runs inside.
+    """
+    turn, index = position(request)
+    call_id = request.tool_call["id"] or f"turn-{turn}-{index}"
+    own = isinstance(request.tool, SessionTool)
     token = _call_id.set(call_id if own else None)
     try:
         with nested_call(turn, index, None if own else call_id):
-            yield
+            return await execute(request)
     finally:
         _call_id.reset(token)
 
 
+def over_budget(call: ToolCall, reason: str) -> ToolMessage:
+    """The answer to a call that is not executed, logged like one that was."""
+    call_id, text = call["id"] or "", f"Error: over budget: {reason}"
+    events = current().events
+    events.emit(ToolCalled(call_id=call_id, tool=call["name"], arguments=call["args"]))
+    events.emit(
+        ToolReturned(call_id=call_id, tool=call["name"], success=False, error=ToolErrorKind.OVER_BUDGET, content=text)
+    )
+    return ToolMessage(text, name=call["name"], tool_call_id=call_id, status="error")
+
+
 def position(request: ToolCallRequest) -> tuple[int, int]:
     """(turn, index) of a call: AI messages so far, and its place among the last one's tool calls."""
-    replies = [message for message in messages_of(request.state) if isinstance(message, AIMessage)]
+    replies = replies_in(messages_of(request.state))
     if not replies:
         return 0, 0
     ids = [call["id"] for call in replies[-1].tool_calls]
@@ -89,12 +111,15 @@ def position(request: ToolCallRequest) -> tuple[int, int]:
     return len(replies), ids.index(wanted) if wanted in ids else len(ids)
 
 
-def messages_of(state: Any) -> Sequence[AnyMessage]:
+def messages_of(state: Any) -> list[AnyMessage]:
     """The messages of a graph state, whether it is a mapping, a model or the list itself."""
     if isinstance(state, list):
         return state
-    found = state.get("messages", ()) if isinstance(state, dict) else getattr(state, "messages", ())
-    return list(found)
+    return list(state.get("messages", ()) if isinstance(state, dict) else getattr(state, "messages", ()))
+
+
+def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:
+    return [message for message in messages if isinstance(message, AIMessage)]
 
 
 def readable_calls(reply: AIMessage) -> AIMessage:
@@ -104,16 +129,16 @@ def readable_calls(reply: AIMessage) -> AIMessage:
     session refuses them with a message that the model can act on. Each is logged as a recovery. Ids tell which call
     of the reply is which: two calls with one id could not both be counted.
     """
-    repaired = list(reply.tool_calls)
-    for position_, broken in enumerate(reply.invalid_tool_calls):
+    calls = list(reply.tool_calls)
+    for place, broken in enumerate(reply.invalid_tool_calls):
         detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"
         current().events.emit(Recovery(what="malformed_tool_arguments", detail=detail))
-        call_id = broken["id"] or f"malformed-{position_}"
-        repaired.append(tool_call(name=broken["name"] or "unknown", args={}, id=call_id))
-    ids = [call["id"] for call in repaired]
-    for place, call in enumerate(repaired):
+        call_id = broken["id"] or f"malformed-{place}"
+        calls.append(tool_call(name=broken["name"] or "unknown", args={}, id=call_id))
+    ids = [call["id"] for call in calls]
+    for place, call in enumerate(calls):
         if not call["id"] or call["id"] in ids[:place]:
-            repaired[place] = tool_call(name=call["name"], args=call["args"], id=f"{call['id'] or 'call'}-{place}")
-    if repaired == reply.tool_calls and not reply.invalid_tool_calls:
+            calls[place] = tool_call(name=call["name"], args=call["args"], id=f"{call['id'] or 'call'}-{place}")
+    if calls == reply.tool_calls:
         return reply
-    return reply.model_copy(update={"tool_calls": repaired, "invalid_tool_calls": []})
+    return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})

@@ -1,7 +1,4 @@
-"""Middleware that the orchestrator and every subagent share: prompts, empty tool results, tool names, retries.
-
-Pruning of old tool results is in `window.py`, registration of sources in `aiq.agents.toolkit.langchain.SessionCalls`.
-"""
+"""Middleware of LangChain agents: system prompts, empty tool results, tool names, model retries, tool budgets."""
 
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
@@ -10,10 +7,10 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
 
-from aiq.agents.toolkit.langchain import readable_calls
-from aiq.core.errors import ToolErrorKind
-from aiq.core.events import Recovery, ToolCalled, ToolReturned
+from aiq.agents.toolkit.langchain import Execute, messages_of, over_budget, position, readable_calls, replies_in
+from aiq.core.events import Recovery
 from aiq.core.models import retrying
 from aiq.core.session import current
 
@@ -25,13 +22,18 @@ EMPTY = "empty content received."
 """What a model is shown in place of a blank tool result; some endpoints refuse empty content."""
 
 ALIASES = {"open_file": "read_file", "find": "grep", "find_file": "glob"}
-"""Tools that models take for others (specification 3.6)."""
+"""Tools that models take for others."""
+
+BUDGET_ANCHOR = (
+    "Your search budget is used up. Reply now with what you found, in the form that your instructions ask for. "
+    "Do not attempt any further tool calls."
+)
 
 
 class SystemPrompt(AgentMiddleware[Any, Any, Any]):
     """Renders the system prompt for each call, from the state; nothing of a sample stays in the graph.
 
-    It replaces whatever stands there, so that the model gets exactly our template's text.
+    It replaces any other, so that the model gets exactly our template's text.
     """
 
     def __init__(self, render: Callable[[Any], str]) -> None:
@@ -46,8 +48,6 @@ class EmptyContentFix(AgentMiddleware[Any, Any, Any]):
     """Shows blank tool results as a placeholder; status and artifact of the message are kept."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        if not any(_is_blank(message) for message in request.messages):
-            return await handler(request)
         return await handler(request.override(messages=[_filled(message) for message in request.messages]))
 
 
@@ -59,7 +59,7 @@ class ToolNameSanitization(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         response = await handler(request)
-        valid = [name for tool in request.tools if (name := tool_name(tool))]
+        valid = tool_names(request)
         response.result = [
             _with_names(readable_calls(message), valid) if isinstance(message, AIMessage) else message
             for message in response.result
@@ -83,6 +83,40 @@ class ModelRetry(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
 
 
+class ToolBudget(AgentMiddleware[Any, Any, Any]):
+    """At most `most` calls of these `tools`, then an anchor asks for the findings.
+
+    An agent that goes on without them is made to answer after `2 * most + 8` turns.
+    """
+
+    def __init__(self, most: int, tools: Collection[str]) -> None:
+        super().__init__()
+        self._most = most
+        self._tools = frozenset(tools)
+
+    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
+        replies = replies_in(request.messages)
+        hidden: Collection[str] = ()
+        if len(replies) >= 2 * self._most + 8:
+            hidden = tool_names(request)
+        elif sum(map(self._calls, replies)) >= self._most:
+            hidden = self._tools
+        return await handler(without_tools(request, hidden, BUDGET_ANCHOR) if hidden else request)
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+        if request.tool_call["name"] not in self._tools:
+            return await handler(request)
+        *earlier, reply = replies_in(messages_of(request.state))
+        before = sum(call["name"] in self._tools for call in reply.tool_calls[: position(request)[1]])
+        if sum(map(self._calls, earlier)) + before < self._most:
+            return await handler(request)
+        reason = f"at most {self._most} searches are allowed; this one was not made"
+        return over_budget(request.tool_call, reason)
+
+    def _calls(self, reply: AIMessage) -> int:
+        return sum(call["name"] in self._tools for call in reply.tool_calls)
+
+
 def sanitized(name: str, valid: Collection[str]) -> str:
     """`name` as one of `valid`, where a known corruption explains it; else unchanged."""
     if name in valid:
@@ -93,27 +127,16 @@ def sanitized(name: str, valid: Collection[str]) -> str:
     return next((candidate for candidate in candidates if candidate in valid), name)
 
 
-def tool_name(tool: Any) -> str | None:
-    """The name of a tool as a model request lists it."""
-    return tool.get("name") if isinstance(tool, dict) else tool.name
+def tool_names(request: Request) -> list[str]:
+    """The names of the tools that a model request lists."""
+    names = (tool.get("name") if isinstance(tool, dict) else tool.name for tool in request.tools)
+    return [name for name in names if name]
 
 
 def without_tools(request: Request, names: Collection[str], anchor: str) -> Request:
     """The request with these tools withdrawn, and the anchor as its last message (not kept in the state)."""
-    tools = [tool for tool in request.tools if tool_name(tool) not in names]
+    tools = [tool for tool in request.tools if (tool.get("name") if isinstance(tool, dict) else tool.name) not in names]
     return request.override(tools=tools, messages=[*request.messages, HumanMessage(anchor)])
-
-
-def over_budget(request: ToolCallRequest, reason: str) -> ToolMessage:
-    """The answer to a call that is not executed, logged like one that was."""
-    call = request.tool_call
-    call_id, text = call["id"] or "", f"Error: over budget: {reason}"
-    events = current().events
-    events.emit(ToolCalled(call_id=call_id, tool=call["name"], arguments=call["args"]))
-    events.emit(
-        ToolReturned(call_id=call_id, tool=call["name"], success=False, error=ToolErrorKind.OVER_BUDGET, content=text)
-    )
-    return ToolMessage(text, name=call["name"], tool_call_id=call_id, status="error")
 
 
 def _with_names(message: AIMessage, valid: Collection[str]) -> AIMessage:
@@ -123,20 +146,14 @@ def _with_names(message: AIMessage, valid: Collection[str]) -> AIMessage:
         if name != call["name"]:
             current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {name}"))
         repaired.append({**call, "name": name})
-    if repaired == message.tool_calls:
-        return message
-    return message.model_copy(update={"tool_calls": repaired})
-
-
-def _is_blank(message: AnyMessage) -> bool:
-    return isinstance(message, ToolMessage) and not str(message.text).strip() and not _has_media(message)
-
-
-def _has_media(message: ToolMessage) -> bool:
-    """Content blocks other than text, such as an image, are content without words."""
-    blocks = message.content if isinstance(message.content, list) else []
-    return any(isinstance(block, dict) and block.get("type") != "text" for block in blocks)
+    return message if repaired == message.tool_calls else message.model_copy(update={"tool_calls": repaired})
 
 
 def _filled(message: AnyMessage) -> AnyMessage:
-    return message.model_copy(update={"content": EMPTY}) if _is_blank(message) else message
+    """The message, or a placeholder for a blank tool result; an image is content without words."""
+    if not isinstance(message, ToolMessage) or str(message.text).strip():
+        return message
+    blocks = message.content if isinstance(message.content, list) else []
+    if any(isinstance(block, dict) and block.get("type") != "text" for block in blocks):
+        return message
+    return message.model_copy(update={"content": EMPTY})

@@ -1,6 +1,6 @@
 """Which tools a researcher may use: those of its data sources, of these the ones that its settings name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -11,7 +11,7 @@ from aiq.core.tools import Tool, Toolbox
 
 
 def sources_of(question: Question, configured: Sequence[str] | None) -> list[str] | None:
-    """The data sources of a question: its own list, else `agent.data_sources`; None means all."""
+    """The data sources of a question: its own list, else the configured one; None means all."""
     chosen = configured if question.data_sources is None else question.data_sources
     return None if chosen is None else list(chosen)
 
@@ -22,41 +22,42 @@ def documents_of(question: Question, data_sources: Sequence[str] | None) -> list
     return None if barred else list(question.documents) or None
 
 
+def research_tools(data_sources: Sequence[str] | None) -> tuple[Tool, ...]:
+    """The tools of the bound session that belong to one of these data sources (None: to any)."""
+    selected = current().tools.select(None if data_sources is None else tuple(data_sources))
+    return tuple(tool for tool in selected if tool.data_source)
+
+
 def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None, setting: str) -> tuple[Tool, ...]:
     """The tools of the bound session for these data sources (None: all), in the run's order.
 
     `names` (None: all) narrows them; helpers such as `think` stay. `setting` is where the names come from.
     Raises ConfigError as `check_sources` and `check_tools` do.
     """
-    check_sources(current().tools, data_sources, "data_sources")
-    check_tools(current().tools, names, setting)
-    selected = current().tools.select(None if data_sources is None else tuple(data_sources))
+    tools = current().tools
+    check_sources(tools, data_sources, "data_sources")
+    check_tools(tools, names, setting)
+    selected = tools.select(None if data_sources is None else tuple(data_sources))
     return tuple(tool for tool in selected if names is None or tool.data_source is None or tool.name in names)
 
 
 def check_sources(tools: Toolbox, data_sources: Sequence[str] | None, setting: str) -> None:
     """Raises ConfigError for an id that no tool of the run has: it would silently allow nothing."""
     known = dict.fromkeys(tool.data_source for tool in tools.select(None) if tool.data_source)
-    _check(data_sources, list(known), setting, "no tool of this run belongs to the data source")
+    _check(data_sources, list(known), f"{setting}: no tool of this run belongs to the data source")
 
 
 def check_tools(tools: Toolbox, names: Sequence[str] | None, setting: str) -> None:
     """Raises ConfigError for a name that no tool of the run has."""
-    _check(names, [tool.name for tool in tools.select(None)], setting, "this run has no tool")
+    _check(names, [tool.name for tool in tools.select(None)], f"{setting}: this run has no tool")
 
 
-def _check(asked: Sequence[str] | None, known: Sequence[str], setting: str, complaint: str) -> None:
-    unknown = next((name for name in asked or () if name not in known), None)
-    if unknown is not None:
-        raise ConfigError(f"{setting}: {complaint} '{unknown}'; there are: {', '.join(known) or 'none'}")
+def _check(asked: Sequence[str] | None, known: Sequence[str], complaint: str) -> None:
+    for name in asked or ():
+        if name not in known:
+            raise ConfigError(f"{complaint} '{name}'; there are: {', '.join(known) or 'none'}")
 
 
 def listing(tools: Sequence[Tool]) -> list[dict[str, JsonValue]]:
     """Tools as prompts list them."""
     return [{"name": tool.name, "description": tool.description} for tool in tools]
-
-
-def can_search_web(tools: Sequence[Tool], listed: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a tool that a prompt lists takes a query and searches the web."""
-    searching = {t.name for t in tools if t.data_source == "web" and "query" in t.parameters.model_fields}
-    return any(tool["name"] in searching for tool in listed)

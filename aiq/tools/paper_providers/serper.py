@@ -12,9 +12,8 @@ from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.plugins import describe
 from aiq.core.settings import PapersSettings
 from aiq.core.text import whole
-from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException
+from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException, without_key
 from aiq.llm.models import read_key
-from aiq.llm.wording import without
 from aiq.tools.papers import Paper
 
 BASE_URL = "https://google.serper.dev"
@@ -93,11 +92,11 @@ class Provider:
             said = str(json.loads(response.content)["message"])
         except (ValueError, LookupError, TypeError):
             said = response.text
-        said = " ".join(without(self._key, whole(said)).split())[:200] or "no reason given"
+        said = " ".join(without_key(whole(said), self._key).split())[:200] or "no reason given"
         empty = response.status_code == 400 and "credit" in said.lower()
         kind = ToolErrorKind.QUOTA if empty else KINDS.get(response.status_code, ToolErrorKind.HTTP)
         return self._error(kind, f"HTTP {response.status_code}: {said}")
 
     def _error(self, kind: ToolErrorKind, reason: str) -> ToolError:
         message = f"Paper search failed: unable to fetch results from Serper ({reason})"
-        return ToolError(kind, without(self._key, message))
+        return ToolError(kind, without_key(message, self._key))

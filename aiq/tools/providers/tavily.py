@@ -12,9 +12,8 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.plugins import describe
 from aiq.core.settings import SearchSettings
 from aiq.core.text import whole
-from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException
+from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException, without_key
 from aiq.llm.models import read_key
-from aiq.llm.wording import without
 from aiq.tools.search import Found, SearchHit
 
 BASE_URL = "https://api.tavily.com"
@@ -83,7 +82,7 @@ class Provider:
             raise self._error(ToolErrorKind.HTTP, f"no connection ({error or type(error).__name__})") from None
 
     def _error(self, kind: ToolErrorKind, message: str) -> ToolError:
-        return ToolError(kind, without(self._key, f"web search failed: {self._url}: {message}"))
+        return ToolError(kind, without_key(f"web search failed: {self._url}: {message}", self._key))
 
     def _detail(self, response: Response) -> str:
         """What the API says: `detail.error`, or the beginning of the body; without the key, should that stand in it."""
@@ -92,4 +91,4 @@ class Provider:
             said = said["error"] if isinstance(said, dict) else said
         except (ValueError, LookupError, TypeError):
             said = response.text
-        return " ".join(without(self._key, whole(str(said))).split())[:200] or "no reason given"
+        return " ".join(without_key(whole(str(said)), self._key).split())[:200] or "no reason given"

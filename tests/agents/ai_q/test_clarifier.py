@@ -109,7 +109,7 @@ async def test_a_tool_that_was_not_offered_is_not_run(on_bench: Any) -> None:
         return asks(None) if searched else ChatReply(tool_calls=(call("think", thought="hm"),))
 
     _, bench = await clarified(on_bench, clarifier)
-    assert "there is no tool think here" in bench.endpoint.of(ROLE)[1].messages[3].text
+    assert "think is not a valid tool" in bench.endpoint.of(ROLE)[1].messages[3].text
     assert [event.tool for event in bench.logged(ToolCalled)] == []
 
 

@@ -7,9 +7,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from omegaconf import OmegaConf
 
 from aiq.agents.ai_q.deep import ROLES, DeepResearcher, final_report
-from aiq.agents.ai_q.rounds import BUDGET_ANCHOR, SYNTHESIS_ANCHOR, gaps_in, queries_in
-from aiq.agents.ai_q.settings import DeepSettings, PruningSettings, ShallowSettings
+from aiq.agents.ai_q.rounds import SYNTHESIS_ANCHOR, gaps_in, queries_in
+from aiq.agents.ai_q.settings import DeepSettings, ShallowSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
+from aiq.agents.toolkit.compaction import PruningSettings
+from aiq.agents.toolkit.middleware import BUDGET_ANCHOR
 from aiq.core.errors import AgentError, ConfigError, LimitReached
 from aiq.core.events import (
     AgentFinished,
@@ -24,6 +26,7 @@ from aiq.core.events import (
 from aiq.core.files import shipped
 from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
+from tests.agents.conftest import PROMPTS
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
@@ -65,7 +68,7 @@ async def run(
     on_bench: Any, script: Any, limits: Limits | None = None, **settings: Any
 ) -> tuple[DeepResearchAgentState, Any]:
     async with on_bench(script, limits=limits) as bench:
-        found = await DeepResearcher(DeepSettings(**settings)).run(state())
+        found = await DeepResearcher(DeepSettings(**settings), PROMPTS).run(state())
     return found, bench
 
 
@@ -189,7 +192,7 @@ async def test_verbose_logs_todos_files_and_subagents_at_the_end(on_bench: Any) 
 async def test_earlier_turns_of_a_conversation_are_no_rounds(on_bench: Any) -> None:
     async with on_bench(eager) as bench:
         earlier = [HumanMessage("Hello"), AIMessage("Hi."), HumanMessage("Write a report on Orlune")]
-        await DeepResearcher(DeepSettings(max_loops=1)).run(DeepResearchAgentState(messages=earlier))
+        await DeepResearcher(DeepSettings(max_loops=1), PROMPTS).run(DeepResearchAgentState(messages=earlier))
     assert [m.text for m in bench.endpoint.of(ORCHESTRATOR)[0].messages[1:]] == [str(m.content) for m in earlier]
 
 
@@ -257,7 +260,7 @@ async def test_a_limit_ends_the_attempt_also_within_a_subagent(on_bench: Any) ->
 
 async def test_data_sources_select_the_subagents_tools(on_bench: Any) -> None:
     async with on_bench(eager) as bench:
-        await DeepResearcher(DeepSettings(max_loops=1)).run(state(data_sources=[]))
+        await DeepResearcher(DeepSettings(max_loops=1), PROMPTS).run(state(data_sources=[]))
     assert bench.search.queries == []
     assert all("web_search_tool" not in request.tool_names for request in bench.endpoint.requests)
 

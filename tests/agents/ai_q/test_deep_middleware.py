@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from pydantic import BaseModel
 
 from aiq.agents.ai_q.deep import ROLES, DeepResearcher
-from aiq.agents.ai_q.settings import DeepSettings, PruningSettings
+from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.agents.toolkit.compaction import MARK
+from aiq.agents.toolkit.compaction import MARK, PruningSettings
 from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix
 from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery, ToolCalled, ToolReturned
@@ -18,6 +18,7 @@ from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 from aiq.tools.documents import document
+from tests.agents.conftest import PROMPTS
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
 LONG = "A sentence about farms. " * 120
@@ -70,7 +71,7 @@ def where(role: str, turn: Turn) -> Callable[[ChatRequest], ChatReply | int]:
 async def run(on_bench: Any, script: Any, search: Any = None, **settings: Any) -> tuple[DeepResearchAgentState, Any]:
     async with on_bench(script, search=search) as bench:
         state = DeepResearchAgentState(messages=[HumanMessage("Write a report on Orlune")])
-        return await DeepResearcher(DeepSettings(**settings)).run(state), bench
+        return await DeepResearcher(DeepSettings(**settings), PROMPTS).run(state), bench
 
 
 @SUBAGENTS
@@ -156,7 +157,7 @@ async def test_model_retry_ends_in_an_error_after_its_sends(on_bench: Any, role:
     async with on_bench(where(role, lambda request, number: 500)) as bench:
         state = DeepResearchAgentState(messages=[HumanMessage("Write a report on Orlune")])
         with pytest.raises(ModelError, match="500"):
-            await DeepResearcher(DeepSettings(max_model_retries=retries)).run(state)
+            await DeepResearcher(DeepSettings(max_model_retries=retries), PROMPTS).run(state)
     assert len(bench.endpoint.of(role)) == sends
 
 
@@ -227,6 +228,6 @@ async def test_deepagents_summariser_is_gone(on_bench: Any) -> None:
     """A conversation far beyond its trigger makes no call of its own and reaches the model whole."""
     async with on_bench(lambda request: ChatReply(text=REPORT)) as bench:
         long = [HumanMessage("word " * 250_000), AIMessage("I see."), HumanMessage("Write a report on Orlune")]
-        await DeepResearcher(DeepSettings()).run(DeepResearchAgentState(messages=long))
+        await DeepResearcher(DeepSettings(), PROMPTS).run(DeepResearchAgentState(messages=long))
     (request,) = bench.endpoint.requests
     assert [len(message.text) for message in request.messages[1:]] == [len(str(m.content)) for m in long]

@@ -12,6 +12,7 @@ from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Document
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.conftest import PROMPTS
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river. " * 30
 DOCUMENTS = [Document(file_name="a.pdf", summary="On rivers.")]
@@ -36,7 +37,7 @@ async def asked(on_bench: Any, **settings: Any) -> tuple[dict[str, ChatRequest],
         state = DeepResearchAgentState(
             messages=[HumanMessage("Write a report")], clarifier_result="The plan.", available_documents=DOCUMENTS
         )
-        result = await DeepResearcher(DeepSettings(**settings)).run(state)
+        result = await DeepResearcher(DeepSettings(**settings), PROMPTS).run(state)
     for request in bench.endpoint.requests:
         first.setdefault(request.role, request)
     return first, result

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.agents.toolkit.compaction import MARK, extract
+from aiq.agents.toolkit.compaction import MARK, summary
 from aiq.tools.documents import SEPARATOR, document
 
 FILLER = "The valley has many farms and mills. Its fairs are held in spring. " * 12
@@ -40,7 +40,7 @@ FINDINGS = f"{FILLER}\n\n**Sources**\n[1] Orlune - https://a.test/orlune\n[2] Pl
     ],
 )
 def test_url_title_and_citation_lines_stay(text: str, lines: list[str]) -> None:
-    short = extract(text, 600)
+    short = summary(text, 600)
     assert len(short) <= 600
     for line in lines:
         assert line in short
@@ -48,22 +48,22 @@ def test_url_title_and_citation_lines_stay(text: str, lines: list[str]) -> None:
 
 
 def test_what_was_asked_for_is_kept_and_stays_in_its_document() -> None:
-    short = extract(PAGES, 500, "current mayor of Orlune")
+    short = summary(PAGES, 500, "current mayor of Orlune")
     assert "The mayor of Orlune is Ada Venn." in short.partition("https://b.test")[0]
-    assert "The mayor of Orlune" not in extract(PAGES, 500, "spring fairs")
+    assert "The mayor of Orlune" not in summary(PAGES, 500, "spring fairs")
 
 
 def test_in_chinese_too() -> None:
     page = document("https://z.test/", "城市", "这里有许多农场。" * 60 + "奥伦的市长是林安。" + "春天有集市。" * 60)
-    assert "奥伦的市长是林安。" in extract(page, 300, "奥伦的市长是谁")
+    assert "奥伦的市长是林安。" in summary(page, 300, "奥伦的市长是谁")
 
 
 def test_a_text_that_fits_is_left_alone() -> None:
-    assert extract("short", 200) == "short"
+    assert summary("short", 200) == "short"
 
 
 @given(st.text(max_size=3000), st.integers(200, 2500), st.text(max_size=40))
 def test_bounded_and_repeatable(text: str, most: int, about: str) -> None:
-    short = extract(text, most, about)
+    short = summary(text, most, about)
     assert len(short) <= max(most, len(text) if len(text) <= most else most)
-    assert short == extract(text, most, about)
+    assert short == summary(text, most, about)

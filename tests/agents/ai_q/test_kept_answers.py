@@ -16,7 +16,7 @@ from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.core.settings import CheckpointerSettings
 from aiq.experiment.resources import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.ai_q.conftest import fenced
+from tests.agents.conftest import fenced
 
 FOUND, MADE_UP = "https://pages.test/orlune", "https://nowhere.test/x"
 LIST = f"## References\n[1] orlune - {FOUND}\n[2] made up - {MADE_UP}"

@@ -18,8 +18,8 @@ from aiq.core.samples import Question, SampleKey, Truth
 from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import LlmSettings, OfflineSettings, SearchSettings, WebSettings
 from aiq.core.usage import Limits
-from aiq.llm.http import open_client
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 from aiq.offline.launch import OfflineStack
 from aiq.tools.toolbox import build_toolbox, build_web
 

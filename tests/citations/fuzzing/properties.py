@@ -245,6 +245,7 @@ def _growth(case: Case, size: int) -> float:
 
 def _seconds(case: Case, size: int) -> float:
     text = case.text + case.unit * max(1, size // len(case.unit))
+    parse_report.cache_clear()
     start = time.process_time()
     audited(AuditCase(text, case.sources, CitationSettings()))
     return time.process_time() - start

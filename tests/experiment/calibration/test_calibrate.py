@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.analysis.calibration import FILE, judged_against_itself, measured, read
-from aiq.analysis.calibration_inputs import Calibration, MetricReliability
+from aiq.analysis.calibration import judged_against_itself
+from aiq.analysis.reliability import FILE, Calibration, MetricReliability, measured, read_calibration
 
 HERE = Path(__file__).parent
 JUDGES: dict[str, dict[str, Any]] = {
@@ -74,7 +74,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def found(work: Path) -> Calibration:
-    return read(work / "out.json")
+    return read_calibration(work / "out.json")
 
 
 def of(found: Calibration, name: str) -> MetricReliability:
@@ -89,7 +89,7 @@ def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> 
     assert judge.noise is not None
     assert (judge.noise.sd, judge.noise.equal) == (0, 1)
     assert judge.tasks == 12
-    for name, seen in judge.damages.items():
+    for name, seen in judge.perturbations.items():
         assert seen.meant == (name not in ("padding", "instructions", "remarks", "order"))
         assert seen.recall is not None
         assert seen.recall.value == seen.meant
@@ -99,7 +99,7 @@ def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> 
 def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibration) -> None:
     judge = of(found, "fact.citation_accuracy")
     assert judge.noise is None
-    assert judge.damages["numbers"].recall is not None  # within a run it answers alike
+    assert judge.perturbations["numbers"].recall is not None  # within a run it answers alike
     (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*"))
     assert "its noise shows between runs only" in line
 
@@ -117,7 +117,7 @@ def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
         assert judge.noise.equal == 0
         assert judge.false_alarms is not None
         assert judge.false_alarms.value < 0.2
-        flagged = [seen.recall.value for seen in judge.damages.values() if seen.recall]
+        flagged = [seen.recall.value for seen in judge.perturbations.values() if seen.recall]
         assert sum(flagged) / len(flagged) < 0.2  # 0.05 by chance; reports of a task share their twin
         assert judge.obeys_instructions is not None
         assert judge.obeys_instructions.value < 0.2
@@ -130,7 +130,7 @@ def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
 
 def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibration) -> None:
     judge = of(found, "noisy")
-    seen = judge.damages["facts"]
+    seen = judge.perturbations["facts"]
     assert judge.reliability is not None
     assert 0.4 < judge.reliability.value < 0.95
     assert seen.recall is not None
@@ -145,7 +145,7 @@ def test_a_judge_that_always_says_the_same_sees_nothing(found: Calibration) -> N
     judge = of(found, "constant")
     assert judge.reliability is not None
     assert judge.reliability.value == 0
-    assert judge.damages["facts"].precision is None
+    assert judge.perturbations["facts"].precision is None
 
 
 def test_a_judge_that_counts_letters_is_caught(found: Calibration) -> None:
@@ -235,10 +235,10 @@ def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.
     assert run(*once, *toy("planted"), *toy("coin", kind="random")) == 0
     assert main(["calibrate", "latest", "--json", "once.json"]) == 0
     assert "Run it with epochs=2" in capsys.readouterr().out
-    judge = of(read(Path("once.json")), "planted")
+    judge = of(read_calibration(Path("once.json")), "planted")
     assert judge.reliability is not None
     assert judge.reliability.value == pytest.approx(1)
-    assert (judge.noise, judge.damages["facts"].recall, judge.obeys_instructions) == (None, None, None)
+    assert (judge.noise, judge.perturbations["facts"].recall, judge.obeys_instructions) == (None, None, None)
     assert main(["calibrate", "latest", min(map(str, Path("results/judge_calibration").glob("*")))]) == 0
     assert "Run it with epochs=2" not in capsys.readouterr().out
 

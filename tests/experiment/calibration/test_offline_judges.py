@@ -15,7 +15,7 @@ def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={PERTURBATIONS}", "runner.progress=false"]
     assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
-    found = {one.metric: one.damages for one in calibrate([find_run("latest")]).metrics}
+    found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
 
     def sees(metric: str, damage: str) -> float:
         spearman = found[metric][damage].spearman

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from aiq.core.settings import LlmSettings
-from aiq.llm.http import AsyncClient, open_client
+from aiq.llm.http import AsyncClient
+from aiq.llm.transport import open_client
 
 LLM = LlmSettings(base_url="http://model.offline.example/v1", model="offline-1", retry={"attempts": 1})
 

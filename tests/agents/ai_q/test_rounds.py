@@ -12,6 +12,7 @@ from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.core.events import Decision, Recovery, ToolReturned
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.conftest import PROMPTS
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
 SECTIONS = ["Rivers", "Towns", "Trade", "People", "Conclusion"]
@@ -94,7 +95,7 @@ async def run(on_bench: Any, answer: str, written: str | None = None, plans: int
 
     async with on_bench(script) as bench:
         state = DeepResearchAgentState(messages=[HumanMessage("Write a report on Orlune")])
-        return await DeepResearcher(DeepSettings()).run(state), bench
+        return await DeepResearcher(DeepSettings(), PROMPTS).run(state), bench
 
 
 def decided(bench: Any) -> Any:

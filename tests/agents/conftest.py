@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
+from aiq.agents.ai_q.settings import AiqSettings
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog
@@ -20,8 +21,9 @@ from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
 from aiq.core.usage import Limits
-from aiq.llm.http import AsyncBaseTransport, Request, Response, open_client
+from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
@@ -30,6 +32,8 @@ from aiq.offline.protocol.validation import read_json
 Script = Callable[[ChatRequest], ChatReply | int]
 
 NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
+
+PROMPTS = AiqSettings().prompts()
 
 
 def fenced(request: ChatRequest, label: str) -> str | None:

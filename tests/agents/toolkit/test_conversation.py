@@ -20,7 +20,7 @@ from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import CheckpointerSettings
 from aiq.experiment.resources import open_checkpointer
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.ai_q.conftest import fenced
+from tests.agents.conftest import fenced
 
 SHORT = "The mayor is Ilan Corvey [1].\n\n## References\n[1] orlune - https://pages.test/orlune"
 REPORT = (

@@ -6,15 +6,16 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from pydantic import BaseModel
 
-from aiq.agents.ai_q.settings import CompactionSettings, ShallowSettings
+from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.agents.toolkit.compaction import MARK, compacted
+from aiq.agents.toolkit.compaction import MARK, CompactionSettings, compacted
 from aiq.core.events import Decision, ToolReturned
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.tools.documents import document
+from tests.agents.conftest import PROMPTS
 
 LONG = "A sentence about farms. " * 60
 
@@ -99,7 +100,7 @@ async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere(on_bench
     )
     async with on_bench(script, search=LongSearch()) as bench:
         state = ShallowResearchAgentState(messages=[HumanMessage("Who?")])
-        found = await ShallowResearcher(settings).run(state)
+        found = await ShallowResearcher(settings, PROMPTS).run(state)
     windows = [sum(len(m.text) for m in r.messages if m.role == "tool") for r in bench.endpoint.requests]
     assert max(windows) <= max(4000, 2 * 1600 + 10 * 200)
     last = bench.endpoint.requests[-1]

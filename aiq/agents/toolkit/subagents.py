@@ -1,0 +1,71 @@
+"""Parts of an agent that work on tasks of their own: start and finish events, and several at once, in order."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from aiq.agents.toolkit.langchain import Execute, position
+from aiq.core.events import AgentFinished, AgentStarted
+from aiq.core.session import current, nested_call
+
+T = TypeVar("T")
+
+TASK = "task"
+"""The tool by which deepagents dispatches a subagent."""
+
+
+async def as_agent(name: str, task: str, work: Awaitable[T], output: Callable[[T], str] = str) -> T:
+    """The result of `work`, with an event at its start and one at its end, which has the result as text."""
+    current().events.emit(AgentStarted(agent=name, task=task))
+    result = await work
+    current().events.emit(AgentFinished(agent=name, output=output(result)))
+    return result
+
+
+async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: int, turn: int) -> list[T]:
+    """The results in the order of `works`, at most `at_once` of which run at a time.
+
+    Each is call number i of `turn` in the session's order, so that sources are numbered alike whichever ends first.
+    The first error ends the rest and is raised as it is, once they have ended and booked what they spent.
+    """
+    slots = asyncio.Semaphore(at_once)
+
+    async def one(index: int, work: Callable[[], Awaitable[T]]) -> T:
+        async with slots:
+            with nested_call(turn, index, None):
+                return await work()
+
+    tasks = [asyncio.ensure_future(one(index, work)) for index, work in enumerate(works)]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class SubagentStatus(AgentMiddleware[Any, Any, Any]):
+    """For an orchestrator of deepagents: one entry in the state's `subagents` and two events a dispatch."""
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+        call = request.tool_call
+        if call["name"] != TASK:
+            return await handler(request)
+        name, task = str(call["args"].get("subagent_type", "")), str(call["args"].get("description", ""))
+        result = await as_agent(name, task, handler(request), lambda result: str(_update(result)["messages"][-1].text))
+        update = _update(result)
+        failed = isinstance(result, ToolMessage) or update["messages"][-1].status == "error"
+        turn, index = position(request)
+        status = "failed" if failed else "completed"
+        entry = {"name": name, "turn": turn, "index": index, "task": task, "status": status}
+        return Command(update={**update, "subagents": [entry]})
+
+
+def _update(result: "ToolMessage | Command[Any]") -> dict[str, Any]:
+    """The state's update that a dispatch ends with; its last message is the subagent's answer."""
+    return {"messages": [result]} if isinstance(result, ToolMessage) else dict(result.update or {})

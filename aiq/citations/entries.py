@@ -1,0 +1,296 @@
+"""What a line is to a reference list: its title, the first line of an entry (or of several), or more of one."""
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+from aiq.citations.links import is_url_rest
+from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
+from aiq.core.base import Record
+
+Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
+
+_TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
+_LEAD = rf"[ \t>]*{_TAG}"
+_BULLET = r"[-*+•·–◦▪●○■‣∙]"
+_OPEN = r"(?:\\?[\[【［〔(（〈]){1,2}|<sup>|\^"
+_CLOSE = r"(?:\\?[\]】］〕)）〉]){1,2}|</sup>|\^"
+_STRONG = r"(?:\*{1,3}|__?|`)?"
+_NAME = rf"(?:{NAMES}|注)"
+_FORMS: dict[Family, re.Pattern[str]] = {
+    "table": re.compile(rf"{_LEAD}\|[ \t]*(?P<mark>(?:\\?\[)?\^?(?P<n>\d{{1,3}})(?:\\?\])?)[ \t]*\|"),
+    "titled": re.compile(
+        r"[ \t>]*#{2,6}[ \t]+"
+        r"(?P<mark>\*{0,2}(?:\\?[\[【(]\^?(?P<n>\d{1,3})\\?[\]】)][:：.]?|(?P<m>\d{1,3})[.)、:：])\*{0,2})(?=[ \t]*\S)"
+    ),
+    "bracket": re.compile(
+        rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>{_STRONG}(?:{_OPEN})\^?(?:{_NAME}?[ ]?[:：]?[ ]?)(?P<n>\d{{1,4}})[ ]?\^?"
+        rf"(?:†[^\]】\n]{{0,40}})?(?:{_CLOSE}){_STRONG}[:：.]?{_STRONG})",
+        re.IGNORECASE,
+    ),
+    "ordered": re.compile(
+        rf"{_LEAD}(?P<mark>{_STRONG}(?P<n>\d{{1,3}})"
+        rf"(?:{_STRONG}(?:\\?[.)）．、]|[:：，]){_STRONG}|(?:\*\*|__)(?=[ \t])))"
+        r"(?:[ \t]+|(?=[^\s\d])|\Z)"
+    ),
+    "circled": re.compile(
+        rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>(?P<n>[{CIRCLED}]|[{RAISED}]{{1,3}})[.、:：]?)[ \t]*(?=\S)"
+    ),
+    "named": re.compile(
+        rf"{_LEAD}(?:{_BULLET}[ \t]+)?"
+        rf"(?P<mark>{_STRONG}{_NAME}[ ]?#?(?P<n>\d{{1,3}}){_STRONG}[ ]?[:：.、)-]{_STRONG})(?=[ \t]*\S)",
+        re.IGNORECASE,
+    ),
+    "bullet": re.compile(
+        rf"[ \t>]*(?:<[ou]l\b[^<>\n]*>[ \t]*)*(?P<mark>{_BULLET}(?=[ \t])|<li\b[^<>]*>)[ \t]*(?=\S)", re.IGNORECASE
+    ),
+    "spaced": re.compile(r"[ \t>]*(?P<mark>(?P<n>\d{1,3})(?:[ \t]+[-–—|])?)[ \t]+(?=\S)"),
+    "row": re.compile(r"[ \t>]*(?P<mark>\|)[ \t]*(?=[^\s|:-])"),
+    "plain": re.compile(r"(?=(?P<mark>)\S)"),
+}
+"""The forms of an entry's first line, in the order they are tried; `n` (or `m`) is the number."""
+UNNUMBERED: frozenset[Family] = frozenset({"bullet", "row", "plain"})
+"""The forms that count by position."""
+
+_TARGET = re.compile(
+    r"[a-z]://|www\.|\b(?:java|vb)script:|\bdata:\w|\bdoi\b|arxiv"
+    r"|\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|json)\b",
+    re.IGNORECASE,
+)
+_AFTERTHOUGHT = re.compile(
+    r"\s*(?:urls?\b|links?\b|doi\b|available\b|accessed\b|access date|retrieved\b|published\b|visited\b|<?https?:|\("
+    r"|访问|訪問|检索|檢索|发布|發布|链接|連結|网址|網址|閲覧|アクセス|접속|abgerufen|consulté|consultado)",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[ \t>]*(?:-[ \t]*){3,}$|[ \t>]*(?:\*[ \t]*){3,}$|[ \t>]*(?:_[ \t]*){3,}$")
+_TAGS = r"(?=(?:<[a-z][^<>\n]{0,200}>[ \t]*){0,4}"
+_GAP = rf"(?:[ \t;；]|(?<=[,，。、.>)）])|(?=<)){_TAGS}"
+_GAP_OF_FIGURES = rf"(?:[ \t;；]|(?<=[，。、>）])|(?=<)){_TAGS}"
+"""Before a number without brackets, which in `https://e.com/v1.2. More` is the URL's."""
+_NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
+    "bracket": re.compile(
+        rf"{_GAP}(?P<mark>(?:\*\*|__)?\\?(?P<style>[\[【［〔(（])\^?(?P<n>\d{{1,3}})\\?[\]】］〕)）](?:\*\*|__)?)"
+        r"(?!\s*[.,;)\]。，；、）】]))",
+        re.IGNORECASE,
+    ),
+    "ordered": re.compile(
+        rf"{_GAP_OF_FIGURES}(?P<mark>(?P<n>\d{{1,3}})(?P<style>[.)](?=[ \t])|[、．])))", re.IGNORECASE
+    ),
+    "circled": re.compile(rf"{_GAP}(?P<mark>(?P<n>[{CIRCLED}])(?P<style>)))", re.IGNORECASE),
+    "bullet": re.compile(r"(?=(?P<mark>(?P<style><li)\b[^<>]*>)(?P<n>))", re.IGNORECASE),
+}
+"""A further entry in a line of this form: what parts it from the one before, its mark, and how that is written."""
+
+Strength = Literal["strong", "weak"]
+
+_LONGEST = 100
+_MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|\]\([^()]*\)|\\[a-z]+\*?\{?")
+_NUMBERING = re.compile(
+    r"[\W_]*(?:(?:appendix|annexe?|anhang|anexo|附录|附錄|part|section|chapter)\s*[a-z0-9一二三四五六七八九十]?\s*[:：.、\s-]"
+    r"|第?\s*(?:\d{1,3}(?:\.\d{1,3})*|[一二三四五六七八九十百]{1,4})\s*(?:章|节|節|部分|部|장|[.、):]|(?=\s)|$)"
+    r"|[ivxlc]{1,6}\s*[.、):]|[a-z][.、):]|\d{1,3}(?=[^\W\d]))\s*"
+)
+_BEHIND = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|\d{1,4})[\W_]*$")
+_AND_MORE = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|[&/]|[与及和與])\s*[\w\s]{1,40}$")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEntry:
+    """One entry `start:end`: whole lines, or a stretch of a line that holds several.
+
+    `number_span` is the place of its number, None if the list does not number itself; `body` is
+    where the text after the number begins. `names_target` says whether there is something to look up in it.
+    """
+
+    number: int
+    start: int
+    end: int
+    body: int
+    number_span: tuple[int, int] | None
+    names_target: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EntryStart:
+    """An entry's first line: its number (0 if it has none) and the places of the number and of the mark."""
+
+    family: Family
+    number: int
+    number_span: tuple[int, int] | None
+    mark: tuple[int, int]
+
+
+class _Words(Record):
+    """The words of titles: one that is strong makes a title, a weak one perhaps; others stand beside them."""
+
+    strong: frozenset[str]
+    weak: frozenset[str]
+    beside: frozenset[str]
+
+
+def title_strength(line: str) -> Strength | None:
+    """`strong` for `References`, `weak` for `Notes` (other things are listed there too), None for any other line."""
+    if len(line) > _LONGEST or not line.strip(" \t>-=|"):
+        return None
+    words = _MARKUP.sub(" ", unicodedata.normalize("NFKC", line).lower()).strip()
+    meanings = dict.fromkeys([words, _NUMBERING.sub("", words, count=1)])
+    for surplus in (_BEHIND, _AND_MORE):
+        meanings |= dict.fromkeys([surplus.sub("", meaning) for meaning in meanings])
+    found = {_strength(meaning) for meaning in meanings}
+    return "strong" if "strong" in found else "weak" if "weak" in found else None
+
+
+def _strength(words: str) -> Strength | None:
+    """Of a title made of the table's words only; a word of several weighs before the words in it."""
+    table, pattern = _words()
+    found: list[str] = []
+    at = 0
+    while at < len(words):
+        word = pattern.match(words, at)
+        if word is None:
+            return None
+        found.append(word[1] or "")
+        at = word.end()
+    if table.strong.isdisjoint(found):
+        return None if table.weak.isdisjoint(found) else "weak"
+    return "strong"
+
+
+@cache
+def _words() -> tuple[_Words, re.Pattern[str]]:
+    """The table, and a pattern for its next word, the longest first, with what is no word around it."""
+    table = _Words.model_validate(tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8")))
+    words = sorted(table.strong | table.weak | table.beside, key=lambda word: (-len(word), word))
+    # Chinese and Japanese set no words apart, Korean adds particles: only in other scripts a letter may not follow
+    spelled = (re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
+    return table, re.compile(rf"[\W_]*(?:({'|'.join(spelled)})[\W_]*|$)")
+
+
+def entry_start(text: str, start: int, end: int, family: Family | None = None) -> EntryStart | None:
+    """Read the line `start:end` of a text as the first of an entry, of this family or of any but `plain`."""
+    for name, form in _FORMS.items():
+        if name != family and (family or name == "plain"):
+            continue
+        if match := form.match(text, start, end):
+            group = next((group for group in ("n", "m") if match.groupdict().get(group)), None)
+            span = match.span(group) if group else None
+            return EntryStart(name, value(text[slice(*span)]) if span else 0, span, match.span("mark"))
+    return None
+
+
+def _target_in(text: str, start: int, end: int) -> int | None:
+    """Where in this stretch something begins that can be looked up: a URL, a DOI, a file."""
+    found = _TARGET.search(text, start, end)
+    return found.start() if found else None
+
+
+def entries_in_line(text: str, start: EntryStart, first: int, end: int) -> list[ListedEntry]:
+    """The entries of one line: `[1] A - url [2] B - url` holds two, `<li>A url</li><li>B url</li>` too."""
+    begin = start.mark[1]
+    if "<li" in text[slice(*start.mark)].lower():  # the tags of the list around its items are of no entry
+        bare_end = first + len(text[first:end].rstrip())
+        closed = text.endswith(("</ol>", "</ul>"), first, bare_end)
+        first, end = start.mark[0], bare_end - len("</ol>") if closed else end
+    ahead = _target_in(text, begin, end)
+    found = [ListedEntry(start.number, first, end, begin, start.number_span, ahead is not None)]
+    pattern = _NEXT_IN_LINE.get(start.family)
+    if pattern is None or ahead is None:
+        return found
+    style, named = text[slice(*start.mark)].lower(), ahead  # `named` is what the entry at hand names
+    for match in pattern.finditer(text, begin, end):
+        body = match.end("mark")
+        if match.start() < named or match["style"].lower() not in style:
+            continue
+        if ahead is not None and ahead < body:
+            ahead = _target_in(text, body, end)
+        if not _begins_next(text, match, found[-1].number, names_target=ahead is not None):
+            continue
+        found[-1] = replace(found[-1], end=match.start())
+        span = match.span("n") if match["n"] else None
+        found.append(ListedEntry(value(match["n"]) if span else 0, match.end(), end, body, span, ahead is not None))
+        if ahead is None:
+            break
+        named = ahead
+    return found
+
+
+def _begins_next(text: str, match: re.Match[str], current: int, *, names_target: bool) -> bool:
+    """Whether a number within a line begins the next entry, and is not one that the entry at hand cites."""
+    if not match["n"]:
+        return names_target
+    number = value(match["n"])
+    if number == current + 1 and names_target:
+        return True
+    apart = match.end() > match.start() and text[match.end("mark") : match.end("mark") + 1] in (" ", "\t", ":")
+    return match["style"] in ("[", "【", "［") and number > current and apart
+
+
+class Line:
+    """The line `start:end` as lists see it; each fact about it is found once. `level` is that of a heading."""
+
+    def __init__(self, text: str, number: int, place: tuple[int, int], level: int | None, *, fenced: bool) -> None:
+        self.number = number
+        self.start, self.end = place
+        self.level = level
+        self.fenced = fenced
+        self._text = text
+        self._begins: dict[Family | None, EntryStart | None] = {}
+
+    @cached_property
+    def words(self) -> str:
+        return self._text[self.start : self.end]
+
+    @cached_property
+    def bare(self) -> str:
+        """Without blanks and marks of quotation around it."""
+        return self.words.strip(" \t>")
+
+    @property
+    def indent(self) -> int:
+        return len(self.words) - len(self.words.lstrip(" \t>"))
+
+    @cached_property
+    def names_target(self) -> bool:
+        """Whether the line has something to look up."""
+        return _target_in(self._text, self.start, self.end) is not None
+
+    @cached_property
+    def title(self) -> Strength | None:
+        """Whether the line is the title of a list; in code it is none."""
+        return None if self.fenced else title_strength(self.words)
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether the line is a thematic break."""
+        return _RULE.match(self.words) is not None
+
+    @property
+    def is_label(self) -> bool:
+        """Whether the line names a part of a list: bold as a whole, or with a colon at its end."""
+        bold = len(self.bare) > 4 and self.bare[:2] == self.bare[-2:] and self.bare[:2] in ("**", "__")
+        return len(self.bare) < 100 and (bold or self.bare.endswith((":", "：", ":**", "：**")))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the line reads as more of an entry: `URL: ...`, `Accessed 2025-01-01`, the rest of a URL."""
+        return _AFTERTHOUGHT.match(self.words) is not None or is_url_rest(self.words)
+
+    @cached_property
+    def ends_list(self) -> bool:
+        """Whether nothing of a list above can be here: code, a rule, another list's title."""
+        return self.fenced or self.is_rule or self.title == "strong"
+
+    @property
+    def parts_lists(self) -> bool:
+        """Whether the line is a heading or ends a list otherwise."""
+        return self.level is not None or self.ends_list
+
+    def begins(self, family: Family | None = None) -> EntryStart | None:
+        """The line as the first of an entry, of this form or of any."""
+        if family not in self._begins:
+            self._begins[family] = entry_start(self._text, self.start, self.end, family)
+        return self._begins[family]

@@ -1,0 +1,95 @@
+"""How large the project is: files, physical lines and tokens of each package, held against [tool.aiq.size].
+
+`.venv/bin/python scripts/size.py` prints the table and exits with 1 where a budget of pyproject.toml is exceeded: a
+change that needs more raises it there, in the open. Tokens are Python tokens, without comments, line ends, indentation.
+"""
+
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_LAYOUT = {
+    *(tokenize.ENCODING, tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
+    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of some files together; `longest` is the lines of the longest one."""
+
+    files: int = 0
+    lines: int = 0
+    tokens: int = 0
+    longest: int = 0
+
+    @classmethod
+    def of(cls, file: Path) -> "Size":
+        with file.open("rb") as text:
+            tokens = sum(token.type not in _LAYOUT for token in tokenize.tokenize(text.readline))
+        lines = file.read_bytes().count(b"\n")
+        return cls(1, lines, tokens, lines)
+
+    def __add__(self, other: "Size") -> "Size":
+        files, lines, tokens = self.files + other.files, self.lines + other.lines, self.tokens + other.tokens
+        return Size(files, lines, tokens, max(self.longest, other.longest))
+
+    def row(self, name: str) -> str:
+        """A line of the table."""
+        figures = f"{self.files:>6} {self.lines:>7,} {self.tokens:>8,} {self.tokens / max(1, self.lines):>7.2f}"
+        return f"{name:<22}{figures} {self.longest:>8}"
+
+
+def measured(root: Path = ROOT) -> dict[str, Size]:
+    """The packages of aiq, and what has a budget: `aiq` (without the offline stack), `offline`, `tests`, `tools`."""
+    sizes = {folder.name: _of_folders(folder) for folder in sorted((root / "aiq").iterdir()) if folder.is_dir()}
+    packages = {f"aiq/{name}": size for name, size in sizes.items() if size.files and name != "offline"}
+    top = sum((Size.of(file) for file in (root / "aiq").glob("*.py")), Size())
+    return packages | {
+        "aiq": sum(packages.values(), top),
+        "offline": sizes["offline"],
+        "tests": _of_folders(root / "tests"),
+        "tools": _of_folders(root / "benchmarks", root / "scripts"),
+    }
+
+
+def _of_folders(*folders: Path) -> Size:
+    return sum((Size.of(file) for folder in folders for file in sorted(folder.rglob("*.py"))), Size())
+
+
+def excesses(sizes: Mapping[str, Size], budgets: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """A line for each budget that is exceeded."""
+    for name, budget in budgets.items():
+        for figure, allowed in budget.items():
+            if (found := getattr(sizes[name], figure)) > allowed:
+                yield f"{name}: {found:,} {figure} where {allowed:,} are allowed ([tool.aiq.size] of pyproject.toml)"
+
+
+def budgets(root: Path = ROOT) -> Mapping[str, Mapping[str, int]]:
+    """By name of what is measured, the most that each figure of Size may be."""
+    config = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    sizes: Mapping[str, Mapping[str, int]] = config["tool"]["aiq"]["size"]
+    return sizes
+
+
+def table(sizes: Mapping[str, Size]) -> Iterator[str]:
+    """What is printed."""
+    yield f"{'':<22}{'files':>6} {'lines':>7} {'tokens':>8} {'a line':>7} {'longest':>8}"
+    yield from (size.row(name) for name, size in sizes.items())
+
+
+def main() -> int:
+    """Print and check; the exit code."""
+    sizes = measured()
+    print("\n".join(table(sizes)))
+    found = list(excesses(sizes, budgets()))
+    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
