@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
-    from aiq.experiment.plan import Plan
-    from aiq.experiment.runner import Outcome
+    from aiq.experiment.plan import RunPlan
+    from aiq.experiment.runner import RunOutcome
     from aiq.runs.folder import RunFolder
     from aiq.runs.manifest import Manifest, SweepPlace
 
@@ -107,7 +107,7 @@ def _resume(path: Path, overrides: Sequence[str]) -> int:
     return carry_out(plan, folder, manifest).exit_code
 
 
-def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "Outcome":
+def carry_out(plan: "RunPlan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "RunOutcome":
     """Run, write the page, print what came out and how to go on."""
     from aiq.experiment.runner import execute
     from aiq.site.progress import Progress
@@ -131,7 +131,7 @@ def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = No
     return outcome
 
 
-def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
+def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "RunPlan":
     """What a new run will do, checked with all that would only come to light at its end."""
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
@@ -150,7 +150,7 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan"
     return plan
 
 
-def _folder(plan: "Plan", run_id: str) -> "RunFolder":
+def _folder(plan: "RunPlan", run_id: str) -> "RunFolder":
     from aiq.runs.folder import RunFolder
 
     return RunFolder(Path(plan.settings.output_dir) / plan.settings.name / run_id)

@@ -24,7 +24,7 @@ from aiq.analysis.calibration_inputs import (
 from aiq.analysis.reliability import (
     BY_CHANCE,
     EXPERIMENT,
-    Agreement,
+    JudgeAgreement,
     Calibration,
     Figure,
     LabelAgreement,
@@ -262,7 +262,7 @@ def _cut(correlation: Figure | None) -> Figure | None:
 
 def _between_judges(
     judged: Sequence[MetricCalibration], reports: ReportSet
-) -> tuple[tuple[Agreement, ...], Figure | None]:
+) -> tuple[tuple[JudgeAgreement, ...], Figure | None]:
     """Every pair of judges, each by the metric that speaks for it, and Krippendorff's alpha of all their verdicts.
 
     The metric is the first that the judge declares, of those that it scored.
@@ -279,13 +279,13 @@ def _between_judges(
 
 def _agreement(
     a: MetricScores, of_a: dict[str, bool], b: MetricScores, of_b: dict[str, bool], reports: ReportSet
-) -> Agreement:
+) -> JudgeAgreement:
     shared = {sample: (str(of_a[sample]), str(of_b[sample])) for sample in of_a if sample in of_b}
     scores: dict[str, tuple[float, float]] = {}
     if a.metric == b.metric:
         means = {sample: (a.mean(sample), b.mean(sample)) for sample in a.scores}
         scores = {sample: (x, y) for sample, (x, y) in means.items() if x is not None and y is not None}
-    return Agreement(
+    return JudgeAgreement(
         first=a.name,
         second=b.name,
         reports=len(shared),

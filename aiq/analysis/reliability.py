@@ -91,7 +91,7 @@ class MetricReliability(Record):
     once_per_run: bool = False
 
 
-class Agreement(Record):
+class JudgeAgreement(Record):
     """Two judges. `equal`, `kappa`: share and kappa of equal verdicts on whether a report is worse than its original.
 
     `spearman` and `alpha` (Krippendorff's, interval) are over the scores of the same reports, and only
@@ -126,7 +126,7 @@ class Calibration(Record):
     runs: tuple[str, ...]
     offline: bool
     metrics: tuple[MetricReliability, ...] = ()
-    agreement: tuple[Agreement, ...] = ()
+    agreement: tuple[JudgeAgreement, ...] = ()
     alpha: Figure | None = None
     labels: tuple[LabelAgreement, ...] = ()
     unmatched_labels: int = Field(default=0, ge=0)

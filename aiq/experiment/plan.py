@@ -37,7 +37,7 @@ class JudgePlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Everything a run needs that costs no money and opens no connection."""
 
     settings: RunSettings
@@ -56,7 +56,7 @@ class Plan:
         return RunSpec(keys, tuple(planned.spec for planned in self.judges), self.settings.runner)
 
 
-def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: SweepPlace | None = None) -> Plan:
+def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: SweepPlace | None = None) -> RunPlan:
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
     from aiq import datasets
 
@@ -69,7 +69,7 @@ def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: Sweep
     dataset = dataset.model_copy(update={"samples": with_documents(dataset.samples, settings.knowledge)})
     for planned in judges:
         planned.judge.check(dataset.samples)
-    return Plan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep)
+    return RunPlan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep)
 
 
 def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:

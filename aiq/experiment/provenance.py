@@ -20,13 +20,13 @@ from aiq.judges.base import Judge
 from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 
 if TYPE_CHECKING:
-    from aiq.experiment.plan import Plan
+    from aiq.experiment.plan import RunPlan
 
 _NOT_HASHED: Final = ("output_dir", "judge_reliability", "runner", "cassette")
 _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 
-def new_manifest(plan: "Plan", run_id: str) -> Manifest:
+def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = config_of(settings)
@@ -64,13 +64,13 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def agent_digest(plan: "Plan") -> str:
+def agent_digest(plan: "RunPlan") -> str:
     """Tells agents apart: class, settings with all defaults, and prompts."""
     target, settings = plan.settings.agent.target, plan.agent_settings.model_dump(mode="json")
     return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(plan)})
 
 
-def prompts_digest(plan: "Plan") -> str | None:
+def prompts_digest(plan: "RunPlan") -> str | None:
     """Digest of every template in the `prompts` folder beside the agent's module; None without any.
 
     A template in the agent's `prompts_dir`, where it has that setting, takes the place of its namesake.
@@ -83,7 +83,7 @@ def prompts_digest(plan: "Plan") -> str | None:
     return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
 
 
-def models_of(plan: "Plan", used_roles: Iterable[str] = ()) -> dict[str, str]:
+def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]:
     """Model by role: the default, the roles with a model of their own, and those that were really used."""
     llm = plan.settings.llm
     judged = {

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.compose import compose, parse, settings_from
-from aiq.experiment.plan import Plan, make_plan, web_of
+from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import check_dataset, check_finished, load_state
 from aiq.runs.events import copy_agent_events
@@ -25,7 +25,7 @@ GROUPS: Final = ("judge", "llm", "web", "search", "runner")
 _SETTINGS: Final = (*(f"{group}." for group in GROUPS), "limits.run_usd")
 
 
-def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[Plan, Manifest]:
+def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest]:
     """The old run's plan with other judges, and the manifest of its new folder. Touches no folder.
 
     Raises UserError where an override would change more than judging, where attempts of the run are not
@@ -50,7 +50,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[Plan, Manife
     return plan, fresh.model_copy(update=origin)
 
 
-def take_over(old: RunFolder, new: RunFolder, plan: Plan) -> None:
+def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
     with old.lock():
         new.create()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.compose import parse
-from aiq.experiment.plan import Plan
+from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest, Resumption
@@ -44,7 +44,7 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
     return manifest.model_copy(update=changed)
 
 
-def check_same(plan: Plan, manifest: Manifest, folder: RunFolder) -> list[str]:
+def check_same(plan: RunPlan, manifest: Manifest, folder: RunFolder) -> list[str]:
     """Notes on what else has changed since the run was started. Raises DatasetError as `check_dataset` does."""
     check_dataset(plan.dataset, manifest, folder)
     notes = []
@@ -78,7 +78,7 @@ def check_finished(state: RunState, run: str) -> None:
         )
 
 
-def load_state(folder: RunFolder, plan: Plan) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
+def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
     """The state of a run folder, and the whole rows of those attempts that a judge has yet to score.
 
     Raises DatasetError when a row belongs to a sample that the dataset no longer has, or to another

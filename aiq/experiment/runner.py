@@ -16,7 +16,7 @@ from aiq.core.errors import LimitReached, UserError
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.attempt import being_cancelled, run_attempt
-from aiq.experiment.plan import Plan, check_data_sources, collections_of
+from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.resume import check_finished, load_state
@@ -53,7 +53,7 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """A run that ended. `error`: what stopped it, if anything. `changed`: whether the numbers differ from before."""
 
     summary: Summary
@@ -66,11 +66,11 @@ class Outcome:
         return self.state.exit_code(self.summary.status)
 
 
-async def execute(plan: Plan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None) -> Outcome:
+async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None) -> RunOutcome:
     """Run the plan in the folder; `earlier` is the folder's manifest when the run is resumed.
 
     Raises UserError before anything is written when the endpoint, the folder or an earlier start
-    does not fit. Whatever happens later leaves manifest and summary behind.
+    does not fit. Whatever happens later, manifest and summary are written.
     """
     start = time.monotonic()
     async with AsyncExitStack() as held:
@@ -103,10 +103,10 @@ async def execute(plan: Plan, folder: RunFolder, observer: Observer, earlier: Ma
             if changed or before is None:
                 folder.write_summary(summary)
             folder.write_manifest(_with_counts(manifest, plan, summary))
-        return Outcome(summary if before is None or changed else before, state, error, changed)
+        return RunOutcome(summary if before is None or changed else before, state, error, changed)
 
 
-async def _open(plan: Plan, held: AsyncExitStack) -> Resources:
+async def _open(plan: RunPlan, held: AsyncExitStack) -> Resources:
     """What sessions work with. Raises UserError where it does not fit the questions or the agent."""
     samples = plan.dataset.samples
     resources = await held.enter_async_context(open_resources(plan.settings, collections_of(samples)))
@@ -117,7 +117,7 @@ async def _open(plan: Plan, held: AsyncExitStack) -> Resources:
 
 
 async def _work(
-    plan: Plan,
+    plan: RunPlan,
     resources: Resources,
     folder: RunFolder,
     state: RunState,
@@ -137,7 +137,7 @@ async def _work(
             return "failed", error
 
 
-def _with_counts(manifest: Manifest, plan: Plan, summary: Summary) -> Manifest:
+def _with_counts(manifest: Manifest, plan: RunPlan, summary: Summary) -> Manifest:
     """The manifest of a run that has ended: with its counts, and the models of all roles that were used."""
     roles = [role for account in summary.usage.values() for role in account.roles]
     agents = manifest.rescored.models if manifest.rescored else {}
@@ -154,7 +154,7 @@ class Runner:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunPlan,
         resources: Resources,
         folder: RunFolder,
         state: RunState,

@@ -92,7 +92,7 @@ class ScoreRow(Record):
     """One metric of one (sample, epoch) by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
     `attempt` is the attempt that was scored. `usage`, by role, is that of the judge's whole work on
-    the report and stands in the first of its rows only, so that sums over rows are right.
+    the report, and only in the first of its rows, so that sums over rows are right.
     """
 
     schema_version: Literal[1] = 1

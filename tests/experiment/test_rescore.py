@@ -18,27 +18,11 @@ if TYPE_CHECKING:
 
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
-WORDS = """\
-from tiny_parts import Letters, Metric, Score
-
-class Words(Letters):
-    name = "words"
-    metrics = (Metric(name="words.count"),)
-    roles = ("judge.words",)
-
-    async def score(self, sample, report, session):
-        await session.models.complete("judge.words", [Message(role="user", content="words of " + report.text)])
-        return [Score(metric="words.count", value=len(report.text.split()))]
-
-from aiq.core.models import Message
-"""
-
 
 @pytest.fixture
 def run(here: "Workplace") -> Path:
     """A finished run whose agent and judge ask a model; the endpoint has forgotten it."""
-    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: words:Words\n")
-    (here.path / "words.py").write_text(WORDS)
+    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Words\n")
     assert main(["run", *RUN]) == 0
     here.endpoint.asked.clear()
     return here.only_run()

@@ -118,16 +118,7 @@ def test_failures_counted_otherwise_are_a_new_summary_and_page(here: "Workplace"
 
 
 def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: "Workplace") -> None:
-    (here.path / "conf/judge/twice.yaml").write_text("# @package judge.letters\ntarget: twice:Twice\n")
-    (here.path / "twice.py").write_text(
-        "from tiny_parts import *\n"
-        "class Twice(Letters):\n"
-        "    async def score(self, sample, report, session):\n"
-        "        for question in ('one', 'two'):\n"
-        "            await session.models.complete('judge.letters', [Message(role='user', content=question)])\n"
-        "        return await super().score(sample, report, session)\n"
-    )
-    given = ("experiment=tiny", "judge=[twice]", "limit=2", "runner.concurrency=1")
+    given = ("experiment=tiny", "judge.letters.target=tiny_parts:Twice", "limit=2", "runner.concurrency=1")
     assert main(["run", *given, "limits.run_usd=3"]) == 130
     run = here.only_run()
     assert here.endpoint.asked == ["one", "two", "one"]
