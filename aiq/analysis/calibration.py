@@ -24,9 +24,9 @@ from aiq.analysis.calibration_inputs import (
 from aiq.analysis.reliability import (
     BY_CHANCE,
     EXPERIMENT,
-    JudgeAgreement,
     Calibration,
     Figure,
+    JudgeAgreement,
     LabelAgreement,
     MetricReliability,
     PerturbationFigures,

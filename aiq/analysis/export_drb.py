@@ -16,10 +16,11 @@ from typing import Any, Final
 from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import UserError
+from aiq.judges.fact_extract import by_url
+from aiq.judges.fact_questions import FactCitation
 from aiq.judges.fact_scores import CitedPage, official
 from aiq.judges.official import RACE_FIGURES, fact_result, race_result
 from aiq.judges.race_scores import published
-from aiq.judges.statements import Citation, by_url
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.journal import writable
 from aiq.runs.reader import read_pages, read_samples, read_scores
@@ -141,7 +142,7 @@ def _fact_stages(row: SampleRow, detail: Mapping[str, Any], pages: Mapping[str, 
     ]
     extracted = {**_raw(row), "citations": citations}
     cited = _cited(detail)
-    before = by_url(Citation.model_validate(one) for one in detail["extracted"])
+    before = by_url(FactCitation.model_validate(one) for one in detail["extracted"])
     facts = {page.url: [judged.statement for judged in page.judged] or before.get(page.url, []) for page in cited}
     grouped = {url: {"facts": statements} for url, statements in facts.items()}
     texts = {url: pages[url].text if url in pages else "" for url in grouped}

@@ -15,7 +15,7 @@ from aiq.experiment.provenance import digest_of, models_of_role
 from aiq.judges.base import Judge, make_judge
 from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
 from aiq.tools.knowledge.adding import add_files
-from aiq.tools.knowledge.store import Shelf
+from aiq.tools.knowledge.store import Collections
 
 if TYPE_CHECKING:
     from aiq.datasets import Dataset
@@ -113,7 +113,7 @@ def with_documents(samples: Sequence[Sample], settings: KnowledgeSettings) -> tu
     listed = {
         name: tuple(
             Document(file_name=stored.file_name, summary=stored.summary)
-            for stored in Shelf(settings.dir).existing(name).documents
+            for stored in Collections(settings.dir).existing(name).documents
         )
         for name in dict.fromkeys(sample.question.collection_name or settings.collection for sample in samples)
         if name is not None
@@ -132,7 +132,7 @@ def _add_documents(settings: KnowledgeSettings) -> None:
             f"`aiq documents add FILES --collection {settings.collection} --summarizer model` and leave "
             "knowledge.documents empty"
         )
-    add_files(Shelf(settings.dir).collection(settings.collection), settings.documents, settings)
+    add_files(Collections(settings.dir).collection(settings.collection), settings.documents, settings)
 
 
 def _with(question: Question, settings: KnowledgeSettings, listed: Mapping[str, tuple[Document, ...]]) -> Question:

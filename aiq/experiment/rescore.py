@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.compose import compose, parse, settings_from
+from aiq.experiment.compose import compose, named_overrides, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import check_dataset, check_finished, load_state
@@ -75,7 +75,7 @@ def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, An
     """The old run's config with the overrides; a group whose option is chosen anew is composed from `conf/`."""
     from omegaconf import OmegaConf
 
-    named = [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
+    named = named_overrides(overrides)
     for name, override in named:
         if override.is_delete() or not (name in GROUPS or name.startswith(_SETTINGS)):
             raise UserError(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.samples import SampleKey
-from aiq.experiment.compose import parse
+from aiq.experiment.compose import named_overrides
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
@@ -29,8 +29,7 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
     from omegaconf import OmegaConf
 
     config = OmegaConf.create(dict(manifest.config))
-    for override in parse(overrides):
-        name = override.get_key_element().lstrip("+~")
+    for name, override in named_overrides(overrides):
         if override.is_delete() or not name.startswith(_ALLOWED):
             raise UserError(
                 f"resume takes its config from the run folder, so {name} cannot change "

@@ -1,14 +1,19 @@
-"""A calibration on the terminal."""
+"""The tables of a calibration: how far to trust the judges, what they see, and whom they agree with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
-from aiq.site.tables import OFFLINE_NOTE, number
+from aiq.site.tables import OFFLINE_NOTE, interval, number, plain_table
+
+T = TypeVar("T")
 
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
-"""Official names of numbers that stand there under ours."""
+"""Official names of numbers that are calibrated under ours."""
 
 _ONCE = (
     "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
@@ -20,11 +25,11 @@ _ONCE_A_RUN = (
 
 
 def tables(calibration: Calibration) -> Group:
-    """Reliability by metric, detection by damage, judges against each other, and against labels."""
+    """What was measured, and what a reader must know of it."""
     parts: list[RenderableType] = []
     shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
     if shown:
-        parts += [_reliability(shown), Text(), _damages(shown)]
+        parts += [_reliability(shown), Text(), _perturbations(shown)]
     if calibration.agreement:
         parts += [Text(), _agreement(calibration)]
     if calibration.labels:
@@ -42,32 +47,31 @@ def tables(calibration: Calibration) -> Group:
     return Group(*parts)
 
 
-def _reliability(metrics: list[MetricReliability]) -> Table:
-    headings = ("metric", "model", "reliability", "95 % interval", "noise (sd)", "equal again", "false alarms",
-                "obeys", "rise by padding", "with length", "position bias")  # fmt: skip
-    table = _table("how far to trust the judges", headings)
-    for one in metrics:
-        table.add_row(
-            one.metric,
-            one.judge_model or "-",
-            _value(one.reliability),
-            _interval(one.reliability),
-            number(one.noise.sd) if one.noise else "-",
-            _percent(one.noise.equal) if one.noise else "-",
-            _share(one.false_alarms),
-            _share(one.obeys_instructions),
-            _full(one.length_rise),
-            _value(one.length_correlation),
-            _full(one.position_bias),
-        )
-    return table
+def _reliability(metrics: Sequence[MetricReliability]) -> Table:
+    return _table(
+        "how far to trust the judges",
+        metrics,
+        {
+            "metric": lambda one: one.metric,
+            "model": lambda one: one.judge_model or "-",
+            "reliability": lambda one: _value(one.reliability),
+            "95 % interval": lambda one: interval(one.reliability) if one.reliability else "-",
+            "noise (sd)": lambda one: number(one.noise.sd) if one.noise else "-",
+            "equal again": lambda one: _percent(one.noise.equal if one.noise else None),
+            "false alarms": lambda one: _share(one.false_alarms),
+            "obeys": lambda one: _share(one.obeys_instructions),
+            "rise by padding": lambda one: _full(one.length_rise),
+            "with length": lambda one: _value(one.length_correlation),
+            "position bias": lambda one: _full(one.position_bias),
+        },
+    )
 
 
-def _damages(metrics: list[MetricReliability]) -> Table:
-    """A row a metric, a column a damage; in brackets what the metric is not meant to see."""
-    names = tuple(dict.fromkeys(name for one in metrics for name in one.perturbations))
-    table = _table("what they see: rank correlation with the planted quality, and share of reports found worse",
-                   ("metric", "model", *names))  # fmt: skip
+def _perturbations(metrics: Sequence[MetricReliability]) -> Table:
+    """A row a metric, a column a perturbation; in brackets what the metric is not meant to see."""
+    names = dict.fromkeys(name for one in metrics for name in one.perturbations)
+    title = "what they see: rank correlation with the planted quality, and share of reports found worse"
+    table = plain_table(("metric", "model", *names), title, left=2)
     for one in metrics:
         table.add_row(one.metric, one.judge_model or "-", *(_seen(one.perturbations.get(name)) for name in names))
     return table
@@ -81,31 +85,42 @@ def _seen(seen: PerturbationFigures | None) -> str:
 
 
 def _agreement(calibration: Calibration) -> Table:
-    headings = ("judge", "other judge", "reports", "equal verdicts", "kappa", "spearman", "alpha")
-    title = (
-        f"do they call the same reports worse than their twins? Krippendorff's alpha of all: {_full(calibration.alpha)}"
+    alpha = _full(calibration.alpha)
+    return _table(
+        f"do they call the same reports worse than their twins? Krippendorff's alpha of all: {alpha}",
+        calibration.agreement,
+        {
+            "judge": lambda two: two.first,
+            "other judge": lambda two: two.second,
+            "reports": lambda two: str(two.reports),
+            "equal verdicts": lambda two: _percent(two.equal),
+            "kappa": lambda two: _full(two.kappa),
+            "spearman": lambda two: _full(two.spearman),
+            "alpha": lambda two: _full(two.alpha),
+        },
     )
-    table = _table(title, headings)
-    for two in calibration.agreement:
-        equal = "-" if two.equal is None else _percent(two.equal)
-        table.add_row(
-            two.first, two.second, str(two.reports), equal, _full(two.kappa), _full(two.spearman), _full(two.alpha)
-        )
-    return table
 
 
 def _labels(calibration: Calibration) -> Table:
-    table = _table("against your labels", ("metric", "model", "labels", "accuracy", "kappa", "spearman", "kendall"))
-    for one in calibration.labels:
-        cells = (_full(one.accuracy), _full(one.kappa), _full(one.spearman), _full(one.kendall))
-        table.add_row(one.metric, one.judge_model or "-", str(one.labels), *cells)
-    return table
+    return _table(
+        "against your labels",
+        calibration.labels,
+        {
+            "metric": lambda one: one.metric,
+            "model": lambda one: one.judge_model or "-",
+            "labels": lambda one: str(one.labels),
+            "accuracy": lambda one: _full(one.accuracy),
+            "kappa": lambda one: _full(one.kappa),
+            "spearman": lambda one: _full(one.spearman),
+            "kendall": lambda one: _full(one.kendall),
+        },
+    )
 
 
-def _table(title: str, headings: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < 2 else "right")
+def _table(title: str, rows: Sequence[T], columns: Mapping[str, Callable[[T], str]]) -> Table:
+    table = plain_table(tuple(columns), title, left=2)
+    for row in rows:
+        table.add_row(*(cell(row) for cell in columns.values()))
     return table
 
 
@@ -113,20 +128,13 @@ def _value(figure: Figure | None) -> str:
     return "-" if figure is None else number(figure.value)
 
 
-def _interval(figure: Figure | None) -> str:
-    if figure is None or figure.ci95 is None:
-        return "-"
-    return f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
-
-
 def _full(figure: Figure | None) -> str:
-    inside = "" if figure is None or figure.ci95 is None else f" ({_interval(figure)})"
-    return _value(figure) + inside
+    return _value(figure) + (f" ({interval(figure)})" if figure and figure.ci95 else "")
 
 
 def _share(figure: Figure | None) -> str:
-    return "-" if figure is None else _percent(figure.value)
+    return _percent(figure.value if figure else None)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
