@@ -120,7 +120,8 @@ class MetricCalibration:
     def verdicts(self) -> dict[str, bool]:
         """Whether a report is worse than its original, for what the metric claims to notice and the controls."""
         asked = {*meant_to_notice(self.scored.metric, self._reports.perturbations), *CONTROLS}
-        return {sample: worse for sample, worse in self.worse.items() if self._reports.perturbed[sample][1] in asked}
+        perturbed = self._reports.perturbed
+        return {sample: worse for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
 
     def reliability(self, *, identical: bool) -> MetricReliability:
         """`identical`: the unperturbed report is the very one that a comparing judge holds it against."""
