@@ -18,7 +18,7 @@ from aiq.core.files import shipped
 from aiq.core.samples import Criterion, Rubric
 from aiq.judges.cleaning import without_citations
 from aiq.judges.race_criteria import criteria_json
-from aiq.judges.race_scores import outcome, read_marks
+from aiq.judges.race_scores import compare
 from aiq.judges.wording import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging import judge
@@ -70,7 +70,7 @@ def overall(query: Mapping[str, Any], rubric: Rubric, article: str, reference: s
     reply = judge(ChatRequest(model="m", messages=(ChatMessage(role="user", content=prompt),), seed=1))
     if reply is None:
         sys.exit("the offline model does not take the prompt for a judge's")
-    return outcome(read_marks(reply.text, rubric), rubric).overall.share
+    return compare(reply.text, rubric).figures["overall"]
 
 
 def main() -> int:

@@ -17,10 +17,11 @@ from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.experiment.stores import StoredPage, read_pages
+from aiq.judges.fact_extract import by_url
+from aiq.judges.fact_questions import FactCitation
 from aiq.judges.fact_scores import CitedPage, official
 from aiq.judges.official import RACE_FIGURES, fact_result, race_result
 from aiq.judges.race_scores import published
-from aiq.judges.statements import Citation, by_url
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.journal import read_rows, writable
 from aiq.runs.rows import SampleRow, ScoreRow
@@ -161,7 +162,7 @@ def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage
     ]
     extracted = {**_raw(row), "citations": citations}
     cited = _cited(score)
-    before = by_url(Citation.model_validate(one) for one in _list(score, "extracted"))
+    before = by_url(FactCitation.model_validate(one) for one in _list(score, "extracted"))
     facts = {page.url: [judged.statement for judged in page.judged] or before.get(page.url, []) for page in cited}
     grouped = {url: {"facts": statements} for url, statements in facts.items()}
     texts = {url: pages[url].text if url in pages else "" for url in grouped}

@@ -1,7 +1,4 @@
-"""Checks a parsed report against the sources: what each entry, mark and URL is worth. Changes nothing.
-
-What an audit finds, with places in the text as given. Data only.
-"""
+"""Checks a parsed report against the sources: what each entry, mark and URL is worth. Changes nothing."""
 
 import re
 from bisect import bisect_left
@@ -11,6 +8,7 @@ from typing import Literal
 
 from aiq.citations.documents import looks_like_document, parse_key
 from aiq.citations.links import UrlUse, unescape
+from aiq.citations.markdown import Place
 from aiq.citations.marks import Mark
 from aiq.citations.match import Match, SourceIndex
 from aiq.citations.parse import Entry, ParsedReport
@@ -106,7 +104,7 @@ class ReportAudit:
     """Numbers that marks cite and no list has."""
     unused: tuple[int, ...]
     """Positions of the entries that no mark points to."""
-    uncited_paragraphs: tuple[tuple[int, int], ...]
+    uncited_paragraphs: tuple[Place, ...]
     """Paragraphs of the body in which neither a mark nor a URL stands."""
     with_sources: bool = True
 
@@ -128,8 +126,8 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     """
     reader = _Reader(report.text, index, others)
     entries = _without_repeats([reader.entry(entry) for entry in report.entries])
-    numbers = _Numbers(report, entries)
-    marks = tuple(reader.mark(mark, numbers.entries_of(mark)) for mark in report.marks)
+    known = _by_number(report, entries)
+    marks = tuple(reader.mark(m, tuple(_meant(known.get(n, ()), m) for n in m.numbers)) for m in report.marks)
     missing = {n for mark in marks for n, to in zip(mark.mark.numbers, mark.entries, strict=True) if to is None}
     linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
     return ReportAudit(
@@ -203,7 +201,7 @@ class _Reader:
         urls = [self._entry_url(use) for use in entry.urls if not _is_name(use.url)]
         chosen = next((url for url in urls if url.outcome == "valid"), None)
         named = self._text_without_urls(entry)
-        if chosen is None and (match := self._named(named, entry)):
+        if chosen is None and (match := _named(self._index, named)):
             return EntryFinding(entry, "valid", named, match=match, others=tuple(urls))
         chosen = chosen or next((url for url in urls if url.kept), None) or next(iter(urls), None)
         if chosen is None:
@@ -215,16 +213,13 @@ class _Reader:
 
     def _nameless(self, entry: Entry, named: str) -> EntryFinding:
         """An entry without a URL that means no source."""
-        address = identifier(named)
+        address = _identifier(named)
         if address is None and not looks_like_document(named):
             return EntryFinding(entry, "unverifiable", named, "unverifiable")
         if self._index is None:
             return EntryFinding(entry, None, named, NO_SOURCES)
         reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
-        other = None
-        if self._others is not None:
-            other = self._others.match_exactly(address) if address else self._others.match_document(named)
-        return EntryFinding(entry, "invalid", named, reason, seen_as=_seen_as(other))
+        return EntryFinding(entry, "invalid", named, reason, seen_as=_seen_as(_named(self._others, named)))
 
     def _entry_url(self, use: UrlUse) -> UrlFinding:
         """A URL of a list must be of the web, whatever it is."""
@@ -243,17 +238,16 @@ class _Reader:
             at = max(at, use.end)
         return " ".join(unescape(" ".join([*parts, self._text[at : entry.place.end]])).split())
 
-    def _named(self, named: str, entry: Entry) -> Match | None:
-        """The source that an entry names without its URL: a document, or by DOI or arXiv number its address."""
-        if self._index is None:
-            return None
-        if match := self._index.match_document(named):
-            return match
-        address = identifier(named)
-        return self._index.match_exactly(address) if address else None
+
+def _named(index: SourceIndex | None, text: str) -> Match | None:
+    """The source that an entry names without its URL: a document, or by DOI or arXiv number its address."""
+    if index is None:
+        return None
+    address = _identifier(text)
+    return index.match_document(text) or (index.match_exactly(address) if address else None)
 
 
-def identifier(text: str) -> str | None:
+def _identifier(text: str) -> str | None:
     """The address that resolves the DOI or arXiv number of an entry without a URL."""
     if doi := _DOI.search(text):
         return f"https://doi.org/{doi[1]}"
@@ -294,33 +288,27 @@ def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
 def _meaning(finding: EntryFinding) -> object:
     if finding.match is not None:
         return finding.match.document or id(finding.match.source)
-    address = _with_scheme(finding.chosen.use.url) if finding.chosen else identifier(finding.target)
+    address = _with_scheme(finding.chosen.use.url) if finding.chosen else _identifier(finding.target)
     url = parse_url(address) if address else None
     return url.key if url else parse_key(finding.target)
 
 
-class _Numbers:
-    """Says which entry a mark's number means, where lists may repeat numbers."""
+def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
+    """Number -> (where its list begins, position of the entry), each list once, with a valid entry first."""
+    result: dict[int, list[tuple[int, int]]] = {}
+    for position, finding in enumerate(entries):
+        begin = report.lists[finding.entry.section].start
+        known = result.setdefault(finding.entry.number, [])
+        if not known or known[-1][0] != begin:
+            known.append((begin, position))
+        elif _points(finding) and not _points(entries[known[-1][1]]):
+            known[-1] = begin, position
+    return result
 
-    def __init__(self, report: ParsedReport, entries: Sequence[EntryFinding]) -> None:
-        self._known: dict[int, list[tuple[int, int]]] = {}  # number -> (where its list begins, entry), a list once
-        for position, finding in enumerate(entries):
-            begin = report.lists[finding.entry.section].start
-            known = self._known.setdefault(finding.entry.number, [])
-            if not known or known[-1][0] != begin:
-                known.append((begin, position))
-            elif _points(finding) and not _points(entries[known[-1][1]]):
-                known[-1] = (begin, position)
 
-    def entries_of(self, mark: Mark) -> tuple[int | None, ...]:
-        """The next list behind the mark that has a number, else the last one; in a list a valid entry first."""
-        return tuple(self._entry_of(number, mark) for number in mark.numbers)
-
-    def _entry_of(self, number: int, mark: Mark) -> int | None:
-        known = self._known.get(number)
-        if not known:
-            return None
-        return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1]
+def _meant(known: Sequence[tuple[int, int]], mark: Mark) -> int | None:
+    """The entry with a number that a mark means: of the next list after it, else of the last one."""
+    return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1] if known else None
 
 
 def _points(finding: EntryFinding) -> bool:
@@ -337,7 +325,7 @@ def _unused(entries: Sequence[EntryFinding], marks: Sequence[MarkFinding]) -> It
             yield position
 
 
-def _uncited(report: ParsedReport) -> Iterator[tuple[int, int]]:
+def _uncited(report: ParsedReport) -> Iterator[Place]:
     """The paragraphs in which nothing is cited."""
     cites = sorted([*(mark.start for mark in report.marks), *(use.start for use in report.body_urls)])
     for start, end in report.paragraphs:

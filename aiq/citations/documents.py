@@ -1,7 +1,4 @@
-"""Document citations such as `report.pdf, p.15`: a name, and perhaps pages.
-
-Finds the retrieved document that a document citation means, and compares the pages.
-"""
+"""Document citations such as `report.pdf, p.15`: a name and perhaps pages, and the retrieved document they mean."""
 
 import re
 import unicodedata
@@ -10,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from sys import maxsize
 from typing import Literal
 
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
@@ -156,14 +154,22 @@ class _Document:
     begin up to there go at most, with the source that goes so far.
     """
 
-    first: int
-    literal: dict[tuple[int | None, int | None], int] = field(default_factory=dict)
+    literal: dict[DocumentKey, int] = field(default_factory=dict)
     starts: list[tuple[int, int]] = field(default_factory=list)
     reaches: list[tuple[int, int]] = field(default_factory=list)
 
-    def nearest(self, first: int, last: int) -> tuple[int, int] | None:
+    def index(self) -> None:
+        """Bring the pages into order, once all are known."""
+        reach = (-1, -1)
+        ranges = [(key.first, number, key.last) for key, number in self.literal.items() if key.first is not None]
+        for start, number, end in sorted(ranges):
+            reach = (end or start, number) if (end or start) > reach[0] else reach
+            self.starts.append((start, number))
+            self.reaches.append(reach)
+
+    def nearest(self, first: int, last: int) -> tuple[int, int]:
         """Pages between the cited range and the nearest retrieved one (0: they share a page), and its source."""
-        at = bisect_right(self.starts, (last, 2**63))
+        at = bisect_right(self.starts, (last, maxsize))
         found = []
         if at:
             end, number = self.reaches[at - 1]
@@ -171,23 +177,19 @@ class _Document:
         if at < len(self.starts):
             start, number = self.starts[at]
             found.append((start - last, number))
-        return min(found, key=lambda item: item[0], default=None)
+        return min(found, key=lambda item: item[0], default=(maxsize, -1))
 
 
 class DocumentIndex:
     """The documents among the sources, by name; `page_window` is used by the rule `window` alone."""
 
     def __init__(self, keys: Iterable[tuple[DocumentKey, int]], pages: PageRule, page_window: int) -> None:
-        self._window = {"exact": 0, "window": page_window, "ignore": None}[pages]
+        self._window = {"exact": 0, "window": page_window, "ignore": maxsize - 1}[pages]
         self._documents: dict[str, _Document] = {}
-        ranges: dict[str, list[tuple[int, int, int]]] = {}
         for key, number in keys:
-            document = self._documents.setdefault(key.name, _Document(number))
-            document.literal.setdefault((key.first, key.last), number)
-            if key.first is not None and key.last is not None:
-                ranges.setdefault(key.name, []).append((key.first, number, key.last))
-        for name, found in ranges.items():
-            _order(self._documents[name], sorted(found))
+            self._documents.setdefault(key.name, _Document()).literal.setdefault(key, number)
+        for document in self._documents.values():
+            document.index()
 
     def __bool__(self) -> bool:
         return bool(self._documents)
@@ -200,23 +202,10 @@ class DocumentIndex:
         document = self._documents.get(cited.name)
         if document is None:
             return None
-        literal = document.literal.get((cited.first, cited.last))
-        if literal is not None:
-            return literal
+        if cited in document.literal:
+            return document.literal[cited]
         if cited.first is None or cited.last is None:
-            return document.first
-        near = document.nearest(cited.first, cited.last)
-        if near is not None and near[0] == 0:
-            return near[1]
-        whole = document.literal.get((None, None))
-        if whole is not None or near is None:
-            return whole
-        return near[1] if self._window is None or near[0] <= self._window else None
-
-
-def _order(document: _Document, ranges: list[tuple[int, int, int]]) -> None:
-    reach = (-1, -1)
-    for start, number, end in ranges:
-        reach = (end, number) if end > reach[0] else reach
-        document.starts.append((start, number))
-        document.reaches.append(reach)
+            return next(iter(document.literal.values()))
+        gap, nearest = document.nearest(cited.first, cited.last)
+        whole = document.literal.get(DocumentKey(cited.name)) if gap else None
+        return nearest if whole is None and gap <= self._window else whole

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from aiq.citations.links import is_url_rest
+from aiq.citations.markdown import Place
 from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
 from aiq.core.base import Record
 
@@ -110,7 +111,7 @@ class ListedEntry:
     start: int
     end: int
     body: int
-    number_span: tuple[int, int] | None
+    number_span: Place | None
     names_target: bool = True
 
 
@@ -120,8 +121,8 @@ class EntryStart:
 
     family: Family
     number: int
-    number_span: tuple[int, int] | None
-    mark: tuple[int, int]
+    number_span: Place | None
+    mark: Place
 
 
 class _Words(Record):
@@ -232,7 +233,7 @@ def _begins_next(text: str, match: re.Match[str], current: int, *, names_target:
 class Line:
     """The line `start:end` as lists see it; each fact about it is found once. `level` is that of a heading."""
 
-    def __init__(self, text: str, number: int, place: tuple[int, int], level: int | None, *, fenced: bool) -> None:
+    def __init__(self, text: str, number: int, place: Place, level: int | None, *, fenced: bool) -> None:
         self.number = number
         self.start, self.end = place
         self.level = level

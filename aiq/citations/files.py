@@ -1,9 +1,4 @@
-"""Reads reports and sources from disk, for people who audit on their own, and writes what comes out.
-
-An audit as it is written to a file: each citation, entry, passage and edit with its place in the report as given.
-
-A report with the sources of its run, as somebody hands them over to be audited, and all that comes of it.
-"""
+"""Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
 
 import json
 import sys
@@ -18,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 
 from aiq.citations.audit import EntryFinding, MarkFinding, Outcome, ReportAudit
 from aiq.citations.documents import looks_like_document
+from aiq.citations.links import UrlUse
+from aiq.citations.marks import Mark
 from aiq.citations.metrics import CitationMetrics, metrics_of
 from aiq.citations.passages import CitedPassage, cited_passages
 from aiq.citations.registry import SourceRegistry
@@ -72,16 +69,7 @@ class SourceRow(BaseModel):
 
     def source(self) -> Source:
         """The row as a tool would declare it."""
-        return Source(
-            url=self.url or None,
-            citation_key=self.citation_key or None,
-            title=self.title or "",
-            text=self.text or "",
-            published=self.published,
-            tool=self.tool,
-            call_id=self.call_id,
-            kind=self.kind,
-        )
+        return Source(**{name: value for name, value in self.model_dump().items() if value})
 
 
 class ReportRow(BaseModel):
@@ -281,29 +269,34 @@ def record_of(verified: Verified, passages: Sequence[CitedPassage]) -> AuditReco
 
 
 def _citations(found: ReportAudit) -> Iterator[CitationRow]:
-    for mark in found.marks:
-        for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
+    for finding in found.marks:
+        mark = finding.mark
+        for number, position in zip(mark.numbers, finding.entries, strict=True):
             entry = None if position is None else found.entries[position]
-            outcome, reason = cited_outcome(mark, entry)
-            yield CitationRow(
-                start=mark.mark.start,
-                end=mark.mark.end,
-                form=mark.mark.form,
-                entry=entry.entry.number if entry else None,
-                number=number,
-                outcome=outcome,
-                reason=reason,
-            )
+            outcome, reason = cited_outcome(finding, entry)
+            listed = entry.entry.number if entry else None
+            yield _citation(mark, outcome, reason, entry=listed, number=number)
     for url in found.body_urls:
-        yield CitationRow(
-            start=url.use.start,
-            end=url.use.end,
-            form=url.use.form,
-            entry=None,
-            number=None,
-            outcome=url.outcome,
-            reason=url.reason,
-        )
+        yield _citation(url.use, url.outcome, url.reason)
+
+
+def _citation(
+    place: Mark | UrlUse,
+    outcome: Outcome | None,
+    reason: str | None,
+    *,
+    entry: int | None = None,
+    number: int | None = None,
+) -> CitationRow:
+    return CitationRow(
+        start=place.start,
+        end=place.end,
+        form=place.form,
+        entry=entry,
+        number=number,
+        outcome=outcome,
+        reason=reason,
+    )
 
 
 def cited_outcome(mark: MarkFinding, entry: EntryFinding | None) -> tuple[Outcome | None, str | None]:
@@ -343,27 +336,17 @@ def _passage(found: ReportAudit, cited: CitedPassage) -> PassageRow:
         statement=cited.statement.text,
         entry=found.entries[cited.entry].entry.number if cited.entry is not None else None,
         source=address(cited.source),
-        passage=PassageText(start=closest.start, end=closest.end, text=closest.text, shared=closest.shared)
-        if closest
-        else None,
+        passage=PassageText.model_validate(closest, from_attributes=True) if closest else None,
     )
 
 
 def _sources(found: ReportAudit) -> Iterator[CitedSource]:
     """The sources that anything in the report means, each once, in order of the report."""
-    matches = [*(e.match for e in found.entries), *(u.match for u in found.body_urls)]
-    matches += [mark.url.match for mark in found.marks if mark.url]
+    urls = [*found.body_urls, *(mark.url for mark in found.marks if mark.url)]
+    matches = [*(entry.match for entry in found.entries), *(url.match for url in urls)]
     cited = {id(match.source): match.source for match in matches if match}
     for source in cited.values():
-        yield CitedSource(
-            url=source.url,
-            citation_key=source.citation_key,
-            title=source.title,
-            kind=source.kind,
-            tool=source.tool,
-            call_id=source.call_id,
-            digest=source.digest,
-        )
+        yield CitedSource.model_validate(source, from_attributes=True)
 
 
 def address(source: Source) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aiq.citations.markdown import Markdown, Span, SpanKind, masked
+from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked
 
 UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
@@ -73,7 +73,7 @@ class UrlUse:
     url_end: int
     url: str
     kind: SpanKind | None
-    label: tuple[int, int] = (0, 0)
+    label: Place = (0, 0)
     endings: tuple[int, ...] = ()
 
     @property
@@ -97,7 +97,7 @@ def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
     """The URLs of a reference entry, in order; a list that Markdown takes for code has them too."""
     spans = [span for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(markdown.text, span)]
     linked = [_linked(markdown.text, span) for span in spans]
-    text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked], "\x00")
+    text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked])
     return sorted([*linked, *_unwrapped(text, start)], key=_place)
 
 
@@ -130,7 +130,7 @@ def is_url_rest(line: str) -> bool:
     return _URL_REST.match(line) is not None and _URL_MARKS.search(line.strip(" \t>")) is not None
 
 
-def body_urls(markdown: Markdown, body: Sequence[tuple[int, int]]) -> list[UrlUse]:
+def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     """The URLs of these stretches of a text, in order, outside of code and maths.
 
     Besides links and bare URLs also what Markdown and browsers make links of: definitions
@@ -139,15 +139,15 @@ def body_urls(markdown: Markdown, body: Sequence[tuple[int, int]]) -> list[UrlUs
     text = markdown.text
     found = [_linked(text, span) for span in markdown.spans if _leads_away(text, span)]
     silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
-    prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)], "\x00")
+    prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)])
     defined = [_plain(match[1], match.start(1)) for match in _DEFINITION.finditer(prose)]
-    prose = masked(prose, [(use.start, use.end) for use in defined], "\x00")
+    prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
     others = (use for use in (*found, *defined, *_attributes(markdown)) if _holds(body, use.start))
     return sorted([*others, *bare], key=_place)
 
 
-def _holds(stretches: Sequence[tuple[int, int]], offset: int) -> bool:
+def _holds(stretches: Sequence[Place], offset: int) -> bool:
     """Whether one of these stretches, which are in order, holds the offset."""
     at = bisect_right(stretches, (offset, sys.maxsize)) - 1
     return at >= 0 and offset < stretches[at][1]

@@ -1,31 +1,24 @@
-"""Says what of a report is prose: code, maths, links and tags with their places in the text.
+"""Says what of a report is prose: code, maths, links and tags with their places, in code points of the text as given.
 
-Blocks come from markdown-it-py as they are, inline spans from `aiq.citations.markdown`. Offsets are
-code points of the text as given.
-
-Finds inline code, maths, tags, links and images of one block, in time linear in its length.
-
-Code, tags and autolinks are read by the rules of markdown-it-py; links and images with the stack of
-open brackets that CommonMark's appendix describes, because the library's own rule reads a run of
-`![` again from each of them. Offsets are those of the block's content; `aiq.citations.markdown` puts
-them into the text.
-
-Puts what markdown-it-py says of a report's blocks into offsets of its text: headings, code, paragraphs, spans.
-
-Which text is parsed, and when it is parsed again, is decided in `aiq.citations.markdown`.
+Blocks come from markdown-it-py, and so do inline code, tags and autolinks. Links and images are read with the stack
+of open brackets that CommonMark's appendix describes, because the library's own rule is quadratic on `![![![`.
 """
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
+from sys import maxsize
 from typing import Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, autolink, backtick, html_inline
 from markdown_it.token import Token
 
+Place = tuple[int, int]
+"""Where a stretch of a text begins and ends."""
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
 
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
@@ -56,8 +49,8 @@ class Span:
     start: int
     end: int
     kind: SpanKind
-    label: tuple[int, int] = (0, 0)
-    target: tuple[int, int] = (0, 0)
+    label: Place = (0, 0)
+    target: Place = (0, 0)
 
 
 def inline_spans(content: str) -> list[Span]:
@@ -84,7 +77,7 @@ class _Scanner:
     def __init__(self, content: str) -> None:
         self.content = content
         self.spans: list[Span] = []
-        self.open: list[tuple[int, int]] = []  # open brackets: where the construct begins, where its label does
+        self.open: list[Place] = []  # open brackets: where the construct begins, where its label does
         self.spent = 0  # this many of them can be no links, because what they hold became one
 
     @cached_property
@@ -203,16 +196,7 @@ _OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
 _HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A Markdown heading: its first and last line, and its level from 1."""
-
-    first: int
-    last: int
-    level: int
-
-
-def tags_in(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def tags_in(text: str, start: int, end: int) -> list[Place]:
     """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
 
     Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
@@ -223,28 +207,28 @@ def tags_in(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [tag.span() for tag in _OPENED.finditer(text, start, end)]
 
 
-class BlockReader:
-    """Collects what the tokens of one or more parsed stretches say, in offsets of the source."""
+class _BlockReader:
+    """Collects what the tokens of parsed stretches say, in offsets of the source."""
 
-    def __init__(self, source: str, lines: Sequence[tuple[int, int]]) -> None:
-        self.headings: list[Heading] = []
-        self.fences: list[tuple[int, int]] = []
-        self.unclosed: tuple[int, int] | None = None
-        self.blocks: list[tuple[int, int]] = []
-        self.paragraphs: list[tuple[int, int]] = []
+    def __init__(self, source: str, lines: Sequence[Place]) -> None:
+        self.headings: dict[int, int] = {}
+        self.fences: list[Place] = []
+        self.unclosed: Place | None = None
+        self.blocks: list[Place] = []
+        self.paragraphs: list[Place] = []
         self.spans: list[Span] = []
-        self.tags: list[tuple[int, int]] = []
+        self.tags: list[Place] = []
         self._source = source
         self._lines = lines
         self._first_line = 0
         self._inside = ""  # the token that opened the block at hand
         self._cell = (-1, 0)  # line of the last table cell read, and where it ends
 
-    def read(self, start: int, end: int, first_line: int) -> None:
-        """Parse `start:end` of the source, which begins with this line."""
+    def read(self, start: int, end: int) -> None:
+        """Parse `start:end` of the source."""
         # the parser must see a marked fence closed
         stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
-        self._first_line = first_line
+        self._first_line = _line_at(self._lines, start)
         for token in parser().parse(stretch):
             self._read_token(token)
 
@@ -262,13 +246,13 @@ class BlockReader:
         elif token.type == "html_block":
             self._read_html(stretch)
         elif token.type == "heading_open":
-            self.headings.append(Heading(first, last - 1, int(token.tag[1])))
+            self.headings[first] = int(token.tag[1])
         elif token.type == "tbody_open":
             self.paragraphs.append(stretch)
         elif token.type == "inline":
             self._read_inline(token.content, first)
 
-    def _read_fence(self, token: Token, stretch: tuple[int, int], first: int, last: int) -> None:
+    def _read_fence(self, token: Token, stretch: Place, first: int, last: int) -> None:
         ending = self._source[self._lines[last - 1][0] : stretch[1]]
         cited = MARKED_FENCE.fullmatch(ending)
         stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
@@ -278,7 +262,7 @@ class BlockReader:
         elif not self._source[stretch[1] :].strip():
             self.unclosed = stretch
 
-    def _read_html(self, stretch: tuple[int, int]) -> None:
+    def _read_html(self, stretch: Place) -> None:
         if not _HTML_TITLE.match(self._source, *stretch):
             self.paragraphs.append(stretch)
         for tag in _TAGS.finditer(self._source, *stretch):
@@ -305,7 +289,7 @@ class BlockReader:
             line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
             return starts[line] + at - offsets[line]
 
-        def pair(ends: tuple[int, int]) -> tuple[int, int]:
+        def pair(ends: Place) -> Place:
             return place(ends[0]), place(ends[1])
 
         for span in spans:
@@ -340,44 +324,43 @@ _IN_LINE = re.compile(r"[^\r\n]+")
 class Markdown:
     """A text in lines, with what is not prose in it.
 
-    `lines` are (start, end) without the line break. `blocks` are fenced or indented code and raw
-    HTML elements, `spans` inline code, maths, tags and links, each in order. `fences` are the
-    blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
+    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `blocks` are
+    fenced or indented code and raw HTML elements, `spans` inline code, maths, tags and links, each in order.
+    `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
     may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
     the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
     """
 
     text: str
-    lines: tuple[tuple[int, int], ...]
-    headings: tuple[Heading, ...]
-    fences: tuple[tuple[int, int], ...]
-    unclosed: tuple[int, int] | None
-    blocks: tuple[tuple[int, int], ...]
-    paragraphs: tuple[tuple[int, int], ...]
+    lines: tuple[Place, ...]
+    headings: Mapping[int, int]
+    fences: tuple[Place, ...]
+    unclosed: Place | None
+    blocks: tuple[Place, ...]
+    paragraphs: tuple[Place, ...]
     spans: tuple[Span, ...]
-    tags: tuple[tuple[int, int], ...]
+    tags: tuple[Place, ...]
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds this offset."""
-        return bisect_right(self.lines, (offset, len(self.text) + 1)) - 1
+        return _line_at(self.lines, offset)
 
     def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
         """The spans that begin in `start:end`."""
         first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
         return self.spans[first:last]
 
-    def prose(self, fill: str = "\x00") -> str:
-        """The text at the same offsets, with code, maths, tags, images and link destinations filled."""
-        hidden = [*self.blocks]
-        for span in self.spans:
-            if span.kind == "link":
-                hidden.append((span.label[1] + 1, span.end))
-            else:
-                hidden.append((span.start, span.end))
-        return masked(self.text, hidden, fill)
+    def prose(self) -> str:
+        """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
+        hidden = [(span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans]
+        return masked(self.text, [*self.blocks, *hidden])
 
 
-def masked(text: str, hidden: Iterable[tuple[int, int]], fill: str) -> str:
+def _line_at(lines: Sequence[Place], offset: int) -> int:
+    return bisect_right(lines, (offset, maxsize)) - 1
+
+
+def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
     """The text with these stretches filled, so that offsets stay; line breaks stay too."""
     pieces, at = [], 0
     for start, end in sorted(hidden):
@@ -389,34 +372,25 @@ def masked(text: str, hidden: Iterable[tuple[int, int]], fill: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def read_markdown(text: str, code_ends: int | None = None, opened: tuple[int, int] | None = None) -> Markdown:
-    """Parse a report. A report that is wrapped as a whole in a ```markdown fence is read from inside.
+def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
+    """Parse a report; what is between these stretches is parsed by itself.
 
-    `code_ends` is the line where a fence that is never closed is taken to end; `opened` are the first
-    and the last line of a fence that holds no code.
+    A report that is wrapped as a whole in a ```markdown fence is read from inside.
     """
     source = text.replace("\x00", "\ufffd")
-    lines = _lines(source)
+    edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
+    lines = tuple(zip(edges[::2], edges[1::2], strict=True))
     wrapped = _WRAPPED.match(source)
-    begin = wrapped.end() if wrapped else 0
-    skipped = len(_NEWLINE.findall(source[:begin]))
-    reader = BlockReader(source, lines)
-    if opened is not None:
-        first, last = opened
-        reader.read(begin, lines[first][0], skipped)
-        reader.read(lines[first + 1][0], lines[last][0], first + 1)
-        reader.read(lines[last][1], len(source), last)
-    elif code_ends is not None:
-        reader.read(begin, lines[code_ends][0], skipped)
-        reader.read(lines[code_ends][0], len(source), code_ends)
-    else:
-        reader.read(begin, len(source), skipped)
+    reader = _BlockReader(source, lines)
+    stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
+    for (_, start), (end, _) in pairwise(stretches):
+        reader.read(start, end)
     elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
     tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
     return Markdown(
         text=text,
         lines=lines,
-        headings=tuple(reader.headings),
+        headings=reader.headings,
         fences=tuple(reader.fences),
         unclosed=reader.unclosed,
         blocks=tuple(sorted(reader.blocks)),
@@ -424,11 +398,3 @@ def read_markdown(text: str, code_ends: int | None = None, opened: tuple[int, in
         spans=tuple(sorted(reader.spans, key=lambda span: (span.start, -span.end))),
         tags=tuple(sorted(tags)),
     )
-
-
-def _lines(text: str) -> tuple[tuple[int, int], ...]:
-    found, start = [], 0
-    for newline in _NEWLINE.finditer(text):
-        found.append((start, newline.start()))
-        start = newline.end()
-    return (*found, (start, len(text)))

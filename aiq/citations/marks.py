@@ -1,24 +1,15 @@
-"""An inline citation mark as data: where and how it is written, which numbers it cites; and others in their place.
+"""Finds inline citation marks (`[1]`, `[1-3]`, `[^1]`, `【1†L2】`, `¹`, `it is.1`) and tells them from other numbers.
 
-Numbers of citations as they are written: `7`, `７`, `⑦`, `⁷`; read, and written again in the style they had.
-
-Finds citation marks without brackets: `<sup>1</sup>`, `¹`, `①`, and bare numbers behind sentences.
-
-Powers, units and enumerations look the same, so each counts only where a list has the number, and
-the bare ones only where a report has the habit.
-
-Finds inline citation marks: `[1]`, `[1, 3]`, `[1-3]`, `[^1]`, `【1†L2】`, and tells them from other brackets.
-
-Marks without brackets are found by `aiq.citations.marks`.
+Numerals keep their style: a mark is written again as it was (`７`, `⑦`, `⁷`).
 """
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aiq.citations.markdown import Markdown, Span
+from aiq.citations.markdown import Markdown, Place, Span
 from aiq.citations.urls import rules
 
 CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
@@ -102,9 +93,9 @@ class Mark:
     start: int
     end: int
     numbers: tuple[int, ...]
-    items: tuple[int, int]
+    items: Place
     form: MarkForm
-    url: tuple[int, int] | None = None
+    url: Place | None = None
 
 
 def numbers_in(items: str) -> tuple[int, ...]:
@@ -156,67 +147,58 @@ _BARE_NUMBERS = re.compile(
     r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
 )
 _ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
+_Excluded = Callable[[re.Match[str], tuple[int, ...]], bool]
 _ENOUGH = 5
 """Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
 
 
-def raised_marks(
+def _raised_marks(
     text: str,
     prose: str,
-    body: Collection[tuple[int, int]],
+    body: Collection[Place],
     listed: frozenset[int],
     circled: frozenset[int],
     bracketed: int,
 ) -> list[Mark]:
-    """These marks in these stretches; `bracketed` is how many marks have brackets."""
+    """Marks without brackets in these stretches; `bracketed` is how many others there are.
+
+    Powers, units and enumerations look the same: each needs a number of the list, the bare ones also a habit.
+    """
+
+    def marks(form: MarkForm, pattern: re.Pattern[str], excluded: _Excluded, known: frozenset[int]) -> list[Mark]:
+        found = []
+        source = text if pattern is _SUPERSCRIPT else prose
+        for match in (match for stretch in body for match in pattern.finditer(source, *stretch)):
+            numbers, items = numbers_in(match["items"]), match.span("items")
+            if numbers and known.issuperset(numbers) and not excluded(match, numbers):
+                found.append(Mark(*(items if form == "bare_number" else match.span()), numbers, items, form))
+        return found
+
+    def in_formula(match: re.Match[str], numbers: tuple[int, ...]) -> bool:
+        masked = "\x00" in prose[slice(*match.span("items"))]
+        after_unit = len(numbers) == 1 and _UNIT.search(_before(text, match.start()))
+        return bool(masked or after_unit or _ISOTOPE.match(text, match.start()))
+
     if not listed:
         return []
-    found = [mark for stretch in body for mark in _superscripts(text, prose, stretch, listed)]
-    if circled:
-        found += [mark for stretch in body for mark in _circled(prose, stretch, circled)]
-    raised = [mark for stretch in body for mark in _raised(prose, stretch, listed)]
+    result = marks("superscript", _SUPERSCRIPT, in_formula, listed)
+    # `如此①。`: an enumeration's number is before its item, a citation's after what is said
+    result += marks("circled", _CIRCLED, lambda match, _: False, circled)
+    raised = marks("superscript", _RAISED, lambda match, _: bool(_POWER.search(_before(prose, match.start()))), listed)
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
-        found += raised
-    plain = [mark for stretch in body for mark in _plain(prose, stretch, listed)]
-    if len(plain) >= max(_ENOUGH, 4 * (bracketed + len(found))):
-        found += plain
-    return found
+        result += raised
+    # `So it is.1`: how reports look whose superscripts were lost
+    bare = marks(
+        "bare_number",
+        _BARE_NUMBERS,
+        lambda match, _: bool(_ABBREVIATION.search(_before(prose, match.start("items")))),
+        listed,
+    )
+    return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result
 
 
-def _superscripts(text: str, prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
-    """`<sup>1</sup>`, but not behind a number, a unit or a formula, nor before an element (`<sup>14</sup>C`)."""
-    for match in _SUPERSCRIPT.finditer(text, *stretch):
-        numbers = numbers_in(match["items"])
-        masked = "\x00" in prose[slice(*match.span("items"))]
-        power = len(numbers) == 1 and _UNIT.search(text[max(0, match.start() - 6) : match.start()])
-        power = power or _ISOTOPE.match(text, match.start())
-        if numbers and listed.issuperset(numbers) and not masked and not power:
-            yield Mark(*match.span(), numbers, match.span("items"), "superscript")
-
-
-def _raised(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
-    for match in _RAISED.finditer(prose, *stretch):
-        numbers = numbers_in(match["items"])
-        power = _POWER.search(prose[max(0, match.start() - 6) : match.start()])
-        if numbers and listed.issuperset(numbers) and not power:
-            yield Mark(*match.span(), numbers, match.span("items"), "superscript")
-
-
-def _circled(prose: str, stretch: tuple[int, int], circled: frozenset[int]) -> Iterator[Mark]:
-    """`如此①。`: an enumeration's number stands before its item, a citation's behind what is said."""
-    for match in _CIRCLED.finditer(prose, *stretch):
-        numbers = numbers_in(match["items"])
-        if circled.issuperset(numbers):
-            yield Mark(*match.span(), numbers, match.span("items"), "circled")
-
-
-def _plain(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
-    """`So it is.1`: how reports look whose superscripts were lost."""
-    for match in _BARE_NUMBERS.finditer(prose, *stretch):
-        numbers = numbers_in(match["items"])
-        start, end = match.span("items")
-        if listed.issuperset(numbers) and not _ABBREVIATION.search(prose[max(0, start - 6) : start]):
-            yield Mark(start, end, numbers, (start, end), "bare_number")
+def _before(text: str, at: int) -> str:
+    return text[max(0, at - 6) : at]
 
 
 _NUMBER = r"\^?\d{1,4}"
@@ -258,7 +240,7 @@ _FURTHEST = 40
 def find_marks(
     markdown: Markdown,
     prose: str,
-    body: Collection[tuple[int, int]],
+    body: Collection[Place],
     listed: frozenset[int],
     circled: frozenset[int] = frozenset(),
 ) -> tuple[Mark, ...]:
@@ -266,16 +248,16 @@ def find_marks(
 
     `prose` is the text's; `listed` are the numbers that its lists have, `circled` those written as ①.
     """
-    links = _NumberLinks(markdown)
+    links = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
     found: list[Mark] = []
     for stretch in body:
         marks = _with_ranges(prose, _bracketed(prose, stretch, listed))
-        found += [_in_tags(markdown.text, links.linked(mark)) for mark in marks]
-    found += raised_marks(markdown.text, prose, body, listed, circled, len(found))
+        found += [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in marks]
+    found += _raised_marks(markdown.text, prose, body, listed, circled, len(found))
     return tuple(sorted(found, key=lambda mark: mark.start))
 
 
-def _bracketed(prose: str, stretch: tuple[int, int], listed: frozenset[int]) -> Iterator[Mark]:
+def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> Iterator[Mark]:
     last = -1
     for match in _MARK.finditer(prose, *stretch):
         numbers = numbers_in(match["items"])
@@ -363,19 +345,14 @@ def _in_tags(text: str, mark: Mark) -> Mark:
     return mark
 
 
-class _NumberLinks:
-    """Links whose whole label is a mark: `[1](url)` and `[[1]](url)`."""
+def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
+    """The mark with the link whose whole label it is, `[1](url)` or `[[1]](url)`; `links` are those by label's end.
 
-    def __init__(self, markdown: Markdown) -> None:
-        self._text = markdown.text
-        self._by_end: dict[int, Span] = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
-
-    def linked(self, mark: Mark) -> Mark:
-        """The mark with its link; one that leads into the report itself (`[1](#ref1)`) has no URL and no new form."""
-        span = self._by_end.get(mark.end) or self._by_end.get(mark.end - 1)
-        if span is None or span.start > mark.start or mark.start - span.start > 1:
-            return mark
-        mark = replace(mark, start=span.start, end=span.end)
-        if self._text.startswith("#", span.target[0]) or span.target[0] == span.target[1]:
-            return mark
-        return replace(mark, form="numbered_link", url=span.target)
+    A link that leads into the report itself (`[1](#ref1)`) has no URL and no new form.
+    """
+    span = links.get(mark.end) or links.get(mark.end - 1)
+    if span is None or not 0 <= mark.start - span.start <= 1:
+        return mark
+    mark = replace(mark, start=span.start, end=span.end)
+    inside = text.startswith("#", span.target[0]) or span.target[0] == span.target[1]
+    return mark if inside else replace(mark, form="numbered_link", url=span.target)

@@ -1,21 +1,17 @@
 """Finds the source that a cited URL or document means: five levels, first hit wins, never a guess.
 
 Building the index is linear in the sources (but for one sort); a look-up costs the same whatever
-their number. Which text is a URL is decided elsewhere.
-
-The paths of the sources as a tree of segments: what lies below a path, above it, and at it with a query.
-
-Says whether completing a cut-off URL would complete a number or an identifier, which is a guess.
+their number.
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, PageRule, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
-from aiq.citations.urls import ParsedUrl, Query, Segments, UrlKey, parse_url, read_url, spelled, without_ellipsis
+from aiq.citations.urls import ParsedUrl, Query, UrlKey, parse_url, read_url, spelled, without_ellipsis
 from aiq.core.reports import MatchLevel
 from aiq.core.sources import Source
 
@@ -26,136 +22,70 @@ _Pair = tuple[str, str]
 _MOST_SHARED = 64
 """Sources at one path that may share every cited parameter; among more of them a query picks out none."""
 _LEAST_SEGMENTS = 2
-"""Segments that a parent's path must have (specification, level 4)."""
+"""Segments that a parent's path must have: `/docs` is no parent of all that is below it."""
 
 
-class _Place:
-    """A path: the source there (one without a query first), and the only one that continues it.
+class _Paths:
+    """The paths of the sources as one tree: what is at a path, and the only source that continues it.
 
-    A branch with a single source is that source's number; it grows when another one comes.
+    A place is a number; `_steps` leads from a place by the next segment (from the root by the site) to another.
     """
 
-    __slots__ = ("below", "branches", "here", "plain", "with_pair")
-
     def __init__(self) -> None:
-        self.branches: dict[object, _Place | int] = {}
-        self.here: int | None = None
-        self.plain = False
-        self.below: int | None = None
-        self.with_pair: dict[_Pair, list[int]] | None = None
+        self._steps: dict[tuple[int, object], int] = {}
+        self._here: dict[int, tuple[bool, int]] = {}  # whether its URL has neither query nor route, and the source
+        self._below: dict[int, int] = {}
+        self._with_pair: dict[tuple[int, _Pair], list[int]] = {}
 
     def add(self, number: int, url: ParsedUrl) -> None:
-        """A source whose path ends here."""
+        """Add a source; no two have the same key."""
         plain = not url.query and not url.route
+        place = 0
+        for step in (url.site, *url.segments):
+            self._below[place] = AMBIGUOUS if place in self._below else number
+            place = self._steps.setdefault((place, step), len(self._steps) + 1)
         if not plain:
-            self.continue_with(number)
-            self.with_pair = {} if self.with_pair is None else self.with_pair
-            for pair in dict.fromkeys(url.query):
-                self.with_pair.setdefault(pair, []).append(number)
-        if self.here is None or (plain and not self.plain):
-            self.here, self.plain = number, plain
-        elif plain == self.plain:
-            self.here = AMBIGUOUS
-
-    def continue_with(self, number: int) -> None:
-        """A source whose path or query goes on from here."""
-        self.below = number if self.below is None else AMBIGUOUS
-
-
-class PathIndex:
-    """Adds one source after the other, no two with the same key; a look-up walks the URL it is asked for."""
-
-    def __init__(self) -> None:
-        self._root = _Place()
-        self._urls: dict[int, ParsedUrl] = {}
-
-    def add(self, number: int, url: ParsedUrl) -> None:
-        self._urls[number] = url
-        place, depth = self._put(self._root, number, 0), 1
-        while place is not None:
-            place, depth = self._put(place, number, depth), depth + 1
-
-    def _put(self, place: _Place, number: int, depth: int) -> _Place | None:
-        """Make a source known to one place of its path; the place that comes next, if it needs to know too."""
-        url = self._urls[number]
-        if depth > len(url.segments):
-            place.add(number, url)
-            return None
-        place.continue_with(number)
-        step = _step(url, depth)
-        branch = place.branches.get(step)
-        if branch is None:
-            place.branches[step] = number
-            return None
-        if isinstance(branch, int):
-            alone, branch = branch, _Place()
-            place.branches[step] = branch
-            self._put(branch, alone, depth + 1)
-        return branch
+            self._below[place] = AMBIGUOUS if place in self._below else number
+        for pair in dict.fromkeys(url.query):
+            self._with_pair.setdefault((place, pair), []).append(number)
+        known = self._here.get(place)
+        if known is None or plain > known[0]:
+            self._here[place] = plain, number
+        elif plain == known[0]:
+            self._here[place] = plain, AMBIGUOUS
 
     def continuing(self, url: ParsedUrl) -> int | None:
         """The only source that continues this path; a query is a set, has no beginning and is not continued."""
-        if url.query or url.route:
-            return None
-        place = self._at(url)
-        if isinstance(place, int):
-            segments = self._urls[place].segments
-            return place if segments[: len(url.segments)] == url.segments else None
-        return place.below if place else None
+        return None if url.query or url.route else self._below.get(self._at(url))
 
     def parent(self, url: ParsedUrl) -> int | None:
-        """The nearest source above, if its path has at least two segments."""
+        """The nearest source above whose path has at least two segments."""
         nearest, filled = None, 0
-        for depth, place in enumerate(self._along(url)):  # at a depth of 2 the first segment is behind us
-            filled += depth > 1 and bool(url.segments[depth - 2])
-            if isinstance(place, int):
-                return place if _is_parent(self._urls[place].segments, url.segments) else nearest
-            if place.here is not None and filled >= _LEAST_SEGMENTS and depth <= len(url.segments):
-                nearest = place.here
+        for place, segment in zip(self._along(url)[1:], ("", *url.segments[:-1]), strict=False):
+            filled += bool(segment)
+            if place in self._here and filled >= _LEAST_SEGMENTS:
+                nearest = self._here[place][1]
         return nearest
 
-    def with_parameters(self, url: ParsedUrl) -> int | None:
-        """The only source at this path that has all parameters of the URL, and its route if it has one."""
-        place = self._at(url) if url.query else None
-        if isinstance(place, int):
-            return place if self._urls[place].segments == url.segments and self._has(place, url) else None
-        if place is None or place.with_pair is None:
-            return None
-        shared = min((place.with_pair.get(pair, []) for pair in url.query), key=len)
-        if len(shared) > _MOST_SHARED:
-            return AMBIGUOUS
-        found = [number for number in shared if self._has(number, url)]
-        return found[0] if len(found) == 1 else AMBIGUOUS
+    def with_parameters(self, url: ParsedUrl) -> list[int]:
+        """The sources at this path that have the rarest of the URL's parameters."""
+        place = self._at(url)
+        return min((self._with_pair.get((place, pair), []) for pair in url.query), key=len, default=[])
 
-    def _has(self, number: int, cited: ParsedUrl) -> bool:
-        url = self._urls[number]
-        return cited.route in ("", url.route) and _includes(url.query, cited.query)
+    def _at(self, url: ParsedUrl) -> int:
+        """The place of this path, -1 if there is none."""
+        places = self._along(url)
+        return places[-1] if len(places) == len(url.segments) + 2 else -1
 
-    def _at(self, url: ParsedUrl) -> _Place | int | None:
-        """The place of this path, or the only source on the way there, or nothing."""
-        places = list(self._along(url))
-        reached = isinstance(places[-1], int) or len(places) == len(url.segments) + 2
-        return places[-1] if reached else None
-
-    def _along(self, url: ParsedUrl) -> Iterator[_Place | int]:
-        """The places of a path from the root on, as far as there are any; a single source ends the way."""
-        place: _Place | int | None = self._root
-        for depth in range(len(url.segments) + 2):
+    def _along(self, url: ParsedUrl) -> list[int]:
+        """The places of a path from the root on, as far as there are any."""
+        places = [0]
+        for step in (url.site, *url.segments):
+            place = self._steps.get((places[-1], step))
             if place is None:
-                return
-            yield place
-            if isinstance(place, int) or depth > len(url.segments):
-                return
-            place = place.branches.get(_step(url, depth))
-
-
-def _step(url: ParsedUrl, depth: int) -> object:
-    """What leads on from a place: the site from the root, then the segments."""
-    return url.segments[depth - 1] if depth else url.site
-
-
-def _is_parent(above: Segments, below: Segments) -> bool:
-    return len(above) < len(below) and below[: len(above)] == above and sum(map(bool, above)) >= _LEAST_SEGMENTS
+                break
+            places.append(place)
+        return places
 
 
 def _includes(whole: Query, part: Query) -> bool:
@@ -216,7 +146,7 @@ class SourceIndex:
         self._sources = sources
         self._exact: dict[UrlKey, int] = {}
         self._urls: dict[int, ParsedUrl] = {}
-        self._paths = PathIndex()
+        self._paths = _Paths()
         for number, source in enumerate(sources):
             url = read_url(source.url) if source.url else None
             if url is not None and self._exact.setdefault(url.key, number) == number:
@@ -240,7 +170,7 @@ class SourceIndex:
         return (
             self._match_continued(url)
             or self._match(self._paths.parent(url), "child_path")
-            or self._match(self._paths.with_parameters(url), "query_subset")
+            or self._match(self._with_parameters(url), "query_subset")
         )
 
     def match_exactly(self, text: str) -> Match | None:
@@ -280,15 +210,24 @@ class SourceIndex:
         number, text = next(iter(longer.items()))
         return None if completes_identifier(start, text) or _cuts_work(self._urls[number], url) else number
 
+    def _with_parameters(self, cited: ParsedUrl) -> int | None:
+        """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
+        shared = self._paths.with_parameters(cited)
+        if len(shared) > _MOST_SHARED:
+            return AMBIGUOUS
+        fitting = [
+            number
+            for number in shared
+            if cited.route in ("", self._urls[number].route) and _includes(self._urls[number].query, cited.query)
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
         number = self._paths.continuing(url)
-        if number is None or number == AMBIGUOUS:
-            return None
-        found = self._urls[number]
-        cut_off = len(found.segments) > len(url.segments)
-        as_written = found.raw.startswith(url.raw)
-        return self._match(number, "truncation" if cut_off and as_written else "prefix")
+        found = None if number is None or number == AMBIGUOUS else self._urls[number]
+        cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
+        return self._match(number, "truncation" if cut_off else "prefix")
 
 
 def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:

@@ -1,10 +1,7 @@
-"""Reads a report: its reference lists with their URLs, its inline marks, and the URLs of its body.
+"""Reads a report: its reference lists with their URLs, its inline marks, the URLs of its body; knows no sources.
 
-Knows nothing of sources; what it finds has offsets in code points of the text as given.
-
-Finds fenced code that is none: around the report or its list, or never closed so that it swallowed the list.
-
-A report without its reference lists: what a reader of the content reads.
+Offsets are code points of the text as given. Fenced code that is none is read as prose: a fence around the
+report or its list, or one that is never closed and so holds the list.
 """
 
 import re
@@ -17,7 +14,7 @@ from typing import Final
 
 from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
-from aiq.citations.markdown import Markdown, read_markdown
+from aiq.citations.markdown import Markdown, Place, read_markdown
 from aiq.citations.marks import Mark, find_marks, is_circled
 from aiq.citations.references import ReferenceList, reference_lists
 
@@ -26,35 +23,32 @@ _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|pla
 _OF_MARKDOWN = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*", re.IGNORECASE)
 
 
-def swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
-    """The line where code is taken to end in a fence that is never closed, if a reference list follows in it."""
-    if markdown.unclosed is None:
-        return None
-    start = markdown.unclosed[0]
+def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
+    """Where code is taken to end in a fence that is never closed, if a reference list follows in it."""
+    start = len(markdown.text) if markdown.unclosed is None else markdown.unclosed[0]
     swallowed = next((found.start for found in lists if found.start > start), None)
     if swallowed is None:
         return None
-    first, last = markdown.line_at(start) + 1, markdown.line_at(swallowed)
-    blank = (n for n in range(first, last) if not markdown.text[slice(*markdown.lines[n])].strip())
-    return next(blank, last)
+    lines = markdown.lines[markdown.line_at(start) + 1 : markdown.line_at(swallowed) + 1]
+    return next((line[0] for line in lines if not markdown.text[slice(*line)].strip()), lines[-1][0])
 
 
-def fence_of_prose(markdown: Markdown, lists: Sequence[ReferenceList]) -> tuple[int, int] | None:
+def _fence_of_prose(markdown: Markdown, lists: Sequence[ReferenceList]) -> tuple[Place, Place] | None:
     """First and last line of a fence that holds no code but the report, or its list."""
     if not markdown.fences:
         return None
     return _around_report_with_code(markdown) if lists else _around_list(markdown)
 
 
-def _around_report_with_code(markdown: Markdown) -> tuple[int, int] | None:
+def _around_report_with_code(markdown: Markdown) -> tuple[Place, Place] | None:
     """A fence of Markdown that the first code within it seems to close, so that its own end opens another."""
-    first = markdown.line_at(markdown.fences[0][0])
-    if markdown.unclosed is None or not _OF_MARKDOWN.fullmatch(markdown.text, *markdown.lines[first]):
+    first = markdown.lines[markdown.line_at(markdown.fences[0][0])]
+    if markdown.unclosed is None or not _OF_MARKDOWN.fullmatch(markdown.text, *first):
         return None
-    return first, markdown.line_at(markdown.unclosed[0])
+    return first, markdown.lines[markdown.line_at(markdown.unclosed[0])]
 
 
-def _around_list(markdown: Markdown) -> tuple[int, int] | None:
+def _around_list(markdown: Markdown) -> tuple[Place, Place] | None:
     """The closed fence that holds the list of a report which has none outside of code.
 
     It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
@@ -63,27 +57,17 @@ def _around_list(markdown: Markdown) -> tuple[int, int] | None:
     found = next(iter(reference_lists(replace(markdown, fences=()))), None)
     if found is None:
         return None
-    first_entry, end, text = found.entries[0].start, found.entries[-1].end, markdown.text
-    fence = next(((a, b) for a, b in markdown.fences if a < first_entry and end < b), None)
+    text, end = markdown.text, found.entries[-1].end
+    fence = next(((a, b) for a, b in markdown.fences if a < found.entries[0].start and end < b), None)
     if fence is None:
         return None
-    first, last = markdown.line_at(fence[0]), markdown.line_at(fence[1])
-    (start, opened), (closing, _) = markdown.lines[first], markdown.lines[last]
-    if not _OF_PROSE.fullmatch(text, start, opened):
+    first, last = (markdown.lines[markdown.line_at(edge)] for edge in fence)
+    if not _OF_PROSE.fullmatch(text, *first):
         return None
-    most = 2 * (fence[1] - start) > len(text.strip()) and found.start > start
-    alone = not text[opened : max(opened, found.start)].strip() and not text[end:closing].strip()
-    placed = found.start < start or not text[fence[1] :].strip()
-    numbered = found.entries[0].number_span is not None
-    return (first, last) if most or (alone and placed and numbered) else None
-
-
-def closed_with_fence(
-    markdown: Markdown, lists: Sequence[ReferenceList], fence: tuple[int, int]
-) -> tuple[ReferenceList, ...]:
-    """The lists; one whose title stands above the fence takes the fence's end with it."""
-    opening, end = markdown.lines[fence[0]][0], markdown.lines[fence[1]][1]
-    return tuple(replace(found, end=end) if found.start < opening < found.end < end else found for found in lists)
+    most = 2 * (fence[1] - first[0]) > len(text.strip()) and found.start > first[0]
+    alone = not text[first[1] : max(first[1], found.start)].strip() and not text[end : last[0]].strip()
+    placed = found.start < first[0] or not text[fence[1] :].strip()
+    return (first, last) if most or (alone and placed and found.entries[0].number_span) else None
 
 
 _BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
@@ -92,7 +76,7 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A reference entry: where it stands, which list it is of, its text behind the number, its URLs in order."""
+    """A reference entry: its place, which list it is of, its text after the number, its URLs in order."""
 
     place: ListedEntry
     section: int
@@ -119,7 +103,7 @@ class ParsedReport:
     entries: tuple[Entry, ...]
     marks: tuple[Mark, ...]
     body_urls: tuple[UrlUse, ...]
-    paragraphs: tuple[tuple[int, int], ...]
+    paragraphs: tuple[Place, ...]
 
 
 @lru_cache(maxsize=32)  # verification and each judge read the same report
@@ -127,14 +111,16 @@ def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
-    rescued = swallowed_from(markdown, lists)
-    fence = fence_of_prose(markdown, lists) if rescued is None else None
+    rescued = _swallowed_from(markdown, lists)
     if rescued is not None:
-        markdown = read_markdown(text, code_ends=rescued)
+        markdown = read_markdown(text, [(rescued, rescued)])
         lists = reference_lists(markdown)
-    elif fence is not None:
-        markdown = read_markdown(text, opened=fence)
-        lists = closed_with_fence(markdown, reference_lists(markdown), fence)
+    elif fence := _fence_of_prose(markdown, lists):
+        markdown = read_markdown(text, fence)
+        lists = tuple(  # one whose title is above the fence takes the fence's end with it
+            replace(found, end=fence[1][1]) if found.start < fence[0][0] < found.end < fence[1][1] else found
+            for found in reference_lists(markdown)
+        )
     entries = tuple(_entry(markdown, place, section) for section, found in enumerate(lists) for place in found.entries)
     body = _gaps([(found.start, found.end) for found in lists], len(text))
     listed = frozenset(entry.number for entry in entries)
@@ -142,8 +128,7 @@ def parse_report(text: str) -> ParsedReport:
     circled = frozenset(entry.number for entry in entries if _is_circled(text, entry))
     marks = find_marks(markdown, prose, body, listed, circled)
     if rescued is not None:  # what follows may be more of the code: `x = [7]` there is no dangling citation
-        sure = markdown.lines[rescued][0]
-        marks = tuple(mark for mark in marks if mark.start < sure or listed.issuperset(mark.numbers))
+        marks = tuple(mark for mark in marks if mark.start < rescued or listed.issuperset(mark.numbers))
     linked = {mark.url for mark in marks}
     return ParsedReport(
         text=text,
@@ -166,7 +151,7 @@ def _is_circled(text: str, entry: Entry) -> bool:
     return entry.place.number_span is not None and is_circled(text[slice(*entry.place.number_span)])
 
 
-def _paragraphs(markdown: Markdown, prose: str, body: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterator[Place]:
     """The paragraphs with words, as far as they lie in the body, without lines that are a title in bold."""
     for start, end in markdown.paragraphs:
         at = max(bisect_right(body, (start, sys.maxsize)) - 1, 0)
@@ -182,7 +167,7 @@ def _paragraphs(markdown: Markdown, prose: str, body: Sequence[tuple[int, int]])
             at += 1
 
 
-def _gaps(stretches: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+def _gaps(stretches: Sequence[Place], length: int) -> list[Place]:
     """What lies between these stretches of a text of this length."""
     edges = [0, *(edge for stretch in stretches for edge in stretch), length]
     return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
@@ -198,16 +183,11 @@ def without_references(text: str) -> str:
 
 
 def split_references(text: str) -> tuple[str, str]:
-    """The report without its reference lists, and the lists."""
+    """The report without its reference lists, and the lists as written."""
     parsed = parse_report(text)
-    lists = lists_of(parsed)
-    body = cut(parsed.text, ((found.start, found.end, "") for found in parsed.lists))
+    lists = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in parsed.lists)
+    body = cut(text, ((found.start, found.end, "") for found in parsed.lists))
     return trimmed(body) if lists else body.strip(), lists
-
-
-def lists_of(parsed: ParsedReport) -> str:
-    """The entries of all reference lists, as written."""
-    return "\n".join(parsed.text[found.entries[0].start : found.entries[-1].end].strip() for found in parsed.lists)
 
 
 def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:

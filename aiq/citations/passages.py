@@ -1,20 +1,19 @@
-"""For each citation the passage of its source that shares most words with the citing sentence: where to read first.
-
-Which sentence cites what: the sentences, list items and table cells of a report that carry a mark or a URL.
+"""Which sentence cites what, and the passage of its source that shares most words with it: where to read first.
 
 Works on the text at its own offsets: reference lists are blanked, each citation becomes a run of one
 sign of its own length (a pin), so that what is found has a place in the report.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Final, NamedTuple
+from typing import Final
 from unicodedata import normalize
 
 from aiq.citations.audit import ReportAudit
-from aiq.citations.markdown import masked
+from aiq.citations.markdown import Place, masked
 from aiq.citations.parse import ParsedReport
 from aiq.core.sources import Source
 
@@ -51,36 +50,24 @@ class CitedStatement:
     body_urls: tuple[int, ...]
 
 
-class _Use(NamedTuple):
-    """A place that cites: a mark or a URL of the body, by its position."""
-
-    start: int
-    mark: int | None
-    body_url: int | None
-
-
 def cited_statements(report: ParsedReport) -> tuple[CitedStatement, ...]:
     """The statements of a report that cite something, in order."""
-    uses = sorted(
-        [
-            *(_Use(mark.start, number, None) for number, mark in enumerate(report.marks)),
-            *(_Use(use.start, None, number) for number, use in enumerate(report.body_urls)),
-        ],
-        key=lambda use: use.start,
-    )
     found: list[CitedStatement] = []
-    at = 0
+    marks = _Places([mark.start for mark in report.marks])
+    urls = _Places([use.start for use in report.body_urls])
     for start, end, text in _statements(_pinned(report)):
-        while at < len(uses) and uses[at].start < start:
-            at += 1
-        first = at
-        while at < len(uses) and uses[at].start < end:
-            at += 1
-        if first < at and text:
-            marks = tuple(use.mark for use in uses[first:at] if use.mark is not None)
-            urls = tuple(use.body_url for use in uses[first:at] if use.body_url is not None)
-            found.append(CitedStatement(start, end, text, marks, urls))
+        cites = marks.within(start, end), urls.within(start, end)
+        if any(cites) and text:
+            found.append(CitedStatement(start, end, text, *cites))
     return tuple(found)
+
+
+class _Places(list[int]):
+    """Offsets in order."""
+
+    def within(self, start: int, end: int) -> tuple[int, ...]:
+        """The positions of those in `start:end`."""
+        return tuple(range(bisect_left(self, start), bisect_left(self, end)))
 
 
 def hidden(report: ParsedReport) -> Iterator[tuple[int, int, str]]:
@@ -126,7 +113,7 @@ def _statements(pinned: str) -> Iterator[tuple[int, int, str]]:
         start += len(line)
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences(text: str, start: int, end: int) -> Iterator[Place]:
     at = start
     for stop in _SENTENCE_END.finditer(text, start, end):
         cut = stop.end("pins") if stop["pins"] is not None else stop.end("cjk_pins")
@@ -173,7 +160,7 @@ class Passage:
     start: int
     end: int
     text: str
-    shared: tuple[tuple[int, int], ...]
+    shared: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +203,7 @@ class SourceSentences:
     def _passage(self, first: int, last: int, wanted: Mapping[str, None]) -> Passage:
         text = self._text[self._places[first][0] : self._places[last][1]].strip()
         start = self._text.index(text, self._places[first][0])
-        marks: list[tuple[int, int]] = []
+        marks: list[Place] = []
         for word, at, end in _words(text):
             if word in wanted:  # pairs of signs overlap
                 marks.append((marks.pop()[0] if marks and at < marks[-1][1] else at, end))
@@ -226,7 +213,7 @@ class SourceSentences:
 def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
     """One row for each (statement, source) pair in order of the report; a pair once, each source read once."""
     read: dict[int, SourceSentences] = {}
-    found: dict[tuple[int, int], CitedPassage] = {}
+    found: dict[Place, CitedPassage] = {}
     for statement in cited_statements(audit.report):
         for source, entry in _cited(audit, statement):
             sentences = read.get(id(source)) or read.setdefault(id(source), SourceSentences(source.text))

@@ -64,13 +64,12 @@ class _Lines:
     """The lines of a report."""
 
     def __init__(self, markdown: Markdown) -> None:
-        levels = {heading.first: heading.level for heading in markdown.headings}
         fenced: set[int] = set()
         for start, end in markdown.fences:
             fenced.update(range(markdown.line_at(start), markdown.line_at(end) + 1))
         self.text = markdown.text
         self.all = [
-            Line(self.text, number, place, levels.get(number), fenced=number in fenced)
+            Line(self.text, number, place, markdown.headings.get(number), fenced=number in fenced)
             for number, place in enumerate(markdown.lines)
         ]
 

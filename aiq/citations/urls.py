@@ -1,15 +1,7 @@
-"""A URL as a value that can be compared: what two spellings of one address have in common.
+"""URLs as values that can be compared: what two spellings of one address have in common (docs/citations.md).
 
-It knows the rules of equality (docs/citations.md); it knows no sources. Nothing here raises: what
-cannot be parsed is None.
-
-Host names as a browser reads them: one spelling for all that lead to the same place. Nothing here raises.
-
-Reads `rules.toml`, the table of hosts, parameters, schemes and words that the other files go by.
-
-Which addresses mean one work: the forms of a DOI and of an arXiv paper, as segments of one host's path.
-
-A work's identifier is one segment, however many slashes it has: it is never cut, and nothing lies below it.
+Knows no sources. Nothing here raises: what cannot be parsed is None. `rules.toml` has the hosts, parameters,
+schemes and words that this and other files go by.
 """
 
 import ipaddress
@@ -148,8 +140,8 @@ _ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.l
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
 
 
-def canonical_work(host: str, segments: Segments) -> tuple[str, Segments]:
-    """Host and segments of the address that stands for the work; those given where they name none.
+def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
+    """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
 
     `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
     publishers' hosts of `rules.toml` (abstract, full text and PDF are one work), and nowhere else.
@@ -219,16 +211,15 @@ def read_url(text: str) -> ParsedUrl | None:
     if len(raw) > _MAX_LENGTH:
         return None
     plain = raw if raw.isprintable() else _without_unseen(raw)
-    match = _URL.fullmatch(_AMPERSAND.sub("&", plain) if "&" in plain else plain)
+    match = _URL.fullmatch(_AMPERSAND.sub("&", plain))
     if match is None:
         return None
     scheme, authority, path, query, fragment = match.groups()
     site = read_site(scheme.lower(), authority)
     if site is None:
         return None
-    if "\\" in path:  # browsers take it for a slash: `https://e.com\@v.com/` leads to e.com
-        path = path.replace("\\", "/")
-    host, segments = canonical_work(site[0], _segments(path))
+    path = path.replace("\\", "/")  # as browsers do: `https://e.com\@v.com/` leads to e.com
+    host, segments = _canonical_paper(site[0], _segments(path))
     return ParsedUrl(
         raw,
         site if host == site[0] else (host, site[1]),
@@ -274,12 +265,10 @@ def _without_dots(segments: list[str]) -> list[str]:
 
 def _query(query: str, host: str, segments: Segments) -> Query:
     table = rules()
-    plain = "%" not in query and "+" not in query and query.isascii()
     pairs = []
     for part in query.split("&"):
-        name, _, value = part.partition("=")
-        if not plain:
-            name, value = decoded(name.replace("+", " ")), decoded(value.replace("+", " "))
+        name, _, value = part.replace("+", " ").partition("=")
+        name, value = decoded(name), decoded(value)
         folded = name.lower()
         if not part or folded in table.trackers or folded.startswith("utm_"):
             continue

@@ -48,12 +48,12 @@ def _settings(args: Namespace) -> "RunSettings":
 
 def _add(args: Namespace, settings: "RunSettings") -> int:
     from aiq.tools.knowledge.adding import add_files
-    from aiq.tools.knowledge.store import Shelf
+    from aiq.tools.knowledge.store import Collections
 
     knowledge = settings.knowledge
     if knowledge.collection is None:
         raise ConfigError("name the collection: --collection NAME")
-    collection = Shelf(knowledge.dir).collection(knowledge.collection)
+    collection = Collections(knowledge.dir).collection(knowledge.collection)
     added = add_files(collection, args.files, knowledge)
     counts = f"{len(added.read)} read, {len(added.unchanged)} unchanged"
     if knowledge.summarizer == "model":
@@ -71,8 +71,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     from aiq.core.samples import SampleKey
     from aiq.core.session import ApprovingUser, Session
     from aiq.experiment.resources import open_resources
-    from aiq.tools.knowledge.adding import summarise
-    from aiq.tools.knowledge.summaries import by_model
+    from aiq.tools.knowledge.adding import by_model, summarise
 
     async with open_resources(settings) as resources:
         session = Session(
@@ -99,16 +98,16 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
 
 
 def _list(settings: "RunSettings") -> int:
-    from aiq.tools.knowledge.store import Shelf
+    from aiq.tools.knowledge.store import Collections
 
-    shelf = Shelf(settings.knowledge.dir)
+    known = Collections(settings.knowledge.dir)
     if settings.knowledge.collection is None:
-        for name in shelf.names():
-            print(f"{name}: {_documents(shelf.existing(name))}")
-        if not shelf.names():
+        for name in known.names():
+            print(f"{name}: {_documents(known.existing(name))}")
+        if not known.names():
             print(f"no collections in {settings.knowledge.dir}; add some with `aiq documents add`")
         return 0
-    for document in shelf.existing(settings.knowledge.collection).documents:
+    for document in known.existing(settings.knowledge.collection).documents:
         pages = "" if document.page_count is None else f" ({document.page_count} pages)"
         print(printable(f"{document.file_name}{pages}: {document.summary}"))
     return 0

@@ -33,8 +33,8 @@ class Tool(Protocol):
     parameters: type[BaseModel]
     data_source: str | None
 
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        """Do it. Raises ToolError, typed, when nothing was brought."""
+    async def run(self, arguments: Any) -> ToolResult:
+        """Do it; `arguments` is one of `parameters`. Raises ToolError, typed, when nothing was brought."""
 
 
 class Toolbox(Protocol):

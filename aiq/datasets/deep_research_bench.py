@@ -10,105 +10,83 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, find, read_rows, resolve
+from aiq.core.files import Row, find, read_rows, resolve
 from aiq.core.plugins import describe
 from aiq.core.samples import Criterion, Question, Rubric, Sample
-from aiq.datasets.base import SourceSettings, hub_rows
+from aiq.datasets.base import DatasetSource, SourceSettings
 
 
 class BenchSettings(SourceSettings):
-    """`criteria`, `references`: files of the official forms that stand elsewhere than `path` says."""
+    """`criteria`, `references`: files of the official forms that are elsewhere than `path` says."""
 
     criteria: str | None = None
     references: str | None = None
 
 
-class DeepResearchBench:
+class DeepResearchBench(DatasetSource):
     """Research tasks; a task without criteria or reference has none, and judges say what they need.
 
     Tags: `topic` and `language` as the file spells them.
     """
 
     Settings = BenchSettings
-
-    def __init__(self, settings: BenchSettings) -> None:
-        self._settings = settings
-        self._files = Files()
-
-    @property
-    def fingerprint(self) -> str:
-        return self._files.fingerprint
+    columns = ("id", "prompt")
+    form = "a folder with query.jsonl, or a file of tasks"
 
     def samples(self) -> Iterator[Sample]:
         """All tasks in the order of the query file."""
-        queries = self._queries()
-        rubrics = {key: _rubric(row) for key, row in self._side("criteria", self._settings.criteria).items()}
-        articles = {key: _article(row) for key, row in self._side("reference", self._settings.references).items()}
+        queries = self.rows()
+        rubrics = {key: _rubric(row) for key, row in self._side("criteria", self.settings.criteria).items()}
+        references = self._side("reference", self.settings.references)
+        articles = {key: row.required("article") for key, row in references.items()}
         for row in queries:
             key = row.required("id")
             tags = {name: row.text(name) for name in ("topic", "language") if row.text(name)}
             yield Sample(
                 id=key,
-                question=Question(text=_prompt(row), language=row.text("language") or None),
+                question=Question(
+                    text=row.text("prompt") or row.text("question") or row.required("prompt"),
+                    language=row.text("language") or None,
+                ),
                 preferences=row.text("preferences") or None,
                 reference=articles.get(key) or row.text("expected_output") or None,
                 rubric=rubrics.get(key),
                 tags=tags,
             )
 
-    def _queries(self) -> list[Row]:
-        if self._settings.hub is not None:
-            return hub_rows(self._files, self._settings)
-        path = self._path()
-        if path.is_dir():
-            found = find(path, *_places("query"))
-            if found is None:
-                raise DatasetError(f"{path} has no {' or '.join(_places('query'))}; check dataset.path")
-            path = found
-        return read_rows(self._files, path, "dataset.path", ("id", "prompt"))
+    def path(self) -> Path:
+        """The query file: as named, or in the folder that is."""
+        path = super().path()
+        if not path.exists():
+            raise DatasetError(f"there is no file or folder {path}; check dataset.path")
+        found = find(path, *_places("query")) if path.is_dir() else path
+        if found is None:
+            raise DatasetError(f"{path} has no {' or '.join(_places('query'))}; check dataset.path")
+        return found
 
     def _side(self, what: str, given: str | None) -> Mapping[str, Row]:
         """The rows of the criteria or reference file by task id; none where there is no such file."""
-        setting = "dataset.criteria" if what == "criteria" else "dataset.references"
+        path: Path | None = None
         if given is not None:
-            path: Path | None = resolve(given)
-        elif self._settings.hub is not None:
-            path = None
-        else:
-            base = self._path()
+            path = resolve(given)
+        elif self.settings.hub is None:
+            base = super().path()
             path = find(base if base.is_dir() else base.parent, *_places(what))
-        if path is None:
-            return {}
         rows: dict[str, Row] = {}
-        for row in read_rows(self._files, path, setting, ("id",)):
+        setting = "dataset.criteria" if what == "criteria" else "dataset.references"
+        for row in read_rows(self.files, path, setting, ("id",)) if path else ():
             key = row.required("id")
             if key in rows:
-                raise DatasetError(f"{row.where}: id {key} stands already in {rows[key].where}; keep one")
+                raise DatasetError(f"{row.where}: id {key} is already in {rows[key].where}; keep one")
             rows[key] = row
         return rows
 
-    def _path(self) -> Path:
-        if self._settings.path is None:
-            raise DatasetError("dataset.path is not set; name a folder with query.jsonl, or a file of tasks")
-        path = resolve(self._settings.path)
-        if not path.exists():
-            raise DatasetError(f"there is no file or folder {path}; check dataset.path")
-        return path
-
 
 def _places(what: str) -> tuple[str, ...]:
-    """Where a file may stand below the folder: flat, and as the official repository has it."""
+    """Where a file may be below the folder: flat, and as the official repository has it."""
     nested = {"query": "prompt_data", "criteria": "criteria_data", "reference": "test_data/cleaned_data"}[what]
     name = f"{what}.jsonl"
     return name, f"data/{nested}/{name}", f"{nested}/{name}"
-
-
-def _prompt(row: Row) -> str:
-    return row.text("prompt") or row.text("question") or row.required("prompt")
-
-
-def _article(row: Row) -> str:
-    return row.required("article")
 
 
 def _rubric(row: Row) -> Rubric:

@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, JsonValue
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, as_text, read_rows, resolve
+from aiq.core.files import Row, as_text
 from aiq.core.samples import Question, Sample
-from aiq.datasets.base import SourceSettings, hub_rows
+from aiq.datasets.base import DatasetSource, SourceSettings
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
@@ -34,7 +34,7 @@ class FreshQASettings(SourceSettings):
     release: Annotated[int | None, BeforeValidator(_release_year)] = None
 
 
-class FreshQA:
+class FreshQA(DatasetSource):
     """Questions with up to ten accepted answers, `answer_0` to `answer_9`.
 
     Tags: `split`, `fact_type`, `num_hops`, `effective_year`, `next_review` as the sheet spells them, and
@@ -44,22 +44,15 @@ class FreshQA:
     """
 
     Settings = FreshQASettings
-
-    def __init__(self, settings: FreshQASettings) -> None:
-        self._settings = settings
-        self._release = settings.release or _named_release(settings.path or settings.hub or "")
-        self._files = Files()
-
-    @property
-    def fingerprint(self) -> str:
-        return self._files.fingerprint
+    columns = ("id", "question", "answer_0")
+    form = "a FreshQA file (.csv, .json or .jsonl)"
 
     def samples(self) -> Iterator[Sample]:
-        """All questions in the sheet's order."""
-        for row in self._rows():
+        release = self.settings.release or _named_release(self.settings.path or self.settings.hub or "")
+        for row in self.rows():
             tags = {name: row.text(name) for name in _TAGS if row.text(name)}
             tags["false_premise"] = _false_premise(row)
-            if age := _age(row.text("effective_year"), self._release):
+            if age := _age(row.text("effective_year"), release):
                 tags["age"] = age
             yield Sample(
                 id=row.required("id"),
@@ -67,14 +60,6 @@ class FreshQA:
                 answers=_answers(row),
                 tags=tags,
             )
-
-    def _rows(self) -> list[Row]:
-        if self._settings.hub is not None:
-            return hub_rows(self._files, self._settings)
-        if self._settings.path is None:
-            raise DatasetError("dataset.path is not set; name a FreshQA file (.csv, .json or .jsonl)")
-        path = resolve(self._settings.path)
-        return read_rows(self._files, path, "dataset.path", ("id", "question", "answer_0"))
 
 
 def _false_premise(row: Row) -> str:

@@ -1,7 +1,4 @@
-"""From dataset settings to samples: reads, joins the truth, checks ids, selects.
-
-Chooses samples of a dataset: ids, split, language, type, a seeded sample, then the first n.
-"""
+"""From dataset settings to samples: reads, joins the truth, checks ids, and chooses among the samples."""
 
 from collections.abc import Sequence
 
@@ -12,8 +9,10 @@ from aiq.core.plugins import validate
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
-from aiq.datasets.base import Dataset, DatasetSource
-from aiq.datasets.truth import read_truth
+from aiq.datasets.base import Dataset, DatasetSource, read_truth
+
+_TAGS = {"split": ("split",), "language": ("language",), "type": ("fact_type", "topic", "type")}
+"""The tags that a setting compares with."""
 
 
 def select(samples: Sequence[Sample], settings: DatasetSettings, *, seed: int, limit: int | None) -> tuple[Sample, ...]:
@@ -25,12 +24,9 @@ def select(samples: Sequence[Sample], settings: DatasetSettings, *, seed: int, l
     chosen = list(samples)
     if settings.ids is not None:
         chosen = _by_ids(chosen, settings)
-    if settings.split is not None:
-        chosen = _by_tags(chosen, "split", ("split",), settings.split)
-    if settings.language is not None:
-        chosen = _by_tags(chosen, "language", ("language",), settings.language)
-    if settings.type is not None:
-        chosen = _by_tags(chosen, "type", ("fact_type", "topic", "type"), settings.type)
+    for setting in _TAGS:
+        if (value := getattr(settings, setting)) is not None:
+            chosen = _by_tags(chosen, setting, value)
     if settings.sample is not None:
         order = sorted(chosen, key=lambda sample: (derive(seed, "dataset sample", sample.id), sample.id))
         drawn = {sample.id for sample in order[: settings.sample]}
@@ -43,30 +39,27 @@ def _by_ids(samples: list[Sample], settings: DatasetSettings) -> list[Sample]:
     known = {sample.id for sample in samples}
     absent = [key for key in wanted if key not in known]
     if absent:
-        raise DatasetError(f"dataset.ids: {settings.name} has no sample {', '.join(absent[:5])}{_examples(samples)}")
+        there = f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
+        raise DatasetError(f"dataset.ids: {settings.name} has no sample {', '.join(absent[:5])}{there}")
     if not wanted:
         raise DatasetError("dataset.ids is empty; name at least one id, or leave it out for all samples")
     return [sample for sample in samples if sample.id in wanted]
 
 
-def _examples(samples: list[Sample]) -> str:
-    return f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
-
-
-def _by_tags(samples: list[Sample], setting: str, names: tuple[str, ...], value: str) -> list[Sample]:
-    kept = [sample for sample in samples if value.lower() in _values(sample, names)]
+def _by_tags(samples: list[Sample], setting: str, value: str) -> list[Sample]:
+    kept = [sample for sample in samples if value.lower() in _values(sample, setting)]
     if not kept:
-        there = sorted({text for sample in samples for text in _values(sample, names)})
+        there = sorted({text for sample in samples for text in _values(sample, setting)})
         listed = f"there are {', '.join(there[:8])}" if there else f"no sample has a {setting}"
         raise DatasetError(f"dataset.{setting}={value} leaves no sample; {listed}")
     return kept
 
 
-def _values(sample: Sample, names: tuple[str, ...]) -> list[str]:
-    values = [sample.tags.get(name, "").lower() for name in names]
-    if "language" in names:
-        values.append((sample.question.language or "").lower())
-    return [value for value in values if value]
+def _values(sample: Sample, setting: str) -> list[str]:
+    values = [sample.tags.get(name) for name in _TAGS[setting]]
+    if setting == "language":
+        values.append(sample.question.language)
+    return [value.lower() for value in values if value]
 
 
 def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:

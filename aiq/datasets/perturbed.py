@@ -9,10 +9,9 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field
 
-from aiq.core.files import Files
 from aiq.core.samples import Sample
+from aiq.datasets.base import DatasetSource, read_truth
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
-from aiq.datasets.truth import read_truth
 
 UNPERTURBED = "none"
 """The perturbation of a report that is as it was, at severity 0."""
@@ -59,7 +58,7 @@ class PerturbedSettings(BenchSettings):
     tasks: int | None = Field(default=None, ge=1)
 
 
-class PerturbedBench:
+class PerturbedBench(DatasetSource):
     """Every task of Deep Research Bench's files with its report as it is, then with each perturbation by severity.
 
     Tags say `base`, `perturbation` and `severity`. A `truth.jsonl` beside the tasks holds for all of a task's reports.
@@ -68,19 +67,18 @@ class PerturbedBench:
     Settings = PerturbedSettings
 
     def __init__(self, settings: PerturbedSettings) -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._tasks = DeepResearchBench(settings)
-        self._truth = Files()
 
     @property
     def fingerprint(self) -> str:
-        return f"{self._tasks.fingerprint}{self._truth.fingerprint}"
+        return f"{self._tasks.fingerprint}{self.files.fingerprint}"
 
     def samples(self) -> Iterator[Sample]:
         """Task by task, the report as it is first."""
-        truths = read_truth(self._truth, self._settings.path, None)
-        for task in islice(self._tasks.samples(), self._settings.tasks):
-            for variant in _variants(task.id, self._settings.perturbations):
+        truths = read_truth(self.files, self.settings.path, None)
+        for task in islice(self._tasks.samples(), self.settings.tasks):
+            for variant in _variants(task.id, self.settings.perturbations):
                 tags = {**task.tags, **variant.tags}
                 yield task.model_copy(update={"id": variant.id, "tags": tags, "truth": truths.get(task.id)})
 

@@ -8,42 +8,35 @@ Rows without `id` are numbered from 1. Every other column becomes a tag.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, as_text, read_rows, resolve
+from aiq.core.files import Row, as_text
 from aiq.core.plugins import describe
 from aiq.core.samples import DataSources, Document, Question, Sample, Turn
-from aiq.datasets.base import SourceSettings, hub_rows
+from aiq.datasets.base import DatasetSource
 
 _OWN = frozenset(
     "id question answers reference language data_sources documents collection_name preferences history".split()  # noqa: SIM905
 )
 
 
-class Questions:
+class Questions(DatasetSource):
     """Rows of the simplest form."""
 
-    Settings = SourceSettings
-
-    def __init__(self, settings: SourceSettings) -> None:
-        self._settings = settings
-        self._files = Files()
-
-    @property
-    def fingerprint(self) -> str:
-        return self._files.fingerprint
+    columns = ("question",)
+    form = "a .csv, .json or .jsonl file with a column question"
 
     def samples(self) -> Iterator[Sample]:
-        """All rows in order."""
-        for number, row in enumerate(self._rows(), start=1):
+        for number, row in enumerate(self.rows(), start=1):
             tags = {name: row.text(name) for name in row.values if name and name not in _OWN and row.text(name)}
             yield Sample(
                 id=row.text("id") or str(number),
                 question=Question(
                     text=row.required("question"),
-                    history=_history(row),
+                    history=_valid(tuple[Turn, ...], row.values.get("history") or (), row, "history"),
                     language=row.text("language") or None,
                     data_sources=_data_sources(row),
                     documents=_documents(row),
@@ -54,13 +47,6 @@ class Questions:
                 reference=row.text("reference") or None,
                 tags=tags,
             )
-
-    def _rows(self) -> list[Row]:
-        if self._settings.hub is not None:
-            return hub_rows(self._files, self._settings)
-        if self._settings.path is None:
-            raise DatasetError("dataset.path is not set; name a .csv, .json or .jsonl file with a column question")
-        return read_rows(self._files, resolve(self._settings.path), "dataset.path", ("question",))
 
 
 def _items(row: Row, name: str) -> list[JsonValue]:
@@ -76,30 +62,21 @@ def _data_sources(row: Row) -> DataSources:
         return None
     if isinstance(value, str):
         value = [] if value.strip() == "[]" else list(value.split(" | "))
-    try:
-        return TypeAdapter[DataSources](DataSources).validate_python(value)
-    except ValidationError as error:
-        raise DatasetError(f"{row.where}: {describe(error, 'data_sources')}") from None
-
-
-def _history(row: Row) -> tuple[Turn, ...]:
-    try:
-        return TypeAdapter(tuple[Turn, ...]).validate_python(row.values.get("history") or ())
-    except ValidationError as error:
-        raise DatasetError(f"{row.where}: {describe(error, 'history')}") from None
+    sources: DataSources = _valid(DataSources, value, row, "data_sources")
+    return sources
 
 
 def _documents(row: Row) -> tuple[Document, ...]:
-    found = []
-    for item in _items(row, "documents"):
-        values = item if isinstance(item, dict) else {"file_name": as_text(item)}
-        if values.get("file_name") == "":
-            continue
-        try:
-            found.append(Document.model_validate(values))
-        except ValidationError as error:
-            raise DatasetError(f"{row.where}: documents: {describe(error)}") from None
-    return tuple(found)
+    items = [item if isinstance(item, dict) else {"file_name": as_text(item)} for item in _items(row, "documents")]
+    named = [item for item in items if item.get("file_name") != ""]
+    return tuple(_valid(Document, item, row, "documents") for item in named)
+
+
+def _valid(kind: Any, value: object, row: Row, name: str) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise DatasetError(f"{row.where}: {describe(error, name)}") from None
 
 
 def _texts(row: Row, name: str) -> tuple[str, ...]:

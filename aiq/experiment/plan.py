@@ -23,7 +23,7 @@ from aiq.core.tools import Toolbox
 from aiq.judges.base import Judge, make_judge
 from aiq.runs.rows import SweepPlace
 from aiq.tools.knowledge.adding import add_files
-from aiq.tools.knowledge.store import Shelf
+from aiq.tools.knowledge.store import Collections
 
 DATA_SOURCE = "documents"
 
@@ -71,11 +71,11 @@ def _add(settings: KnowledgeSettings) -> None:
             f"`aiq documents add FILES --collection {settings.collection} --summarizer model` and leave "
             "knowledge.documents empty"
         )
-    add_files(Shelf(settings.dir).collection(settings.collection), settings.documents, settings)
+    add_files(Collections(settings.dir).collection(settings.collection), settings.documents, settings)
 
 
 def _documents(name: str, settings: KnowledgeSettings) -> tuple[Document, ...]:
-    stored = Shelf(settings.dir).existing(name).documents
+    stored = Collections(settings.dir).existing(name).documents
     return tuple(Document(file_name=document.file_name, summary=document.summary) for document in stored)
 
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 from aiq.core import plugins
@@ -10,6 +11,7 @@ from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Plugin, Settings
+from aiq.judges.wording import Wording, hash_of
 
 
 class NoSettings(Settings):
@@ -25,7 +27,7 @@ class Judge(ABC):
     - `metrics`: what it may yield, with their bounds and what they notice; the first one speaks for the judge;
     - `version`: changes whenever the same answers of a model would give other scores;
     - `roles`: the model roles it asks; `panels`: the models that answer instead, by role, where it has a panel;
-    - `prompt_hash`: covers all its prompts; None without any;
+    - `wordings`: all prompts that it may send; their hash is in every row;
     - `reads_web`: whether it fetches pages, so that its scores depend on the web of the run.
     """
 
@@ -35,11 +37,16 @@ class Judge(ABC):
     metrics: tuple[Metric, ...]
     roles: tuple[str, ...] = ()
     panels: Mapping[str, tuple[str, ...]] = {}
-    prompt_hash: str | None = None
+    wordings: Sequence[Wording] = ()
     reads_web: bool = False
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
+
+    @cached_property
+    def prompt_hash(self) -> str | None:
+        """Tells the prompts from others; None for a judge without any."""
+        return hash_of(self.wordings) if self.wordings else None
 
     def check(self, samples: Sequence[Sample]) -> None:  # noqa: B027  most judges take every sample
         """Before anything is spent: raises DatasetError where a sample lacks what the judge cannot do without."""
@@ -63,6 +70,13 @@ def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     if not isinstance(judge, Judge):
         raise ConfigError(f"judge.{name}.target: {plugin.target} is no subclass of aiq.judges.base.Judge")
     return judge, settings
+
+
+def score_unless(reason: str | None, metric: str, **given: Any) -> Score:
+    """A score of what is given (`value`, or `numerator` and `denominator`; `detail`), or the reason for having none."""
+    if reason is None:
+        return Score(metric=metric, **given)
+    return Score(metric=metric, not_applicable=reason, detail=given.get("detail", {}))
 
 
 def not_applicable(metrics: Iterable[Metric], reason: str) -> list[Score]:

@@ -1,10 +1,7 @@
-"""Reports without their citations, as RACE's judges read them: by rules, or by a model as the official way has it.
+"""Reports without their citations, so that judges of content are not swayed by how much is cited.
 
-A report taken apart for judging: its prose without any trace of citations.
-
-Judges of content must not be swayed by how much is cited (the official RACE lets a model take
-citations out). What is a mark, a list or a URL is decided by `aiq.citations`; the report itself is
-never changed.
+By rules, or by a model as the official RACE has it. What is a mark, a list or a URL is decided by `aiq.citations`;
+the report itself is never changed.
 """
 
 import re
@@ -14,18 +11,9 @@ from typing import Final
 from aiq.citations.parse import cut, parse_report, trimmed
 from aiq.citations.passages import PRIVATE, VOID, hidden, without_pins
 from aiq.core.session import Session
-from aiq.judges.race_criteria import TaskSettings, wordings
+from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.structured import Unusable, ask_once, without_thoughts
-from aiq.judges.wording import Wording
-
-
-def without_citations(text: str) -> str:
-    """The report without reference lists, citation marks and link targets; code stays as it is."""
-    parsed = parse_report(text.translate(PRIVATE))
-    edits = [(found.start, found.end, "") for found in parsed.lists]
-    edits += [(start, end, sign) for start, end, sign in hidden(parsed) if start < end or sign == VOID]
-    return trimmed(without_pins(cut(parsed.text, edits)))
-
+from aiq.judges.wording import Wording, wordings
 
 ROLE: Final = "judge.race_clean"
 
@@ -36,39 +24,36 @@ _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
 _FENCED: Final = re.compile(r"\A```(?:markdown|md|text)?[ \t]*\n(.*)\n```\Z", re.DOTALL)
 
 
+def without_citations(text: str) -> str:
+    """The report without reference lists, citation marks and link targets; code stays as it is."""
+    parsed = parse_report(text.translate(PRIVATE))
+    edits = [(found.start, found.end, "") for found in parsed.lists]
+    edits += [(start, end, sign) for start, end, sign in hidden(parsed) if start < end or sign == VOID]
+    return trimmed(without_pins(cut(parsed.text, edits)))
+
+
 class Cleaner:
     """Cleans for the judge `name`. By model a text is cleaned once a run, whoever needs it (references above all)."""
 
     def __init__(self, name: str, settings: TaskSettings) -> None:
-        self._tries = settings.tries
-        self._share = settings.cleaning_share
-        self._wordings: dict[str, Wording] = {}
+        self._settings = settings
+        self._prompts: dict[str, Wording] = {}
         if settings.cleaning == "model":
-            self._wordings = wordings(
-                name,
-                "race_clean_{language}.j2",
-                settings.official_dir,
-                "prompt/clean_prompt.py",
-                "clean_article_prompt_{language}",
-                {"article": "article"},
+            constant, places = "clean_article_prompt_{language}", {"article": "article"}
+            self._prompts = wordings(
+                name, "race_clean_{language}.j2", settings.official_dir, "prompt/clean_prompt.py", constant, places
             )
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        return (ROLE,) if self._wordings else ()
-
-    @property
-    def wordings(self) -> tuple[Wording, ...]:
-        return tuple(self._wordings.values())
+        self.roles = (ROLE,) if self._prompts else ()
+        self.wordings = tuple(self._prompts.values())
 
     async def clean(self, text: str, language: str, session: Session) -> str:
         """The report without citations. Raises JudgeError where no answer of the model is that."""
         by_rules = without_citations(text)
-        if not self._wordings or not by_rules:
+        if not self._prompts or not by_rules:
             return by_rules
-        prompt = self._wordings[language].render({"article": text})
-        read = partial(read_cleaned, report=text, at_least=self._share * len(by_rules))
-        return await ask_once(session, ROLE, prompt, read, tries=self._tries)
+        prompt = self._prompts[language].render({"article": text})
+        read = partial(read_cleaned, report=text, at_least=self._settings.cleaning_share * len(by_rules))
+        return await ask_once(session, ROLE, prompt, read, tries=self._settings.tries)
 
 
 def read_cleaned(answer: str, report: str, at_least: float) -> str:
@@ -80,7 +65,7 @@ def read_cleaned(answer: str, report: str, at_least: float) -> str:
         raise Unusable(f"a cleaned report of {len(cleaned)} characters has lost more than citations")
     if len(cleaned) > len(report):
         raise Unusable("the cleaned report is longer than the report")
-    words, there = _WORD.findall(cleaned.casefold()), set(_WORD.findall(report.casefold()))
-    if sum(word in there for word in words) < _OWN_WORDS * len(words):
+    words, known = _WORD.findall(cleaned.casefold()), set(_WORD.findall(report.casefold()))
+    if sum(word in known for word in words) < _OWN_WORDS * len(words):
         raise Unusable("the cleaned report says what the report does not")
     return cleaned

@@ -1,50 +1,45 @@
 """FACT: do the pages that a report cites support what it says (Deep Research Bench).
 
-Extract (statement, URL) pairs (`fact_extract`), group them by URL, fetch each page and judge its
-statements (`fact_pages`). The statistics are in `fact_arithmetic`. Every question to a model stands for
-itself (a piece of a report, a page with its statements) and is asked once a run.
+Extract (statement, URL) pairs, group them by URL, fetch each page and judge its statements by what it says. Every
+question to a model (on a piece of a report, on a page with its statements) is asked once a run.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from aiq.core.errors import JudgeError
+from aiq.core.errors import JudgeError, ToolError
+from aiq.core.gather import gather_bounded
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
+from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.judges.base import Judge, not_applicable
-from aiq.judges.fact_extract import By, Extracted, Extractor
-from aiq.judges.fact_pages import PageJudge
+from aiq.judges.base import Judge, score_unless
+from aiq.judges.fact_extract import ExtractionAgreement, agreement, by_url, cited_statements, extract_by_model
 from aiq.judges.fact_questions import questions
-from aiq.judges.fact_scores import CitedPage, Counts, count
-from aiq.judges.race_criteria import language
-from aiq.judges.statements import by_url
-from aiq.judges.structured import each_bounded
-from aiq.judges.wording import hash_of
+from aiq.judges.fact_scores import CitedPage, Counts, Judged, Verdict, count
+from aiq.judges.wording import language
 from aiq.llm.models import read_key
 
 _WRONG: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
 _GONE: Final = ("fabricated", "sections")
-_ACCURACY: Final = Metric.share(
-    "fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True
+_METRICS: Final = (
+    Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True),
+    Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True),
+    Metric.count("fact.citations", notices=_GONE, once_per_run=True),
+    Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True),
+    Metric.count("fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True),
 )
-_ACCURACY_PER_TASK: Final = Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True)
-_CITATIONS: Final = Metric.count("fact.citations", notices=_GONE, once_per_run=True)
-_EFFECTIVE: Final = Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True)
-_TOTAL: Final = Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True)
-_TOTAL_VALID: Final = Metric.count(
-    "fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True
-)
-_AGREEMENT: Final = Metric.share(
-    "fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True
-)
+"""The last one where `extraction` is `both`."""
 
 _NO_CITATIONS: Final = "the report has no citations"
+_BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
+"""What one part of a page says counts for all of it: what is said anywhere is said."""
 
 
 class FactSettings(Settings):
@@ -52,7 +47,7 @@ class FactSettings(Settings):
 
     `extraction`: who finds the citing statements; with `both` the model's are judged and compared with the
     rules'. `deduplication`: who says which statements of a page are one. `support`: whether all of a statement
-    must stand on the page, or some of it, as officially. `tries`: questions to a model until its answer
+    must be on the page, or some of it, as officially. `tries`: questions to a model until its answer
     is usable. `max_chunk_chars`: characters of the report per extraction. `max_page_chars`: characters of a
     page that the judge reads at once, `page_chunks`: so many times. `statements_per_call`: statements of a page in
     one question; None: all. `reader`: a service that reads pages (with `{url}`), `reader_key_env`: the
@@ -60,7 +55,7 @@ class FactSettings(Settings):
     say for themselves what support is). `concurrency`: pages of one report fetched and judged at once.
     """
 
-    extraction: By = "model"
+    extraction: Literal["model", "rules", "both"] = "model"
     deduplication: Literal["rules", "model"] = "rules"
     support: Literal["whole", "part"] = "whole"
     tries: int = Field(default=3, ge=1)
@@ -96,100 +91,114 @@ class Fact(Judge):
     reads_web = True
 
     def __init__(self, settings: FactSettings) -> None:
-        self._settings = settings
-        asked = questions(settings.official_dir)
-        self._extractor = Extractor(
-            settings.extraction,
-            asked,
-            tries=settings.tries,
-            max_chunk_chars=settings.max_chunk_chars,
-            concurrency=settings.concurrency,
-        )
-        reader = None if settings.reader is None else Reader(template=settings.reader, key_env=settings.reader_key_env)
-        self._pages = PageJudge(
-            asked,
-            tries=settings.tries,
-            by_model=settings.deduplication == "model",
-            reader=reader,
-            max_page_chars=settings.max_page_chars,
-            page_chunks=settings.page_chunks,
-            statements_per_call=settings.statements_per_call,
-            support=settings.support,
-        )
-        compared = (_AGREEMENT,) if settings.extraction == "both" else ()
-        self.metrics = (_ACCURACY, _ACCURACY_PER_TASK, _CITATIONS, _EFFECTIVE, _TOTAL, _TOTAL_VALID, *compared)
+        super().__init__(settings)
+        self._asked = asked = questions(settings.official_dir, settings.tries)
+        url, key = settings.reader, settings.reader_key_env
+        self._reader = None if url is None else Reader(template=url, key_env=key)
+        self.metrics = _METRICS if settings.extraction == "both" else _METRICS[:-1]
         needed = (
             *((asked.extract,) if settings.extraction != "rules" else ()),
             *((asked.dedup,) if settings.deduplication == "model" else ()),
             asked.validate,
         )
         self.roles = tuple(question.role for question in needed)
-        self.prompt_hash = hash_of(wording for question in needed for wording in question.wordings)
+        self.wordings = [wording for question in needed for wording in question.wordings]
 
     def check(self, samples: Sequence[Sample]) -> None:
-        """Every sample will do: FACT holds nothing but the report against the pages it cites.
-
-        Raises ConfigError where the reader's key is not there.
-        """
-        if self._settings.reader_key_env is not None:
-            read_key(self._settings.reader_key_env, "judge.fact.reader_key_env")
+        """Takes every sample. Raises ConfigError where the reader's key is not there."""
+        if self.settings.reader_key_env is not None:
+            read_key(self.settings.reader_key_env, "judge.fact.reader_key_env")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        found = await self._extractor.extract(report.text, language(sample), session)
-        cited = list(by_url(found.citations).items())
-        judge = partial(self._pages.judge, session, language(sample))
-        pages = await each_bounded(cited, judge, self._settings.concurrency)
+        settings, spoken = self.settings, language(sample)
+        by_rules = cited_statements(report.text) if settings.extraction != "model" else []
+        citations, invented = by_rules, 0
+        if settings.extraction != "rules":
+            citations, invented = await extract_by_model(
+                self._asked.extract,
+                report.text,
+                spoken,
+                session,
+                max_chars=settings.max_chunk_chars,
+                at_once=settings.concurrency,
+            )
+        compared = agreement(citations, by_rules) if settings.extraction == "both" else None
+
+        async def judge(cited: tuple[str, list[str]]) -> CitedPage:
+            return await self._judge_page(*cited, spoken, session)
+
+        pages = await gather_bounded(list(by_url(citations).items()), judge, settings.concurrency)
         failures = [page.error for page in pages if page.error is not None]
         unusable = [error for error in failures if error.startswith("judge.")]
         if unusable and len(failures) == len(pages):
             raise JudgeError(f"none of {len(pages)} cited pages could be judged: {unusable[0]}")
-        return _scores(pages, found)
+        counts = count(pages)
+        detail: dict[str, JsonValue] = {
+            **counts.model_dump(),
+            "invented_by_extraction": invented,
+            "extracted": [citation.model_dump(mode="json") for citation in citations],
+            "pages": [page.model_dump(mode="json", exclude_none=True) for page in pages],
+            **({"extraction": compared.model_dump()} if compared else {}),
+        }
+        return [*_scores(counts, bool(pages), detail), *([_agreement(compared)] if compared else [])]
+
+    async def _judge_page(self, url: str, statements: Sequence[str], spoken: str, session: Session) -> CitedPage:
+        """The verdicts on one page. As officially, a page that cannot be read or judged is an error and skipped."""
+        try:
+            page = await session.web.fetch(url, self._reader)
+        except ToolError as error:
+            return CitedPage(url=url, error=f"{error.kind.value}: {error}")
+        try:
+            if self.settings.deduplication == "model" and len(statements) > 1:
+                values = {"statements": _numbered(statements)}
+                kept = await self._asked.dedup.ask(session, spoken, values, len(statements))
+                statements = [statements[number - 1] for number in kept]
+            verdicts = await self._verdicts(page, statements, spoken, session)
+        except JudgeError as error:
+            return CitedPage(url=url, error=str(error), digest=page.digest)
+        judged = [Judged(statement=s, verdict=v) for s, v in zip(statements, verdicts, strict=True)]
+        return CitedPage(url=url, judged=tuple(judged), digest=page.digest)
+
+    async def _verdicts(self, page: Page, statements: Sequence[str], spoken: str, session: Session) -> list[Verdict]:
+        """Of so many statements at a time on each part of the page; the strongest verdict on each counts."""
+        settings, text = self.settings, f"{page.title}\n\n{page.text}"
+        most, size = settings.max_page_chars, settings.statements_per_call or len(statements)
+        parts = [text[at : at + most] for at in range(0, len(text), most)][: settings.page_chunks]
+        found: list[Verdict] = []
+        for at in range(0, len(statements), size):
+            together = statements[at : at + size]
+            values = {"statements": _numbered(together), "support": settings.support}
+            told = [
+                await self._asked.validate.ask(session, spoken, {**values, "page": part}, len(together))
+                for part in parts
+            ]
+            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*told, strict=True)]
+        return found
 
 
-def _scores(pages: Sequence[CitedPage], found: Extracted) -> list[Score]:
+def _numbered(statements: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
+
+
+def _scores(counts: Counts, cites: bool, detail: dict[str, JsonValue]) -> list[Score]:
     """A report without citations has no accuracy, but it has a number of citations: 0. The official counts skip it."""
-    counts = count(pages)
-    detail: dict[str, JsonValue] = {
-        **counts.model_dump(),
-        "invented_by_extraction": found.invented,
-        "extracted": [citation.model_dump(mode="json") for citation in found.citations],
-        "pages": [page.model_dump(mode="json", exclude_none=True) for page in pages],
-    }
-    if found.agreement is not None:
-        detail["extraction"] = found.agreement.model_dump()
-    citations, supported = float(counts.citations), float(counts.supported)
-    official = (
-        [Score(metric=_TOTAL.name, value=citations), Score(metric=_TOTAL_VALID.name, value=supported)]
-        if pages
-        else not_applicable((_TOTAL, _TOTAL_VALID), _NO_CITATIONS)
-    )
+    citations, supported = counts.citations, counts.supported
+    uncited = None if cites else _NO_CITATIONS
+    unjudged = uncited or (None if citations else "no citation of the report could be judged")
+    ratio = {"numerator": supported, "denominator": citations, "detail": detail}
     return [
-        *_accuracies(counts, bool(pages), detail),
-        Score(metric=_CITATIONS.name, value=citations),
-        Score(metric=_EFFECTIVE.name, value=supported),
-        *official,
-        *_agreement(found),
+        score_unless(unjudged, "fact.citation_accuracy", **ratio),
+        score_unless(unjudged, "fact.citation_accuracy_per_task", value=counts.accuracy),
+        Score(metric="fact.citations", value=citations),
+        Score(metric="fact.effective_citations", value=supported),
+        score_unless(uncited, "fact.total_citations", value=citations),
+        score_unless(uncited, "fact.total_valid_citations", value=supported),
     ]
 
 
-def _accuracies(counts: Counts, cites: bool, detail: dict[str, JsonValue]) -> list[Score]:
-    share = counts.accuracy
-    if share is None:
-        reason = "no citation of the report could be judged" if cites else _NO_CITATIONS
-        first, second = not_applicable((_ACCURACY, _ACCURACY_PER_TASK), reason)
-        return [first.model_copy(update={"detail": detail}), second]
-    return [
-        Score(metric=_ACCURACY.name, numerator=counts.supported, denominator=counts.citations, detail=detail),
-        Score(metric=_ACCURACY_PER_TASK.name, value=share),
-    ]
-
-
-def _agreement(found: Extracted) -> list[Score]:
+def _agreement(both: ExtractionAgreement) -> Score:
     """Of the citations that model and rules found together, the share that the other one has too."""
-    both = found.agreement
-    if both is None:
-        return []
-    if not both.model + both.rules:
-        return not_applicable((_AGREEMENT,), _NO_CITATIONS)
-    shared = both.model_in_rules + both.rules_in_model
-    return [Score(metric=_AGREEMENT.name, numerator=shared, denominator=both.model + both.rules)]
+    found, shared = both.model + both.rules, both.model_in_rules + both.rules_in_model
+    return score_unless(
+        None if found else _NO_CITATIONS, "fact.extraction_agreement", numerator=shared, denominator=found
+    )

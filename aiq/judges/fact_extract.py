@@ -1,18 +1,21 @@
-"""FACT's first step: what a report says and which URLs it cites for it, by a model, by rules, or both compared."""
+"""FACT's first step: what a report says and which URLs it cites for it, by a model, by rules, or both compared.
+
+The forms of citation are those of `aiq.citations.parse`: `[n]` with a reference list, `[n](url)`,
+`[words](url)`, a URL in the sentence, and their variants.
+"""
 
 import re
-from collections.abc import Sequence
-from functools import partial
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
-from aiq.citations.parse import split_references
+from aiq.citations import passages
+from aiq.citations.links import UrlUse
+from aiq.citations.marks import Mark
+from aiq.citations.parse import ParsedReport, parse_report, split_references
 from aiq.core.base import Record
+from aiq.core.gather import gather_bounded
 from aiq.core.session import Session
-from aiq.judges.fact_questions import Questions
-from aiq.judges.statements import Citation, chunks, cited_statements, urls
-from aiq.judges.structured import ask_once, each_bounded
-
-By = Literal["model", "rules", "both"]
+from aiq.judges.fact_questions import FactCitation, FactQuestion, canonical
 
 ALIKE: Final = 0.6
 """Share of words from which two wordings of one sentence count as the same statement; see `alike`."""
@@ -20,7 +23,108 @@ ALIKE: Final = 0.6
 _WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")
 
 
-class Agreement(Record):
+async def extract_by_model(
+    question: FactQuestion[list[FactCitation]],
+    report: str,
+    language: str,
+    session: Session,
+    *,
+    max_chars: int,
+    at_once: int,
+) -> tuple[list[FactCitation], int]:
+    """The citations that a model finds, of URLs that the report has, in order; and how many are of others.
+
+    The report is read in pieces of `max_chars`. Raises JudgeError where an answer on one stays unusable.
+    """
+    known = {url.rstrip("/"): url for url in urls(report)}
+    if not known:
+        return [], 0
+    body, references = split_references(report)
+
+    async def ask(piece: str) -> list[FactCitation]:
+        values = {"reference_list": references, "report_part": piece, "report": f"{piece}\n\n{references}"}
+        return await question.ask(session, language, values)
+
+    found = [one for piece in await gather_bounded(chunks(body, max_chars), ask, at_once) for one in piece]
+    real = [one.model_copy(update={"url": known[key]}) for one in found if (key := one.url.rstrip("/")) in known]
+    return real, len(found) - len(real)
+
+
+def urls(report: str) -> list[str]:
+    """The http(s) URLs that a report cites, in its text or its lists, each once."""
+    parsed = parse_report(report)
+    listed = (use.url for entry in parsed.entries for use in entry.urls)
+    marked = (parsed.text[slice(*mark.url)] for mark in parsed.marks if mark.url is not None)
+    found = [*listed, *marked, *(use.url for use in parsed.body_urls)]
+    return list(dict.fromkeys(canonical(url) for url in found if _is_web(url)))
+
+
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
+
+
+def cited_statements(report: str) -> list[FactCitation]:
+    """By rules, every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
+    parsed = parse_report(report)
+    listed: dict[int, str] = {}
+    for entry in parsed.entries:
+        if entry.urls:
+            listed.setdefault(entry.number, entry.urls[0].url)
+    found = [
+        FactCitation(statement=statement.text, reference=number, url=canonical(url))
+        for statement in passages.cited_statements(parsed)
+        for number, url in _cited(parsed, statement, listed)
+        if _is_web(url)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _cited(
+    parsed: ParsedReport, statement: passages.CitedStatement, listed: Mapping[int, str]
+) -> Iterator[tuple[int | None, str]]:
+    """What a statement cites, in order: (number, URL); `listed` is the first URL of each entry by number."""
+    marks = [parsed.marks[number] for number in statement.marks]
+    uses: list[Mark | UrlUse] = [*marks, *(parsed.body_urls[number] for number in statement.body_urls)]
+    for use in sorted(uses, key=lambda use: use.start):
+        if isinstance(use, UrlUse):
+            yield None, use.url
+        elif use.url is not None:
+            yield use.numbers[0], parsed.text[slice(*use.url)]
+        else:
+            yield from ((number, listed[number]) for number in use.numbers if number in listed)
+
+
+def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:
+    """The statements of each URL in order of appearance; those alike but for case and punctuation once."""
+    grouped: dict[str, dict[str, str]] = {}
+    for citation in citations:
+        same = "".join(char for char in citation.statement.casefold() if char.isalnum())
+        grouped.setdefault(citation.url, {}).setdefault(same, citation.statement)
+    return {url: list(statements.values()) for url, statements in grouped.items()}
+
+
+def chunks(text: str, most: int) -> list[str]:
+    """The text in pieces of at most `most` characters, cut between paragraphs, else lines, else anywhere."""
+    found: list[str] = []
+    for paragraph in re.split(r"(?<=\n)\n+", text):
+        for piece in _cut(paragraph, most):
+            if found and len(found[-1]) + len(piece) + 1 <= most:
+                found[-1] += "\n" + piece
+            elif piece.strip():
+                found.append(piece)
+    return found
+
+
+def _cut(text: str, most: int) -> Iterator[str]:
+    while len(text) > most:
+        at = max(text.rfind("\n", 0, most), text.rfind(". ", 0, most) + 1, text.rfind("。", 0, most) + 1)
+        at = at if at > most // 2 else most
+        yield text[:at]
+        text = text[at:]
+    yield text
+
+
+class ExtractionAgreement(Record):
     """How many citations two ways of extraction found, and how many of them the other one has too."""
 
     model: int
@@ -29,77 +133,28 @@ class Agreement(Record):
     rules_in_model: int
 
 
-class Extracted(Record):
-    """A report's citations in order, of URLs that stand in it. `invented`: those left out because theirs do not."""
-
-    citations: tuple[Citation, ...]
-    invented: int = 0
-    agreement: Agreement | None = None
-
-
-class Extractor:
-    """Finds citations. With `both` it is the model's that are judged, and the rules' that they are compared with."""
-
-    def __init__(self, by: By, questions: Questions, *, tries: int, max_chunk_chars: int, concurrency: int) -> None:
-        self._by = by
-        self._asked = questions.extract
-        self._tries = tries
-        self._max_chunk_chars = max_chunk_chars
-        self._concurrency = concurrency
-
-    async def extract(self, report: str, language: str, session: Session) -> Extracted:
-        """`language`: of the task, `en` or `zh`. Raises JudgeError where an answer about the report stays unusable."""
-        rules = cited_statements(report) if self._by != "model" else []
-        if self._by == "rules":
-            return Extracted(citations=tuple(rules))
-        known = {url.rstrip("/"): url for url in urls(report)}
-        found = await self._ask(report, language, session) if known else []
-        real = [c.model_copy(update={"url": known[key]}) for c in found if (key := c.url.rstrip("/")) in known]
-        compared = agreement(real, rules) if self._by == "both" else None
-        return Extracted(citations=tuple(real), invented=len(found) - len(real), agreement=compared)
-
-    async def _ask(self, report: str, language: str, session: Session) -> list[Citation]:
-        body, references = split_references(report)
-        pieces = chunks(body, self._max_chunk_chars)
-        ask = partial(self._ask_piece, session, language, references)
-        found = await each_bounded(pieces, ask, self._concurrency)
-        return [citation for piece in found for citation in piece]
-
-    async def _ask_piece(self, session: Session, language: str, references: str, piece: str) -> list[Citation]:
-        values = {"reference_list": references, "report_part": piece, "report": f"{piece}\n\n{references}"}
-        prompt = self._asked.wording[language].render(values)
-        return await ask_once(session, self._asked.role, prompt, self._asked.read, tries=self._tries)
-
-
-def agreement(model: Sequence[Citation], rules: Sequence[Citation]) -> Agreement:
+def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> ExtractionAgreement:
     """Which citations of either have one with the same URL and a statement alike in the other."""
-    return Agreement(
+    return ExtractionAgreement(
         model=len(model),
         rules=len(rules),
-        model_in_rules=_had(model, rules),
-        rules_in_model=_had(rules, model),
+        model_in_rules=_shared(model, rules),
+        rules_in_model=_shared(rules, model),
     )
 
 
-def _had(these: Sequence[Citation], those: Sequence[Citation]) -> int:
-    there: dict[str, list[frozenset[str]]] = {}
+def _shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
+    statements: dict[str, list[str]] = {}
     for citation in those:
-        there.setdefault(citation.url, []).append(_words(citation.statement))
-    return sum(any(_alike(_words(c.statement), other) for other in there.get(c.url, [])) for c in these)
+        statements.setdefault(citation.url, []).append(citation.statement)
+    return sum(any(alike(one.statement, other) for other in statements.get(one.url, [])) for one in these)
 
 
 def alike(one: str, other: str) -> bool:
     """Whether two statements are one in other words: they share ALIKE of the words of the shorter one.
 
-    Of the shorter one, because a model completes what rules leave as it stands ("It grew." becomes "The
+    Of the shorter one, because a model completes what rules leave as it is ("It grew." becomes "The
     port of Tessmark grew."). Words are compared without case; a Chinese character is a word.
     """
-    return _alike(_words(one), _words(other))
-
-
-def _words(statement: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(statement.casefold()))
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= ALIKE * max(1, min(len(one), len(other)))
+    words, others = (set(_WORD.findall(statement.casefold())) for statement in (one, other))
+    return len(words & others) >= ALIKE * max(1, min(len(words), len(others)))

@@ -1,7 +1,7 @@
-"""FACT's arithmetic: verdicts per page in, counts and the official statistics out. Pure functions.
+"""FACT's arithmetic: verdicts per page in, counts and the official statistics out.
 
-Source of the rules: benchmarks-details 4.3. A page whose validation ended in an error is skipped,
-`unknown` counts nowhere, and the ratio is taken once over all citations of all reports.
+As Deep Research Bench defines it: a page whose validation ended in an error is skipped, `unknown` counts nowhere,
+and the ratio is taken once over all citations of all reports.
 """
 
 from collections.abc import Iterable, Sequence
@@ -57,16 +57,14 @@ class OfficialStatistics(Record):
 
 def count(pages: Iterable[CitedPage]) -> Counts:
     """The verdicts of one report."""
-    supported = unsupported = unknown = failed = 0
-    for page in pages:
-        if page.error is not None:
-            failed += 1
-            continue
-        verdicts = [judged.verdict for judged in page.judged]
-        supported += verdicts.count("supported")
-        unsupported += verdicts.count("unsupported")
-        unknown += verdicts.count("unknown")
-    return Counts(supported=supported, unsupported=unsupported, unknown=unknown, failed_pages=failed)
+    pages = list(pages)
+    verdicts = [judged.verdict for page in pages if page.error is None for judged in page.judged]
+    return Counts(
+        supported=verdicts.count("supported"),
+        unsupported=verdicts.count("unsupported"),
+        unknown=verdicts.count("unknown"),
+        failed_pages=sum(page.error is not None for page in pages),
+    )
 
 
 def official(reports: Sequence[Sequence[CitedPage]]) -> OfficialStatistics:

@@ -2,15 +2,13 @@
 
 Metrics `fresheval.relaxed` and `fresheval.strict`, 0 or 1: relaxed looks at the primary answer only,
 strict wants every further statement to be right as well.
-
-Reading a FreshEval verdict: exactly one, decided after the whole answer has been read.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from aiq.citations.parse import without_references
 from aiq.core.errors import DatasetError
@@ -20,10 +18,76 @@ from aiq.core.session import Session
 from aiq.judges.base import Judge
 from aiq.judges.panel import Panel, PanelSettings, mean_score
 from aiq.judges.structured import Unusable, without_thoughts
-from aiq.judges.wording import PROMPTS, harmless
+from aiq.judges.wording import OwnWording
 
+Mode = Literal["relaxed", "strict"]
+
+_ROLE: Final = "judge.fresheval"
 _LINE: Final = re.compile(r"\s*(?:[-*#>]\s*)?\**evaluation\**\s*[:：]\**\s*(?P<verdict>.*?)[\s*]*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited\.", re.IGNORECASE)
+
+
+class FreshEvalSettings(PanelSettings):
+    """`mode`: which of the two is judged. Of several judgements (an odd number) the majority's verdict counts."""
+
+    mode: Literal["relaxed", "strict", "both"] = "relaxed"
+
+    @model_validator(mode="after")
+    def _has_a_majority(self) -> Self:
+        members = max(1, len(self.panel))
+        if self.votes * members % 2 == 0:
+            raise ValueError(
+                f"{self.votes} votes of {members} models can end in a tie: votes times models must be an odd number"
+            )
+        return self
+
+
+class FreshEval(Judge):
+    """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
+
+    Settings = FreshEvalSettings
+    name = "fresheval"
+    version = "2"
+    roles = (_ROLE,)
+    wordings = (OwnWording("fresheval.j2"),)
+
+    def __init__(self, settings: FreshEvalSettings) -> None:
+        super().__init__(settings)
+        self._panel = Panel(_ROLE, settings)
+        self.panels = self._panel.panels
+        self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
+        self.metrics = tuple(
+            Metric.share(f"fresheval.{mode}", notices=("facts", "roles", "numbers")) for mode in self._modes
+        )
+
+    def check(self, samples: Sequence[Sample]) -> None:
+        for sample in samples:
+            if not sample.answers:
+                raise DatasetError(
+                    f"sample {sample.id} has no accepted answers, which judge fresheval needs: "
+                    "fill answer_0 in the dataset, leave the sample out with dataset.ids, or choose another judge"
+                )
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        return [await self._judge(mode, sample, report, session) for mode in self._modes]
+
+    async def _judge(self, mode: Mode, sample: Sample, report: Report, session: Session) -> Score:
+        prompt = self.wordings[0].render(
+            {
+                "strict": "yes" if mode == "strict" else "",
+                "current_date": session.now.date().isoformat(),
+                "question": sample.question.text,
+                "response": without_references(report.text),
+                "accepted_answers": " | ".join(sample.answers),
+            }
+        )
+        votes = await self._panel.ask(
+            session, lambda order: prompt, lambda answer, order: (read_verdict(answer), answer.strip())
+        )
+        verdicts = [float(vote.answer[0]) for vote in votes]
+        tries = sum(vote.tries for vote in votes)
+        score = mean_score(f"fresheval.{mode}", votes, verdicts, {"tries": tries}, lambda answer: {"answer": answer[1]})
+        return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})
 
 
 def read_verdict(answer: str) -> bool:
@@ -46,71 +110,3 @@ def read_verdict(answer: str) -> bool:
     if len(stated) > 1 or len(set(verdicts)) > 1:
         raise Unusable("there is more than one verdict")
     return verdicts[0]
-
-
-Mode = Literal["relaxed", "strict"]
-
-_TEMPLATE: Final = "fresheval.j2"
-_ROLE: Final = "judge.fresheval"
-
-
-class FreshEvalSettings(PanelSettings):
-    """`mode`: which of the two is judged. Of several judgements (an odd number) the majority's verdict counts."""
-
-    mode: Literal["relaxed", "strict", "both"] = "relaxed"
-    tries: int = Field(default=3, ge=1)
-
-    @model_validator(mode="after")
-    def _has_a_majority(self) -> Self:
-        members = max(1, len(self.panel))
-        if self.votes * members % 2 == 0:
-            raise ValueError(
-                f"{self.votes} votes of {members} models can end in a tie: votes times models must be an odd number"
-            )
-        return self
-
-
-class FreshEval(Judge):
-    """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
-
-    Settings = FreshEvalSettings
-    name = "fresheval"
-    version = "2"
-    roles = (_ROLE,)
-
-    def __init__(self, settings: FreshEvalSettings) -> None:
-        self._panel = Panel(_ROLE, settings)
-        self.panels = self._panel.panels
-        self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
-        self.metrics = tuple(
-            Metric.share(f"fresheval.{mode}", notices=("facts", "roles", "numbers")) for mode in self._modes
-        )
-        self.prompt_hash = PROMPTS.hash(_TEMPLATE)
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        for sample in samples:
-            if not sample.answers:
-                raise DatasetError(
-                    f"sample {sample.id} has no accepted answers, which judge fresheval needs: "
-                    "fill answer_0 in the dataset, leave the sample out with dataset.ids, or choose another judge"
-                )
-
-    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        return [await self._judge(mode, sample, report, session) for mode in self._modes]
-
-    async def _judge(self, mode: Mode, sample: Sample, report: Report, session: Session) -> Score:
-        prompt = PROMPTS.render(
-            _TEMPLATE,
-            strict=mode == "strict",
-            current_date=session.now.date().isoformat(),
-            question=harmless(sample.question.text),
-            response=harmless(without_references(report.text)),
-            accepted_answers=harmless(" | ".join(sample.answers)),
-        )
-        votes = await self._panel.ask(
-            session, lambda order: prompt, lambda answer, order: (read_verdict(answer), answer.strip())
-        )
-        verdicts = [float(vote.answer[0]) for vote in votes]
-        tries = sum(vote.tries for vote in votes)
-        score = mean_score(f"fresheval.{mode}", votes, verdicts, {"tries": tries}, lambda answer: {"answer": answer[1]})
-        return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})

@@ -1,31 +1,27 @@
-"""Several judgements of one report: votes, orders of presentation, and a panel of models; each with a seat of its own.
+"""Several judgements of one report: votes, orders of presentation, and a panel of models; each is a judge call.
 
-The value of a metric is the mean over all seats. One seat without a usable answer is a failure of the judge as
+The value of a metric is the mean over all calls. One call without a usable answer is a failure of the judge as
 a whole: a mean over fewer would be another measurement under the same name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
-from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from aiq.core.errors import JudgeError
+from aiq.core.gather import gather_bounded
 from aiq.core.reports import Score
 from aiq.core.session import Session
-from aiq.core.settings import Settings
-from aiq.judges.structured import ask, each_bounded
+from aiq.core.settings import OneOrMore, Settings
+from aiq.judges.structured import ask
 from aiq.stats.noise import NOISE, Judgement, noise_of
 
 T = TypeVar("T")
 Order = Literal["first", "swapped"]
 
 _AT_ONCE: Final = 4  # judgements of one report under way together; the run's concurrency multiplies it
-
-
-def _models(value: object) -> object:
-    """One model may stand without brackets."""
-    return (value,) if isinstance(value, str) else value
 
 
 class PanelSettings(Settings):
@@ -37,7 +33,7 @@ class PanelSettings(Settings):
     """
 
     votes: int = Field(default=1, ge=1, le=99)
-    panel: Annotated[tuple[str, ...], BeforeValidator(_models)] = ()
+    panel: OneOrMore = ()
     temperature: float | None = Field(default=None, ge=0, le=2)
     tries: int = Field(default=3, ge=1)
 
@@ -48,7 +44,7 @@ class PanelSettings(Settings):
         return self
 
 
-class Seat(NamedTuple):
+class JudgeCall(NamedTuple):
     """Where a judgement comes from. `model`: of the panel, None for the role's own. `vote` counts from 0."""
 
     model: str | None
@@ -59,63 +55,49 @@ class Seat(NamedTuple):
 class Vote(NamedTuple, Generic[T]):
     """A judgement: what was read from the usable answer, the tries it took, and the model that gave it."""
 
-    seat: Seat
+    call: JudgeCall
     model: str
     answer: T
     tries: int
 
-    @property
-    def where(self) -> dict[str, JsonValue]:
-        """Its place, for details."""
-        return {"model": self.model, "order": self.seat.order, "vote": self.seat.vote + 1, "tries": self.tries}
-
 
 class Panel:
-    """The seats of a judge in one role. `orders`: in which orders the prompt is put."""
+    """The calls of a judge in one role. `orders`: in which orders the prompt is put."""
 
     def __init__(self, role: str, settings: PanelSettings, orders: Sequence[Order] = ("first",)) -> None:
         self._role = role
         self._settings = settings
-        self._seats = [
-            Seat(model, order, vote)
-            for model in settings.panel or (None,)
-            for order in orders
-            for vote in range(settings.votes)
-        ]
-
-    @property
-    def panels(self) -> Mapping[str, tuple[str, ...]]:
-        """The panel's models by role; empty where the role's own model judges."""
-        return {self._role: self._settings.panel} if self._settings.panel else {}
+        models = settings.panel or (None,)
+        self._calls = [JudgeCall(m, order, vote) for m in models for order in orders for vote in range(settings.votes)]
+        self.panels = {role: settings.panel} if settings.panel else {}
 
     async def ask(
         self, session: Session, prompt: Callable[[Order], str], read: Callable[[str, Order], T]
     ) -> list[Vote[T]]:
-        """One judgement a seat: member by member, order by order, vote by vote.
+        """A judgement a call: member by member, order by order, vote by vote.
 
-        Raises JudgeError where a seat has no usable answer, and what `asking.ask` raises.
+        Raises JudgeError where a call has no usable answer, and what `structured.ask` raises.
         """
-        prompts = {seat.order: prompt(seat.order) for seat in self._seats}
+        prompts = {call.order: prompt(call.order) for call in self._calls}
 
-        async def one(seat: Seat) -> Vote[T]:
-            return await self._judge(session, seat, prompts[seat.order], lambda text: read(text, seat.order))
+        async def one(call: JudgeCall) -> Vote[T]:
+            return await self._judge(session, call, prompts[call.order], lambda text: read(text, call.order))
 
-        return await each_bounded(self._seats, one, _AT_ONCE)
+        return await gather_bounded(self._calls, one, _AT_ONCE)
 
-    async def _judge(self, session: Session, seat: Seat, prompt: str, read: Callable[[str], T]) -> Vote[T]:
-        options: dict[str, Any] = {} if seat.model is None else {"model": seat.model}
-        if self._settings.temperature is not None:
-            options["temperature"] = self._settings.temperature
+    async def _judge(self, session: Session, call: JudgeCall, prompt: str, read: Callable[[str], T]) -> Vote[T]:
+        given = {"model": call.model, "temperature": self._settings.temperature}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         try:
             answer, tries = await ask(
-                session, self._role, prompt, read, tries=self._settings.tries, vote=seat.vote, **options
+                session, self._role, prompt, read, tries=self._settings.tries, vote=call.vote, **options
             )
         except JudgeError as error:
-            if len(self._seats) == 1:
+            if len(self._calls) == 1:
                 raise
-            which = ", ".join([*filter(None, [seat.model]), f"order {seat.order}", f"vote {seat.vote + 1}"])
-            raise JudgeError(f"{error} ({which}: one of {len(self._seats)} judgements, all of which count)") from None
-        return Vote(seat, seat.model or session.models.name(self._role), answer, tries)
+            which = ", ".join([*filter(None, [call.model]), f"order {call.order}", f"vote {call.vote + 1}"])
+            raise JudgeError(f"{error} ({which}: one of {len(self._calls)} judgements, all of which count)") from None
+        return Vote(call, call.model or session.models.name(self._role), answer, tries)
 
 
 def mean_score(
@@ -126,13 +108,22 @@ def mean_score(
     shown: Callable[[T], Mapping[str, JsonValue]],
 ) -> Score:
     """The mean of the judgements' values. The detail lists each with its place and, of several, their `noise`."""
+    judged = list(zip(votes, values, strict=True))
     judgements: list[JsonValue] = [
-        {**vote.where, "value": value, **shown(vote.answer)} for vote, value in zip(votes, values, strict=True)
+        {
+            "model": vote.model,
+            "order": vote.call.order,
+            "vote": vote.call.vote + 1,
+            "tries": vote.tries,
+            "value": value,
+            **shown(vote.answer),
+        }
+        for vote, value in judged
     ]
     noise = noise_of(
         [
-            Judgement(member=vote.model, order=vote.seat.order, vote=vote.seat.vote, value=value)
-            for vote, value in zip(votes, values, strict=True)
+            Judgement(member=vote.model, order=vote.call.order, vote=vote.call.vote, value=value)
+            for vote, value in judged
         ]
     )
     spread: dict[str, JsonValue] = {} if noise is None else {NOISE: noise.model_dump(mode="json")}

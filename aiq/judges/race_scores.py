@@ -1,66 +1,146 @@
-"""RACE's arithmetic: criterion scores and weights in, shares of ours against the reference out. Pure functions.
+"""RACE's arithmetic: a judge model's marks and the task's weights in, figures out; and the strict reading of marks.
 
-Official definition (Deep Research Bench, score calculation; benchmarks-details 4.3): the mean of a
-dimension's scores weighted by criterion, the total as sum of dimension mean times dimension weight,
-and every figure as ours / (ours + reference), so that 0.5 means as good as the reference.
-
-Reading a RACE answer strictly: four dimensions, every criterion once, every score from 0 to 10.
+As Deep Research Bench defines it: the mean of a dimension's marks weighted by criterion, the total as the sum of
+dimension mean times dimension weight, every figure as ours / (ours + reference): 0.5 means as good as the reference.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Annotated, Any, Final, Generic, TypeVar
 
-from pydantic import JsonValue
+from pydantic import BeforeValidator, Field
 
-from aiq.core.base import Record
 from aiq.core.samples import Criterion, Rubric
-from aiq.judges.structured import Unusable, read_object
+from aiq.judges.structured import ModelAnswer, NonBlank, Unusable, read_as
 
-DIMENSIONS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
 NOTICES: Final = ("sections", "facts", "roles", "numbers", "nonsense")
 """The perturbations that every figure claims to notice: those of the content."""
 
+HIGHEST: Final = 10.0
 
-class Mark(Record):
-    """One criterion as the judge model scored it: both articles, 0 to 10; `criterion` as the model spelt it."""
-
-    criterion: str
-    ours: float
-    reference: float
-    analysis: str = ""
+Points = Annotated[float, Field(ge=0, le=HIGHEST)]
 
 
-class PointMark(Record):
-    """One criterion of a report judged by itself, 0 to 10; `criterion` as the model spelt it."""
+class CriterionMark(ModelAnswer):
+    """What a judge model says of one criterion; `criterion` as it spelt it."""
 
-    criterion: str
-    score: float
-    analysis: str = ""
+    criterion: NonBlank
+    analysis: Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")] = ""
 
 
-class Means(Record):
-    """Weighted means of both articles, 0 to 10, in a dimension or overall."""
+class PointMark(CriterionMark):
+    """The mark of a report judged by itself."""
 
-    ours: float
-    reference: float
+    score: Points
+
+
+class PairMark(CriterionMark):
+    """The marks of both articles, ours being article 1."""
+
+    ours: Points = Field(validation_alias="article_1_score")
+    reference: Points = Field(validation_alias="article_2_score")
+
+
+class SwappedMark(CriterionMark):
+    """The same where ours was article 2."""
+
+    ours: Points = Field(validation_alias="article_2_score")
+    reference: Points = Field(validation_alias="article_1_score")
+
+
+MarkT = TypeVar("MarkT", bound=CriterionMark)
+
+
+class Scorecard(ModelAnswer, Generic[MarkT]):
+    """A judge model's answer."""
+
+    comprehensiveness: list[MarkT]
+    insight: list[MarkT]
+    instruction_following: list[MarkT]
+    readability: list[MarkT]
+
+
+DIMENSIONS: Final = tuple(Scorecard.model_fields)
+FIGURES: Final = ("overall", *DIMENSIONS)
+
+
+@dataclass(frozen=True)
+class RaceOutcome:
+    """What one answer amounts to, by figure: `figures` and, where articles were compared, the means of either.
+
+    `marks` are by dimension; `unmatched`: criteria as spelt by the model that fit none of the task's.
+    """
+
+    figures: Mapping[str, float]
+    marks: Mapping[str, Sequence[CriterionMark]]
+    unmatched: tuple[str, ...]
+    means: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcome:
+    """Shares of ours against the reference, 0 to 1; 0 where both are 0, as officially. Raises Unusable.
+
+    Criteria may be spelt differently, but there must be as many marks as criteria, and no criterion marked twice.
+    `swapped`: article 1 was the reference.
+    """
+    card = _Card(Scorecard[SwappedMark] if swapped else Scorecard[PairMark], answer, rubric)
+    ours, reference = card.means("ours"), card.means("reference")
+    totals = {name: ours[name] + reference[name] for name in FIGURES}
+    shares = {name: ours[name] / total if total > 0 else 0.0 for name, total in totals.items()}
+    return RaceOutcome(shares, card.marks, card.unmatched, {"ours": ours, "reference": reference})
+
+
+def grade(answer: str, rubric: Rubric) -> RaceOutcome:
+    """Means of a report judged by itself, 0 to 10, with dimension weights made to add up to 1. Raises Unusable."""
+    card = _Card(Scorecard[PointMark], answer, rubric)
+    means, total = card.means("score"), sum(rubric.dimension_weight[name] for name in DIMENSIONS)
+    overall = means["overall"] / total if total > 0 else 0.0
+    return RaceOutcome({**means, "overall": overall}, card.marks, card.unmatched)
+
+
+class _Card:
+    """An answer held against the task's criteria."""
+
+    def __init__(self, form: type[Scorecard[Any]], answer: str, rubric: Rubric) -> None:
+        card = read_as(form, answer)
+        self._rubric = rubric
+        self.marks: dict[str, list[CriterionMark]] = {name: getattr(card, name) for name in DIMENSIONS}
+        self._places = {name: self._placed(name) for name in DIMENSIONS}
+
+    def _placed(self, dimension: str) -> list[int | None]:
+        marks, criteria = self.marks[dimension], self._rubric.criteria[dimension]
+        if len(marks) != len(criteria):
+            raise Unusable(f"dimension {dimension} has {len(marks)} marks for {len(criteria)} criteria")
+        places = match([mark.criterion for mark in marks], criteria)
+        known = [place for place in places if place is not None]
+        if len(set(known)) < len(known):
+            raise Unusable(f"dimension {dimension} marks a criterion twice")
+        return places
 
     @property
-    def share(self) -> float:
-        """Ours / (ours + reference), 0 to 1; 0 where both are 0, as officially."""
-        total = self.ours + self.reference
-        return self.ours / total if total > 0 else 0.0
+    def unmatched(self) -> tuple[str, ...]:
+        placed = [pair for name in DIMENSIONS for pair in zip(self.marks[name], self._places[name], strict=True)]
+        return tuple(mark.criterion for mark, place in placed if place is None)
+
+    def means(self, value: str) -> dict[str, float]:
+        """Weighted means of this field of the marks: overall and by dimension."""
+        of = attrgetter(value)
+        means = {
+            name: _weighted_mean([of(mark) for mark in self.marks[name]], self._weights(name)) for name in DIMENSIONS
+        }
+        return {"overall": sum(mean * self._rubric.dimension_weight[name] for name, mean in means.items()), **means}
+
+    def _weights(self, dimension: str) -> list[float]:
+        """Of each mark: its criterion's, or the criteria's mean weight where it fits none."""
+        weights = [criterion.weight for criterion in self._rubric.criteria[dimension]]
+        mean = sum(weights) / len(weights)
+        return [mean if place is None else weights[place] for place in self._places[dimension]]
 
 
-class Outcome(Record):
-    """What one scorecard amounts to. `unmatched`: criteria as spelt by the model that fit none of the task's."""
-
-    overall: Means
-    dimensions: Mapping[str, Means]
-    unmatched: tuple[str, ...] = ()
-
-    def means(self, name: str) -> Means:
-        """`overall`, or a dimension's."""
-        return self.overall if name == "overall" else self.dimensions[name]
+def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    total = sum(weights)
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total if total > 0 else 0.0
 
 
 def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | None]:
@@ -71,164 +151,21 @@ def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | Non
     """
     keys = [criterion.criterion.strip() for criterion in criteria]
     lowered = [key.lower() for key in keys]
-    found: list[int | None] = []
-    for name in names:
-        name = name.strip()
-        exact = keys.index(name) if name in keys else None
-        found.append(exact if exact is not None else _position(lowered, name.lower()))
-    taken = {position for position in found if position is not None}
+    names = [name.strip() for name in names]
+    found = [
+        keys.index(name) if name in keys else lowered.index(name.lower()) if name.lower() in lowered else None
+        for name in names
+    ]
+    taken = set(found)
     for at, name in enumerate(names):
-        if found[at] is None and (lower := name.strip().lower()):
+        if found[at] is None and (lower := name.lower()):
             inside = (i for i, key in enumerate(lowered) if i not in taken and (lower in key or key in lower))
             found[at] = next(inside, None)
-            taken |= {position for position in (found[at],) if position is not None}
+            taken.add(found[at])
     return found
-
-
-def _position(keys: Sequence[str], key: str) -> int | None:
-    return keys.index(key) if key in keys else None
-
-
-def weights(names: Sequence[str], criteria: Sequence[Criterion]) -> list[float]:
-    """The weight of each name's criterion; the criteria's mean weight where it fits none."""
-    mean = sum(criterion.weight for criterion in criteria) / len(criteria)
-    return [mean if at is None else criteria[at].weight for at in match(names, criteria)]
-
-
-def weighted_mean(values: Sequence[float], shares: Sequence[float]) -> float:
-    """0 where there is no value or no weight."""
-    total = sum(shares)
-    return sum(value * share for value, share in zip(values, shares, strict=True)) / total if total > 0 else 0.0
-
-
-def weighted_means(marks: Sequence[Mark], criteria: Sequence[Criterion]) -> Means:
-    """A dimension's means; 0 where there is no mark or no weight."""
-    shares = weights([mark.criterion for mark in marks], criteria)
-    return Means(
-        ours=weighted_mean([mark.ours for mark in marks], shares),
-        reference=weighted_mean([mark.reference for mark in marks], shares),
-    )
-
-
-def absolute(marks: Mapping[str, Sequence[PointMark]], rubric: Rubric) -> dict[str, float]:
-    """`overall` and each dimension of a report judged by itself, 0 to 10: the same means, dimension weights made 1."""
-    means = {
-        name: weighted_mean(
-            [mark.score for mark in marks[name]],
-            weights([mark.criterion for mark in marks[name]], rubric.criteria[name]),
-        )
-        for name in DIMENSIONS
-    }
-    overall = weighted_mean(list(means.values()), [rubric.dimension_weight[name] for name in DIMENSIONS])
-    return {"overall": overall, **means}
-
-
-def outcome(marks: Mapping[str, Sequence[Mark]], rubric: Rubric) -> Outcome:
-    """The scorecard of one judge answer; `marks` by dimension, as `race_answer` reads them."""
-    dimensions = {name: weighted_means(marks[name], rubric.criteria[name]) for name in DIMENSIONS}
-    overall = Means(
-        ours=sum(dimensions[name].ours * rubric.dimension_weight[name] for name in DIMENSIONS),
-        reference=sum(dimensions[name].reference * rubric.dimension_weight[name] for name in DIMENSIONS),
-    )
-    return Outcome(overall=overall, dimensions=dimensions, unmatched=unmatched(marks, rubric))
-
-
-def unmatched(marks: Mapping[str, Sequence[Mark | PointMark]], rubric: Rubric) -> tuple[str, ...]:
-    """The criteria, as spelt by the model, that fit none of the task's."""
-    names = {name: [mark.criterion for mark in marks[name]] for name in DIMENSIONS}
-    return tuple(
-        spelt
-        for name in DIMENSIONS
-        for spelt, at in zip(names[name], match(names[name], rubric.criteria[name]), strict=True)
-        if at is None
-    )
 
 
 def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The official summary of per-task shares: the plain mean of each figure over the tasks given."""
     names = dict.fromkeys(name for row in values for name in row)
     return {name: sum(row[name] for row in values) / len(values) for name in names}
-
-
-_HIGHEST: Final = 10
-
-AnyMark = TypeVar("AnyMark", Mark, PointMark)
-Entry = Mapping[str, JsonValue]
-
-
-def read_marks(answer: str, rubric: Rubric, *, swapped: bool = False) -> dict[str, tuple[Mark, ...]]:
-    """The marks by dimension, in the answer's order; raises Unusable where anything is missing or out of range.
-
-    A criterion may be spelt differently, but there must be as many marks as criteria, and no
-    criterion marked twice. Keys other than the dimensions are passed over. `swapped`: article 1 was the reference.
-    """
-    ours, reference = ("article_2_score", "article_1_score") if swapped else ("article_1_score", "article_2_score")
-
-    def mark(dimension: str, entry: Entry) -> Mark:
-        return Mark(
-            criterion=_criterion(dimension, entry),
-            ours=number(entry, ours, dimension),
-            reference=number(entry, reference, dimension),
-            analysis=_analysis(entry),
-        )
-
-    return _marks(read_object(answer), rubric, mark)
-
-
-def read_points(answer: str, rubric: Rubric) -> dict[str, tuple[PointMark, ...]]:
-    """The same for a report that was judged by itself."""
-
-    def mark(dimension: str, entry: Entry) -> PointMark:
-        return PointMark(
-            criterion=_criterion(dimension, entry),
-            score=number(entry, "score", dimension),
-            analysis=_analysis(entry),
-        )
-
-    return _marks(read_object(answer), rubric, mark)
-
-
-def number(entry: Entry, key: str, where: str, highest: float = _HIGHEST) -> float:
-    """A number from 0 to `highest`; raises Unusable for anything else, a text with digits among it."""
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unusable(f"{key} of {where} is no number")
-    if not 0 <= value <= highest:
-        raise Unusable(f"{key} of {where} is not in 0..{highest:g}")
-    return float(value)
-
-
-def _marks(value: Entry, rubric: Rubric, read: Callable[[str, Entry], AnyMark]) -> dict[str, tuple[AnyMark, ...]]:
-    return {name: _dimension(name, value.get(name), rubric.criteria[name], read) for name in DIMENSIONS}
-
-
-def _dimension(
-    name: str, entries: JsonValue, criteria: Sequence[Criterion], read: Callable[[str, Entry], AnyMark]
-) -> tuple[AnyMark, ...]:
-    if not isinstance(entries, list):
-        raise Unusable(f"dimension {name} is missing or no list")
-    if len(entries) != len(criteria):
-        raise Unusable(f"dimension {name} has {len(entries)} marks for {len(criteria)} criteria")
-    marks = tuple(read(name, _object(name, entry)) for entry in entries)
-    positions = [at for at in match([mark.criterion for mark in marks], criteria) if at is not None]
-    if len(set(positions)) < len(positions):
-        raise Unusable(f"dimension {name} marks a criterion twice")
-    return marks
-
-
-def _object(dimension: str, entry: JsonValue) -> Entry:
-    if not isinstance(entry, dict):
-        raise Unusable(f"a mark in {dimension} is no object")
-    return entry
-
-
-def _criterion(dimension: str, entry: Entry) -> str:
-    criterion = entry.get("criterion")
-    if not isinstance(criterion, str) or not criterion.strip():
-        raise Unusable(f"a mark in {dimension} names no criterion")
-    return criterion.strip()
-
-
-def _analysis(entry: Entry) -> str:
-    analysis = entry.get("analysis")
-    return analysis if isinstance(analysis, str) else ""

@@ -1,14 +1,22 @@
-"""How judges ask a model: up to `tries` times, reading strictly; an unusable answer is never a score."""
+"""Structured output of judge models: asked up to `tries` times, read strictly; an unusable answer is never a score."""
 
-import asyncio
 import hashlib
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
-from pydantic import JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from aiq.core.errors import JudgeError
 from aiq.core.models import Message
@@ -25,6 +33,19 @@ _BRACKET: Final = re.compile(r"[{[]")
 
 class Unusable(ValueError):
     """A judge model's answer does not have the form that the prompt asks for."""
+
+
+class ModelAnswer(BaseModel):
+    """The form of an answer in JSON: types are taken strictly (no `true` or `"1"` for 1), further keys passed over."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+NonBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""A text with something in it, stripped."""
+
+OneLine = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
+"""The same with each run of white space made one blank."""
 
 
 async def ask(
@@ -60,26 +81,25 @@ async def ask(
 async def ask_once(
     session: Session, role: str, prompt: str, read: Callable[[str], T], *, tries: int, vote: int = 0
 ) -> T:
-    """The same for a question that stands for itself: asked once a run, whichever sample comes to it first.
+    """The same for a question that is asked once a run, whichever sample comes to it first.
 
     Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was. It is kept for
-    the endpoint that gave it: what another one answers to the same question, with the same seed, is another answer.
+    the endpoint that gave it: another one may answer the same question, with the same seed, differently.
     """
     subject = _digest([role, session.models.setup(role), prompt, *([vote] if vote else [])])
-    key = _digest([session.models.endpoint, subject])
 
-    async def usable() -> str:
-        def text_of(text: str) -> str:
-            read(text)
-            return text
+    async def asked(read: Callable[[str], U]) -> U:
+        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=subject))[0]
 
-        return (await ask(session, role, prompt, text_of, tries=tries, vote=vote, subject=subject))[0]
+    def text_of(text: str) -> str:
+        read(text)
+        return text
 
-    text = await session.answers.once(key, usable)
+    text = await session.answers.once(_digest([session.models.endpoint, subject]), lambda: asked(text_of))
     try:
         return read(text)
     except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
-        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=subject))[0]
+        return await asked(read)
 
 
 def _digest(content: Sequence[object]) -> str:
@@ -87,45 +107,12 @@ def _digest(content: Sequence[object]) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-async def each_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
-    """`work` on every item, at most `at_once` at a time; results in the order of `items`.
-
-    The first error ends the rest and is raised as it is, once they have ended and booked what they spent.
-    """
-    slots = asyncio.Semaphore(at_once)
-
-    async def one(item: T) -> U:
-        async with slots:
-            return await work(item)
-
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+AnswerT = TypeVar("AnswerT", bound=ModelAnswer)
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise Unusable(f"the number {constant} is not allowed")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse(digits)
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise Unusable("a JSON object names the same key twice")
-    return found
-
-
-_DECODER: Final = json.JSONDecoder(
-    parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
-)
+def read_as(form: type[AnswerT], text: str) -> AnswerT:
+    """The one JSON object in an answer, in this form, as strictly as `read_object`; raises Unusable."""
+    return _validated(form, read_object(text))
 
 
 def read_object(text: str) -> dict[str, JsonValue]:
@@ -137,21 +124,17 @@ def read_object(text: str) -> dict[str, JsonValue]:
     return _only(list(_values(text, "{")), "JSON object")
 
 
-def read_objects(text: str) -> list[dict[str, JsonValue]]:
-    """The one JSON list of objects in an answer, as strictly; other lists, such as a mark `[1]`, are words."""
-    lists = [value for value in _values(text, "[") if value and all(isinstance(item, dict) for item in value)]
-    return _only(lists, "JSON list of objects")
+def read_list(form: type[T], text: str) -> list[T]:
+    """The one JSON list in an answer whose items may have this form, as strictly; other lists are words.
 
-
-def read_list(text: str, kind: type[T]) -> list[T]:
-    """The one JSON list in an answer whose items are all of this type; an empty one only where there is no other."""
+    An empty list counts only where there is no other.
+    """
+    kind = dict if issubclass(form, ModelAnswer) else form
     lists = list(_values(text, "["))
-    found: list[T] = _only(
-        [v for v in lists if all(isinstance(item, kind) for item in v)], "JSON list that is asked for"
-    )
+    found = _only([v for v in lists if all(isinstance(item, kind) for item in v)], "JSON list that is asked for")
     if not found and len(lists) > 1:
         raise Unusable("there is an empty JSON list among others in it")
-    return found
+    return [_validated(form, item) for item in found]
 
 
 def without_thoughts(text: str) -> str:
@@ -162,6 +145,14 @@ def without_thoughts(text: str) -> str:
     if not end:
         raise Unusable("it ends within its thoughts")
     return answer
+
+
+def _validated(form: type[T], value: JsonValue) -> T:
+    try:
+        return TypeAdapter(form).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise Unusable(f"{'.'.join(map(str, first['loc'])) or 'an item'}: {first['msg']}") from None
 
 
 def _only(found: list[T], what: str) -> T:
@@ -207,3 +198,24 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
         return None, len(text) if error.msg.startswith("Unterminated string") else error.pos
     except (ValueError, RecursionError):  # more digits or brackets than Python reads
         return None, len(text)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise Unusable(f"the number {constant} is not allowed")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Unusable("a JSON object names the same key twice")
+    return found
+
+
+_DECODER: Final = json.JSONDecoder(
+    parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
+)

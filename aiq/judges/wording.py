@@ -1,28 +1,43 @@
-"""Prompts from either of two places: our own templates, or the official ones of a user's checkout.
+"""The prompts of judges: our templates, or the official ones of a user's checkout, which is parsed, never executed.
 
-Both are filled with the same variables and put the material under judgement between tags that it cannot forge.
-
-Fences of judge prompts that the text under judgement cannot forge.
+Whatever fills a prompt cannot forge the tags that it is put between.
 """
 
+import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Final, Protocol
 
+from aiq.core.errors import ConfigError
+from aiq.core.files import resolve
 from aiq.core.prompts import Prompts
+from aiq.core.samples import Sample
 
 PROMPTS: Final = Prompts(Path(__file__).parent / "prompts")
 """The judges' templates."""
 
-LABELS: Final = (
+LANGUAGES: Final = ("en", "zh")
+"""The languages that Deep Research Bench is written and judged in."""
+
+_LABELS: Final = (
     "question", "accepted_answers", "response",
     "task", "criteria", "dimension", "article", "article_1", "article_2",
     "reference_list", "report_part", "page", "statements",
 )  # fmt: skip
-"""Every label that a judge prompt fences data with."""
+"""Every label that our templates fence data with."""
+
+_TAG: Final = re.compile(r"<([A-Za-z][\w-]*)>")
+
+
+def language(sample: Sample) -> str:
+    """`zh` for a Chinese task, else `en`."""
+    stated = sample.question.language or sample.tags.get("language") or "en"
+    return "zh" if stated.lower().startswith("zh") else "en"
 
 
 @cache
@@ -31,15 +46,11 @@ def _tags(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def harmless(text: str, labels: Sequence[str] = ()) -> str:
-    """The text with each tag broken that looks like a fence of any judge prompt, or has one of these labels.
+    """The text with each tag broken that looks like a fence of our templates, or has one of these labels.
 
     `fence` itself protects a text only against its own label; a report could open another one.
     """
-    return _tags((*LABELS, *labels)).sub("< ", text)
-
-
-LANGUAGES: Final = ("en", "zh")
-"""The languages that Deep Research Bench is written and judged in."""
+    return _tags((*_LABELS, *labels)).sub("< ", text)
 
 
 class Wording(Protocol):
@@ -52,18 +63,102 @@ class Wording(Protocol):
         """The prompt with these values in their places."""
 
 
+@dataclass(frozen=True)
 class OwnWording:
-    """A template of ours."""
+    """A template of ours, by file name."""
 
-    def __init__(self, template: str) -> None:
-        self._template = template
+    template: str
 
     @property
     def source(self) -> str:
-        return PROMPTS.source(self._template)
+        return PROMPTS.source(self.template)
 
     def render(self, values: Mapping[str, str]) -> str:
-        return PROMPTS.render(self._template, **{name: harmless(value) for name, value in values.items()})
+        return PROMPTS.render(self.template, **{name: harmless(value) for name, value in values.items()})
+
+
+class TextWording:
+    """A prompt in the form of `str.format`: places such as `{report}`, doubled braces for single ones.
+
+    `places`: the variable that fills each place, where its name is another. Every place must occur, and no other.
+    Raises ConfigError, which begins with `where`.
+    """
+
+    def __init__(self, source: str, places: Mapping[str, str] | None = None, where: str = "a judge's prompt") -> None:
+        try:
+            fields = list(Formatter().parse(source))
+        except ValueError as error:
+            raise ConfigError(f"{where} is no template: {error}") from None
+        named = [place for _, place, _, _ in fields if place is not None]
+        self.source = source
+        self._places = dict(places or {place: place for place in named})
+        if missing := [place for place in self._places if place not in named]:
+            raise ConfigError(f"{where} lacks the place {{{missing[0]}}}")
+        if strange := [place for place in named if place not in self._places]:
+            raise ConfigError(f"{where} has an unknown place {{{strange[0][:40]}}}")
+        if any(form or conversion for _, _, form, conversion in fields):
+            raise ConfigError(f"{where} has a place with a format of its own")
+        self._parts = [(text, place) for text, place, _, _ in fields]
+        self._labels = tuple(dict.fromkeys(_TAG.findall(source)))
+
+    def render(self, values: Mapping[str, str]) -> str:
+        """The prompt, stripped; tags of its own that a value imitates are broken."""
+        filled = {place: harmless(values[name], self._labels) for place, name in self._places.items()}
+        return "".join(text + (filled[place] if place else "") for text, place in self._parts).strip()
+
+
+def wordings(
+    judge: str, template: str, official_dir: str | None, file: str, constant: str, places: Mapping[str, str]
+) -> dict[str, Wording]:
+    """A prompt of a judge by language: ours, or that of the official repository where there is a checkout.
+
+    `file`, `constant`, `places`: the official prompt is a text assigned at the top level of a Python file.
+    `{language}` stands for `en` and `zh`, `{suffix}` for `_en` and nothing. Raises ConfigError where the checkout
+    does not fit.
+    """
+
+    def of(lang: str) -> Wording:
+        def named(text: str) -> str:
+            return text.format(language=lang, suffix="_en" if lang == "en" else "")
+
+        if official_dir is None:
+            return OwnWording(named(template))
+        remedy = (
+            f"judge.{judge}.official_dir={official_dir} must name a checkout of the official repository "
+            "(or null, for the prompts that come with aiq)"
+        )
+        path, name = resolve(official_dir) / named(file), named(constant)
+        try:
+            return TextWording(_constant(path, name), places, f"{name} in {path}")
+        except ConfigError as error:
+            raise ConfigError(f"{error}; {remedy}") from None
+
+    return {lang: of(lang) for lang in LANGUAGES}
+
+
+def _constant(path: Path, name: str) -> str:
+    """The text assigned to `name` at the top level of a file; the last assignment counts, as in Python."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=path.name)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
+    except (SyntaxError, ValueError, RecursionError):
+        raise ConfigError(f"{path} is no Python file in UTF-8") from None
+    found = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) and _assigns(node, name)]
+    if not found or found[-1] is None:
+        raise ConfigError(f"{path} has no constant {name}")
+    try:
+        value = ast.literal_eval(found[-1])
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        value = None
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{name} in {path} is no plain text")
+    return value
+
+
+def _assigns(node: ast.Assign | ast.AnnAssign, name: str) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
 def hash_of(wordings: Iterable[Wording]) -> str:

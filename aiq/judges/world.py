@@ -1,22 +1,19 @@
 """`world.coverage`: the share of a sample's needed facts that a report states (closed world; asks no model).
 
-Whether a report states a fact that is given as a form: fragments joined by ` & `, all in one sentence.
-
-A sentence is read with what stands above it: the headings, the bullet it lies under, a line before it that
+A fact is given as forms: fragments joined by ` & `, all of which one sentence must hold.
+A sentence is read with what is above it: the headings, the bullet it belongs to, a line before it that
 ends in a colon or is bold, and, where it opens with a pronoun, the sentence before. At least one fragment
-must stand in the sentence itself. Case, emphasis, citation marks and thousands separators do not count;
+must be in the sentence itself. Case, emphasis, citation marks and thousands separators do not count;
 Latin words and numbers must be whole. The reference list is no statement. Negations are not understood.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Fact, Sample
 from aiq.core.session import Session
-from aiq.core.settings import Settings
 from aiq.judges.base import Judge, not_applicable
 from aiq.judges.cleaning import without_citations
 
@@ -31,32 +28,21 @@ _PRONOUN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """A sentence and what it may be read with, both normalised."""
-
-    text: str
-    context: str
-
-
 class Statements:
     """The sentences of one report."""
 
     def __init__(self, report: str) -> None:
-        body = without_citations(report)
-        self._passages = [_Passage(_normal(text), _normal(context)) for text, context in _passages(body)]
+        found = _passages(without_citations(report))
+        self._passages = [(_normal(sentence), _normal(context)) for sentence, context in found]
 
     def state(self, form: str) -> bool:
-        """Whether some sentence holds all fragments of the form."""
+        """Whether some sentence holds all fragments of the form, at least one of them without its context."""
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
-        return any(self._holds(passage, patterns) for passage in self._passages)
-
-    @staticmethod
-    def _holds(passage: _Passage, patterns: list[re.Pattern[str]]) -> bool:
-        inside = [pattern.search(passage.text) is not None for pattern in patterns]
-        return any(inside) and all(
-            here or pattern.search(passage.context) for here, pattern in zip(inside, patterns, strict=True)
-        )
+        for sentence, context in self._passages:
+            missing = [pattern for pattern in patterns if not pattern.search(sentence)]
+            if len(missing) < len(patterns) and all(pattern.search(context) for pattern in missing):
+                return True
+        return False
 
 
 def _passages(body: str) -> Iterator[tuple[str, str]]:
@@ -106,31 +92,17 @@ def _pattern(fragment: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(text) + after)
 
 
-class WorldSettings(Settings):
-    """This judge has no settings."""
-
-
 class World(Judge):
     """Looks each fact's forms up in the report; `aiq.judges.world` says how.
 
     The detail lists the facts not stated and counts both by depth (`d1/...`: how many pages lie before).
     """
 
-    Settings = WorldSettings
     name = "world"
-    version = "1"
     metrics = (Metric.share("world.coverage", notices=("sections", "facts", "roles", "numbers", "nonsense")),)
-    roles: tuple[str, ...] = ()
-    prompt_hash: str | None = None
-
-    def __init__(self, settings: WorldSettings) -> None:
-        self._settings = settings
-
-    def check(self, samples: Sequence[Sample]) -> None:
-        """Nothing to refuse: a sample without truth has no coverage, which its row says."""
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """None where nothing is needed: a failed attempt has stated nothing of nothing."""
+        """None for a sample that needs no facts."""
         return self.metrics if sample.truth and sample.truth.facts else ()
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:

@@ -1,7 +1,4 @@
-"""A folder of pages that can be searched and opened: BM25 over passages, and lookup by URL.
-
-The `corpus` search provider, `web=corpus` and the offline stack's search API stand on it.
-"""
+"""A file of pages that can be searched (BM25 over passages) and looked up by URL."""
 
 import gzip
 import json
@@ -32,7 +29,7 @@ class CorpusPage(Record):
     published: str | None = None
 
 
-class Hit(Record):
+class CorpusHit(Record):
     """A page that answers a query. `score` > 0; `text` holds its best passages in page order."""
 
     url: str
@@ -77,14 +74,14 @@ class Corpus:
 
     def search(
         self, query: str, k: int, *, max_chars: int = 2000, among: Callable[[CorpusPage], bool] | None = None
-    ) -> list[Hit]:
+    ) -> list[CorpusHit]:
         """The `k` best pages, best first, equal scores in document order; none where no term is known.
 
         `max_chars` bounds each hit's text: the page's best passages. Only pages that `among` accepts are ranked.
         """
         allowed = None if among is None else [among(page) for page in self.pages]
         return [
-            Hit(**self.pages[number].model_dump(include={"url", "title", "published"}), text=text, score=score)
+            CorpusHit(**self.pages[number].model_dump(include={"url", "title", "published"}), text=text, score=score)
             for number, score, text in self._index.search(query, k, max_chars, allowed)
         ]
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from aiq.core.sources import Page, Source
 from aiq.core.tools import ToolResult, Web
-from aiq.tools.documents import document, iso_date, safe_url
+from aiq.tools.blocks import document, iso_date, safe_url
 
 
 class FetchArguments(BaseModel):
@@ -35,15 +35,14 @@ class FetchPage:
         self._web = web
         self._max_chars = max_chars
 
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        url = FetchArguments.model_validate(arguments).url
-        page = await self._web.fetch(url)
+    async def run(self, arguments: FetchArguments) -> ToolResult:
+        page = await self._web.fetch(arguments.url)
         text = page.text[: self._max_chars]
         shown = text
         if len(page.text) > len(text):
             shown += f"\n[cut: the first {len(text)} of {len(page.text)} characters]"
         published = iso_date(page.published)
-        addresses = dict.fromkeys((page.final_url, url))
+        addresses = dict.fromkeys((page.final_url, arguments.url))
         return ToolResult(
             content=document(safe_url(page.final_url), page.title, shown, published),
             sources=tuple(self._source(address, page, text) for address in addresses if text.strip()),

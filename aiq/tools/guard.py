@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.llm.http import URL, InvalidURL
-from aiq.tools.documents import safe_url
+from aiq.tools.blocks import safe_url
 
 PORTS = {"http": 80, "https": 443}
 """The only schemes, each with its port; both ports are allowed under both."""

@@ -1,7 +1,4 @@
-"""A downloaded body to a page of text: its character set, then the main text of HTML by trafilatura, or all of it.
-
-One GET with the limits of `web.*`: redirects followed by hand and checked each, time and size bounded.
-"""
+"""Pages over HTTP: the download within the limits of `web.*`, and its text (of HTML the main text, by trafilatura)."""
 
 import asyncio
 import codecs
@@ -9,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass
 from html import unescape
 
 from aiq.core.base import Record
@@ -16,7 +14,7 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response, Timeout, TimeoutException
-from aiq.tools.documents import safe_url
+from aiq.tools.blocks import safe_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -31,15 +29,13 @@ class Download(Record):
     body: bytes
 
 
+@dataclass(frozen=True)
 class Downloader:
     """Fetches through `client`. `check` is called with every URL before it is asked and raises ToolError to refuse."""
 
-    def __init__(self, client: AsyncClient, settings: WebSettings, check: Callable[[str], URL]) -> None:
-        self._client = client
-        self._seconds = settings.timeout_seconds
-        self._max_bytes = settings.max_bytes
-        self._max_redirects = settings.max_redirects
-        self._check = check
+    client: AsyncClient
+    settings: WebSettings
+    check: Callable[[str], URL]
 
     async def get(self, url: str, secret: str | None = None) -> Download:
         """The answer with status 200 that `url` ends at, within `web.timeout_seconds` for all of it.
@@ -47,25 +43,26 @@ class Downloader:
         `secret` goes along as a bearer token to the origin of `url`, and to no other that it redirects to.
         Raises ToolError: blocked (by `check`), timeout, too_large, not_available (404, 410), http.
         """
+        seconds = self.settings.timeout_seconds
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(seconds):
                 return await self._follow(url, secret)
         except (TimeoutError, TimeoutException):
-            raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {self._seconds:g} s") from None
+            raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {seconds:g} s") from None
         except (*SEND_ERRORS, InvalidURL) as error:
             raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
 
     async def _follow(self, url: str, secret: str | None) -> Download:
-        here = first = self._check(url)
-        for _ in range(self._max_redirects + 1):
+        here = first = self.check(url)
+        for _ in range(self.settings.max_redirects + 1):
             own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
             headers = {"accept": ACCEPT, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
-            timeout = Timeout(self._seconds, pool=None)
-            async with self._client.stream("GET", here, headers=headers, timeout=timeout) as response:
+            timeout = Timeout(self.settings.timeout_seconds, pool=None)
+            async with self.client.stream("GET", here, headers=headers, timeout=timeout) as response:
                 if response.status_code not in REDIRECTS:
                     return await self._read(here, response)
-                here = self._check(str(here.join(response.headers.get("location", ""))))
-        raise _error(ToolErrorKind.HTTP, url, f"more than {self._max_redirects} redirects")
+                here = self.check(str(here.join(response.headers.get("location", ""))))
+        raise _error(ToolErrorKind.HTTP, url, f"more than {self.settings.max_redirects} redirects")
 
     async def _read(self, url: URL, response: Response) -> Download:
         status = response.status_code
@@ -76,13 +73,17 @@ class Downloader:
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
-            if len(body) > self._max_bytes:
-                raise _error(ToolErrorKind.TOO_LARGE, str(url), f"more than {self._max_bytes} bytes")
+            if len(body) > self.settings.max_bytes:
+                raise _error(ToolErrorKind.TOO_LARGE, str(url), f"more than {self.settings.max_bytes} bytes")
         return Download(final_url=str(url), content_type=response.headers.get("content-type", ""), body=bytes(body))
 
 
-def _error(kind: ToolErrorKind, url: str, why: str) -> ToolError:
-    return ToolError(kind, f"{safe_url(url)[:300]} could not be fetched: {why}")
+def _error(kind: ToolErrorKind, url: str, why: str, what: str = "fetched") -> ToolError:
+    return ToolError(kind, f"{safe_url(url)[:300]} could not be {what}: {why}")
+
+
+def _malformed(url: str, why: str) -> ToolError:
+    return _error(ToolErrorKind.MALFORMED, url, why, "read")
 
 
 TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-ndjson)\b")
@@ -189,7 +190,3 @@ def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
         whole = trafilatura.html2txt(html).strip()
         text = whole if len(whole) > 4 * len(text) else text
     return page.title or "", text, page.date
-
-
-def _malformed(url: str, why: str) -> ToolError:
-    return ToolError(ToolErrorKind.MALFORMED, f"{safe_url(url)[:300]} could not be read: {why}")

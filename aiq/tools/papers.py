@@ -9,7 +9,7 @@ from aiq.core.settings import PapersSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
-from aiq.tools.documents import harmless, safe_url
+from aiq.tools.blocks import harmless, safe_url
 from aiq.tools.search import shortened
 
 NOTHING = "No papers found via Google Scholar."
@@ -80,9 +80,8 @@ class PaperSearch:
         self._provider = provider
         self._max_results = settings.max_results
 
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        asked = PaperArguments.model_validate(arguments)
-        found = await self._provider.search(shortened(asked.query), asked.years, self._max_results)
+    async def run(self, arguments: PaperArguments) -> ToolResult:
+        found = await self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
         papers = found[: self._max_results]
         listed = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
         sources = tuple(self._source(paper) for paper in papers if paper.link.strip())
@@ -99,7 +98,7 @@ class PaperSearch:
 
 
 def _listed(number: int, paper: Paper) -> str:
-    """One entry (aiq-details 3.9); lines for what the provider does not know are left out."""
+    """One entry of the list; lines for what the provider does not know are left out."""
     known = {
         "Publication": harmless(_line(paper.publication)),
         "Citations": "" if paper.citations is None else str(paper.citations),

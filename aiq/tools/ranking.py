@@ -1,18 +1,12 @@
 """Ranking pages by their best passage: BM25 (the `bm25s` library) over passages with the title in front.
 
-Owns the index and the excerpts; where pages come from is `corpus.py`'s.
-
-A page's text cut into passages: windows of whole paragraphs that search ranks one by one.
-
-Text to search terms: words where a script writes spaces, character pairs where it does not.
-
-No stop words and no stemmer: a light ending rule for English plurals is all, so that every other
-language is matched exactly as written.
+Terms are words where a script writes spaces, and character pairs where it does not. No stop words and no stemmer: a
+light ending rule for English plurals is all, so that every other language is matched exactly as written.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -30,39 +24,26 @@ def passages(text: str) -> list[str]:
     Paragraphs (lines) are joined up to `WINDOW` characters; a longer paragraph is cut between
     sentences, and a longer sentence between characters. Nothing is lost but white space.
     """
-    found: list[str] = []
-    current = ""
-    for piece in _pieces(text):
-        if current and len(current) + len(piece) + 1 > WINDOW:
-            found.append(current)
-            current = ""
-        current = f"{current}\n{piece}" if current else piece
-    return [*found, current] if current else found
+    pieces: list[str] = []
+    for paragraph in map(str.strip, _PARAGRAPH.split(text)):
+        pieces += [paragraph] if len(paragraph) <= WINDOW else _joined(_sentences(paragraph), " ")
+    return _joined(filter(None, pieces), "\n")
 
 
-def _pieces(text: str) -> list[str]:
-    """Paragraphs, the longer ones as groups of sentences, none longer than the window."""
-    found: list[str] = []
-    for paragraph in _PARAGRAPH.split(text):
-        paragraph = paragraph.strip()
-        if len(paragraph) <= WINDOW:
-            found.extend([paragraph] if paragraph else [])
-        else:
-            found.extend(_sentences(paragraph))
-    return found
-
-
-def _sentences(paragraph: str) -> list[str]:
-    found: list[str] = []
-    current = ""
+def _sentences(paragraph: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(paragraph):
-        for start in range(0, len(sentence), WINDOW):
-            part = sentence[start : start + WINDOW]
-            if current and len(current) + len(part) + 1 > WINDOW:
-                found.append(current)
-                current = ""
-            current = f"{current} {part}" if current else part
-    return [*found, current] if current else found
+        yield from (sentence[start : start + WINDOW] for start in range(0, len(sentence), WINDOW))
+
+
+def _joined(pieces: Iterable[str], separator: str) -> list[str]:
+    """The pieces in groups of at most `WINDOW` characters."""
+    found: list[str] = []
+    for piece in pieces:
+        if found and len(found[-1]) + len(piece) + 1 <= WINDOW:
+            found[-1] += separator + piece
+        else:
+            found.append(piece)
+    return found
 
 
 _CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

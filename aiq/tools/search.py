@@ -9,10 +9,10 @@ from aiq.core.settings import SearchSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
-from aiq.tools.documents import SEPARATOR, document, harmless, iso_date, safe_url
+from aiq.tools.blocks import SEPARATOR, document, harmless, iso_date, safe_url
 
 MAX_QUERY = 400
-"""Characters; a longer query is cut to 397 and `...` (aiq-details 3.9; search APIs refuse more)."""
+"""Characters; a longer query is cut to 397 and `...` (search APIs refuse more)."""
 
 NOTHING = "Search returned no results"
 
@@ -69,9 +69,8 @@ class WebSearch:
         self._max_results = settings.max_results
         self._max_chars = settings.max_content_length
 
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        query = SearchArguments.model_validate(arguments).query
-        found = await self._provider.search(shortened(query), self._max_results)
+    async def run(self, arguments: SearchArguments) -> ToolResult:
+        found = await self._provider.search(shortened(arguments.query), self._max_results)
         sources = tuple(self._source(hit) for hit in found.hits[: self._max_results])
         said = (found.answer or "").strip()
         blocks = [f"<Answer>\n{harmless(said)}\n</Answer>"] if said else []

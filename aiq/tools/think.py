@@ -22,5 +22,5 @@ class Think:
     parameters: type[BaseModel] = ThinkArguments
     data_source: str | None = None
 
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        return ToolResult(content=f"Thought recorded: {ThinkArguments.model_validate(arguments).thought}")
+    async def run(self, arguments: ThinkArguments) -> ToolResult:
+        return ToolResult(content=f"Thought recorded: {arguments.thought}")

@@ -1,7 +1,4 @@
-"""The tools of a run, selected by data source or name.
-
-From settings to the run's tools and web: the only place that knows which classes stand behind which names.
-"""
+"""From settings to the run's tools and web: the only place that knows which class a name means."""
 
 import pkgutil
 from collections.abc import Sequence
@@ -111,11 +108,12 @@ def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncCli
 
         return OfflineWeb(client, settings)
     if settings.kind == "corpus":
+        from aiq.tools.corpus import Corpus
         from aiq.tools.web import CorpusWeb
 
         if search.corpus is None:
             raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
-        return CorpusWeb.load(search.corpus)
+        return CorpusWeb(Corpus.load(search.corpus))
     from aiq.tools.live import LiveWeb
 
     return LiveWeb(settings)

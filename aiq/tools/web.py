@@ -1,15 +1,13 @@
 """The closed webs: the offline stack's pages, and the pages of a corpus. Anything else is `not_available`."""
 
-from pathlib import Path
-
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline_website
+from aiq.tools.blocks import safe_url
 from aiq.tools.corpus import Corpus
-from aiq.tools.documents import safe_url
 from aiq.tools.pages import Downloader, page_of
 
 
@@ -30,11 +28,6 @@ class CorpusWeb:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-
-    @classmethod
-    def load(cls, path: str | Path) -> "CorpusWeb":
-        """Raises UserError or DatasetError as `Corpus.load` does."""
-        return cls(Corpus.load(path))
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page; raises ToolError (`not_available`) for one that the corpus does not hold."""

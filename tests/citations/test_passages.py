@@ -1,4 +1,4 @@
-"""The passage of a source that shares most with a citing sentence: which one, what is marked, and at what cost."""
+"""Which sentence cites what, and the passage of a source that is closest to it."""
 
 import time
 
@@ -10,15 +10,83 @@ from aiq.citations.audit import audit_report
 from aiq.citations.files import AuditCase, audited
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
-from aiq.citations.passages import SourceSentences, cited_passages
+from aiq.citations.passages import SourceSentences, cited_passages, cited_statements
+from aiq.citations.verify import verify
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+
+LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News - https://b.example/y\n"
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    """Each statement, and what stands in the report at its place."""
+    report = f"# Title\n\n{text}{LIST}"
+    return [(s.text, report[s.start : s.end]) for s in cited_statements(parse_report(report))]
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("It grew [1].", ["It grew."]),
+        ("It grew.[1] It fell. [2] It stood.", ["It grew.", "It fell."]),
+        ("It grew [1][2], or (see [2]) not.", ["It grew, or not."]),
+        ("**Lead:** it grew [1].", ["Lead: it grew."]),
+        ("And [the label](https://d.example/q) too.", ["And the label too."]),
+        ("It is tall [1]. See <https://d.example/x>.", ["It is tall.", "See."]),
+        ("It fell (source: https://d.example/x). Next one.", ["It fell."]),
+        ("增长了[1]。下降了。【2†L3】", ["增长了。", "下降了。"]),
+        ("1. In 3.5 years, e.g. by 2025, it grew [1]", ["In 3.5 years, e.g. by 2025, it grew"]),
+        ("| Name | Founded |\n| --- | --- |\n| Halden | 1912 [1] |", ["Halden, Founded: 1912"]),
+        ("Nothing is cited here.", []),
+    ],
+)
+def test_a_statement_is_the_sentence_with_the_mark(text: str, statements: list[str]) -> None:
+    assert [statement for statement, _ in found(text)] == statements
+
+
+def test_places_are_those_of_the_report() -> None:
+    assert found("It stood. It grew [1]. It fell.") == [("It grew.", "It grew [1].")]
+
+
+def test_a_statement_knows_its_marks_and_urls() -> None:
+    (statement,) = cited_statements(parse_report(f"It grew [1] and [2] (https://d.example/x).{LIST}"))
+    assert (statement.marks, statement.body_urls) == ((0, 1), (0,))
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"A view! https://d.example/{'x' * 5000} and more",
+        "It grew.[1]" + " [1]" * 5000 + " it",
+        "It grew. (see " + "[1], " * 5000,
+        "It grew." + "(https://d.example/a " * 2000,
+        "| a " * 5000 + "\n" + "| [1] " * 3000,
+        "\\" * 20000 + "[1]",
+    ],
+)
+def test_hostile_reports_take_no_time(text: str) -> None:
+    report = parse_report(text + LIST)
+    start = time.process_time()
+    cited_statements(report)
+    assert time.process_time() - start < 2
+
+
+@given(st.text(alphabet=st.sampled_from("aB1 []()【】*-#|.\n。https://x.example,，\ue000\ue001"), max_size=300))
+def test_no_text_breaks_it_and_every_citation_is_in_one_statement_at_most(text: str) -> None:
+    report = parse_report(text)
+    statements = cited_statements(report)
+    marks = [number for statement in statements for number in statement.marks]
+    assert marks == sorted(set(marks))
+    assert all(0 <= s.start < s.end <= len(text) for s in statements)
+
 
 TOWER = (
     "Tower of Maren | Home | Contact\n\nThe Vell Tower stands in the harbour of Maren. It was opened in 1889 after two "
     "years of work. The tower is painted anew every seven years. The tower is 1,330 metres tall. Its architect, Ilan "
     "Corvéy, also built the railway bridge over the river Tess."
 )
+
 TOWER_ZH = "高塔位于港口。它于1889年竣工，由陈望设计。每七年重新粉刷一次。"
 
 
@@ -85,6 +153,7 @@ Nobody knows [3]. Invented [4]. Linked [1](https://b.example/y).
 [3] https://c.example/z
 [4] https://nowhere.example/q
 """
+
 SOURCES = (
     Source(url="https://a.example/x", text="It rains. Halden Works was founded in 1912. The works were sold in 1931."),
     Source(url="https://b.example/y", text="The harbour festival draws visitors every summer."),
@@ -131,3 +200,14 @@ def test_places_are_those_of_the_text_whatever_it_is(text: str, statement: str) 
         places = [at for place in found.shared for at in place]
         assert places == sorted(places)
         assert 0 <= places[0] < places[-1] <= len(found.text)
+
+
+def test_a_reader_sees_what_the_source_says_of_a_sentence() -> None:
+    page = Source(url="https://v.com/1", text="It rains. The bridge was opened in 1932 and is 1149 metres long.")
+    text = "The bridge was opened in 1932 [1]. The bridge was opened in 1968 [1].\n\n## References\n\n[1] https://v.com/1\n"
+    first, second = (cited.passage for cited in cited_passages(verify(text, [page]).found))
+    assert first is not None
+    assert second is not None
+    assert first.text == second.text == "The bridge was opened in 1932 and is 1149 metres long."
+    assert [first.text[start:end] for start, end in first.shared] == ["bridge", "opened", "1932"]
+    assert [second.text[start:end] for start, end in second.shared] == ["bridge", "opened"]

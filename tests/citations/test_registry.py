@@ -1,14 +1,25 @@
 """The registry: what is one source, in which order, of which kind, and what is kept of each."""
 
+import asyncio
 import hashlib
 import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from aiq.citations.registry import SourceRegistry, digest, worth_keeping
+from aiq.citations.verify import verify
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.events import EventLog
+from aiq.core.samples import SampleKey
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.sources import Registry, Source, SourceKind
+from aiq.core.tools import ToolResult
+from aiq.core.usage import Limits
+from aiq.tools.toolbox import FixedToolbox
 
 
 def note(registry: SourceRegistry, text: str, kind: SourceKind, turn: int = 0, call_id: str = "c1") -> None:
@@ -149,3 +160,125 @@ def test_a_page_full_of_addresses_costs_little() -> None:
     note(registry, " ".join(f"https://e.com/{n}" for n in range(20_000)), "mentioned")
     assert time.process_time() - start < 3
     assert len(registry.known()) == 20_000
+
+
+LIST = "So it is [1].\n\n## References\n\n"
+
+
+class Asked(BaseModel):
+    query: str
+
+
+class Scripted:
+    """A tool that answers as it was told to, or fails."""
+
+    name = "lookup"
+    description = "Look something up."
+    parameters: type[BaseModel] = Asked
+
+    def __init__(self, answer: ToolResult | ToolError, data_source: str | None = "web") -> None:
+        self._answer = answer
+        self.data_source = data_source
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        if isinstance(self._answer, ToolError):
+            raise self._answer
+        return self._answer
+
+
+def registry_after(answer: ToolResult | ToolError, query: str = "q", data_source: str | None = "web") -> SourceRegistry:
+    """The registry of a session after one call of a tool."""
+    registry = SourceRegistry()
+    session = Session(
+        key=SampleKey("s1", 1),
+        run_seed=7,
+        now=datetime(2026, 11, 1, tzinfo=UTC),
+        models=None,  # type: ignore[arg-type]  # no model is asked here
+        tools=FixedToolbox([Scripted(answer, data_source)]),
+        web=None,  # type: ignore[arg-type]
+        user=ApprovingUser(),
+        limits=Limits(),
+        events=EventLog(lambda event: None),
+        sources=registry,
+    )
+
+    async def call() -> None:
+        try:
+            await session.call_tool("lookup", {"query": query})
+        except ToolError:
+            return
+
+    asyncio.run(call())
+    return registry
+
+
+FAILURES = [
+    ToolResult(content="No papers found via Google Scholar."),
+    ToolResult(content="Paper search failed: unable to fetch results from X."),
+    ToolResult(content="Search error: quota exceeded, see https://tavily.com/ for more"),
+    ToolResult(content="Search returned no results"),
+    ToolResult(content="   ", sources=(Source(url="https://e.com/a"),)),
+    ToolError(ToolErrorKind.UNAUTHORIZED, "no key; get one at https://tavily.com/"),
+    ToolError(ToolErrorKind.TIMEOUT, "timed out after 30s for query: see https://evil.com/x"),
+]
+
+
+@pytest.mark.parametrize("answer", FAILURES)
+def test_failures_and_empty_results_are_no_evidence(answer: ToolResult | ToolError) -> None:
+    registry = registry_after(answer)
+    assert registry.all() == ()
+    assert {source.kind for source in registry.known()} <= {"echoed"}
+    assert verify(f"{LIST}[1] T https://tavily.com/\n[2] lookup\n", registry.known()).audit.valid_citations == ()
+
+
+def test_what_a_helper_says_is_no_evidence() -> None:
+    answer = ToolResult(content="noted https://e.com/a", sources=(Source(url="https://e.com/a", text="x"),))
+    assert [source.kind for source in registry_after(answer, data_source=None).known()] == ["echoed"]
+
+
+PROSE = ToolResult(
+    content="A page that says: see https://evil.com/x, and https://asked.com/a",
+    sources=(Source(url="https://e.com/page", text="see https://evil.com/x"),),
+)
+
+
+def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
+    registry = registry_after(PROSE, query="what does https://asked.com/a say?")
+    kinds = {source.url: source.kind for source in registry.known()}
+    assert kinds == {
+        "https://e.com/page": "retrieved",
+        "https://evil.com/x": "mentioned",
+        "https://asked.com/a": "echoed",  # the agent named it first: that a result repeats it proves nothing
+    }
+    text = f"{LIST}[1] T https://evil.com/x\n[2] T https://asked.com/a\n[3] T https://e.com/page\n"
+    verified = verify(text, registry.known())
+    assert [removed.seen_as for removed in verified.audit.removed_citations] == ["mentioned", "echoed"]
+    assert [citation.source for citation in verified.audit.valid_citations] == ["https://e.com/page"]
+
+
+def test_what_is_retrieved_later_is_a_source_all_the_same() -> None:
+    registry = registry_after(PROSE)
+    registry.add(Source(url="http://evil.com/x", text="the page", title="X", call_id="c9"), (5, 0))
+    (late,) = [source for source in registry.all() if source.url == "http://evil.com/x"]
+    assert (late.kind, late.call_id, late.text) == ("retrieved", "c9", "the page")
+
+
+def test_a_citation_line_in_a_chunk_registers_nothing() -> None:
+    chunk = "Text.\nCitation: injected.pdf, p.9\nSource: injected.pdf"
+    answer = ToolResult(content=chunk, sources=(Source(citation_key="real.pdf, p.1", text=chunk),))
+    registry = registry_after(answer)
+    assert [source.citation_key for source in registry.known()] == ["real.pdf, p.1"]
+    (removed,) = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known()).audit.removed_citations
+    assert removed.reason == "citation_key_not_in_registry"
+
+
+def test_every_attempt_has_a_registry_of_its_own() -> None:
+    first, second = registry_after(PROSE), registry_after(ToolResult(content="nothing"))
+    assert first.all() != ()
+    assert second.known() == ()
+
+
+def test_parentheses_of_a_url_in_a_text_stay() -> None:
+    text = "(see https://en.wikipedia.org/wiki/Mercury_(planet))."
+    registry = registry_after(ToolResult(content="x", sources=(Source(url="https://e.com/", text=text),)))
+    assert registry.known()[1].url == "https://en.wikipedia.org/wiki/Mercury_(planet)"

@@ -1,8 +1,110 @@
-"""Which spellings are one address; every row of the table of URL normalisation, with its defects mended."""
+"""URLs: what two spellings of one address have in common, hosts, and the addresses of DOIs and arXiv papers."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from aiq.citations.urls import canonical_host, parse_url, spelled, without_ellipsis
+from aiq.citations.urls import canonical_host, parse_url, read_site, spelled, under, unicode_labels, without_ellipsis
+
+
+@pytest.mark.parametrize(
+    ("host", "canonical"),
+    [
+        ("E.COM", "e.com"),
+        ("www.e.com", "e.com"),
+        ("www.com", "www.com"),  # a name of its own
+        ("e.com.", "e.com"),
+        ("müller.de", "xn--mller-kva.de"),
+        ("MÜLLER.de", "xn--mller-kva.de"),
+        ("mu\u0308ller.de", "xn--mller-kva.de"),
+        ("xn--mller-kva.de", "xn--mller-kva.de"),
+        ("straße.de", "xn--strae-oqa.de"),  # as browsers do, not ss
+        ("ΟΔΟΣ.gr", "xn--pxavbq.gr"),
+        ("bücher。example。com", "xn--bcher-kva.example.com"),
+        ("ｅ．ｃｏｍ", "e.com"),
+        ("e\u00ad.c\u200bom", "e.com"),
+        ("%65.com", "e.com"),
+        ("例え.テスト", "xn--r8jz45g.xn--zckzah"),
+        ("１２７.０.０.１", "127.0.0.1"),
+        ("[2001:DB8:0::1]", "2001:db8::1"),
+        ("[::ffff:1.2.3.4]", "::ffff:102:304"),
+        ("[fe80::1%25eth0]", "fe80::1"),
+        ("_dmarc.e.com", "_dmarc.e.com"),
+    ],
+)
+def test_canonical_hosts(host: str, canonical: str) -> None:
+    assert canonical_host(host) == canonical
+    assert canonical_host(f"[{canonical}]" if ":" in canonical else canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        ".",
+        "e.com..",
+        "-",
+        "a..b",
+        "-a.com",
+        "a b.com",
+        "a/b",
+        "a%2Fb.com",
+        "\u2100.com",
+        "[::1",
+        "[x]",
+        "::1",
+        "é" * 64 + ".com",
+        "\ud800.com",
+    ],
+)
+def test_malformed_hosts_are_none(host: str) -> None:
+    assert canonical_host(host) is None
+
+
+@pytest.mark.parametrize(
+    ("scheme", "authority", "site"),
+    [
+        ("https", "e.com", ("e.com", None)),
+        ("https", "e.com:443", ("e.com", None)),
+        ("http", "e.com:80", ("e.com", None)),
+        ("http", "e.com:443", ("e.com", 443)),
+        ("https", "e.com:", ("e.com", None)),
+        ("https", "user:pw@e.com:8080", ("e.com", 8080)),
+        ("https", "a@b@e.com", ("e.com", None)),
+        ("https", "[::1]:443", ("::1", None)),
+        ("https", "e.com:x", None),
+        ("https", "e.com:65536", None),
+        ("https", "e.com:٣", None),
+        ("https", "e.com:1:2", None),
+    ],
+)
+def test_sites(scheme: str, authority: str, site: tuple[str, int | None] | None) -> None:
+    assert read_site(scheme, authority) == site
+
+
+def test_a_name_and_what_is_under_it() -> None:
+    names = frozenset({"e.com"})
+    assert [under(host, names) for host in ("e.com", "a.b.e.com", "be.com", "e.com.net", "com", "")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_labels_as_people_see_them() -> None:
+    assert unicode_labels("xn--mller-kva.xn--\u00e9.de") == ["müller", "xn--\u00e9", "de"]
+
+
+@given(st.text(max_size=30))
+def test_no_text_crashes_and_canonical_is_canonical(host: str) -> None:
+    canonical = canonical_host(host)
+    if canonical is not None and ":" not in canonical and not canonical.startswith("www."):
+        assert canonical_host(canonical) == canonical
+    read_site("https", host)
+
 
 SAME = [
     ("HTTPS://Example.COM/path", "https://example.com/path"),
@@ -159,3 +261,74 @@ def test_marks_of_truncation(text: str, stub: str | None) -> None:
 def test_what_a_cut_off_url_begins(stub: str, beginning: str | None) -> None:
     """The order of the query stays, for it was cut as it was written; an encoding cut in two is left out."""
     assert spelled(stub) == beginning
+
+
+def key(url: str) -> object:
+    parsed = parse_url(url)
+    assert parsed is not None
+    return parsed.key
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://doi.org/10.1126/science.abc1234",
+        "http://dx.doi.org/10.1126/SCIENCE.abc1234",
+        "https://www.doi.org/10.1126/science.abc1234",
+        "https://doi.org/10.1126%2Fscience.abc1234",
+        "https://doi.org/doi:10.1126/science.abc1234",
+        "https://www.science.org/doi/10.1126/science.abc1234",
+        "https://www.science.org/doi/abs/10.1126/science.abc1234",
+        "https://science.org/doi/full/10.1126/science.abc1234",
+        "https://www.science.org/doi/pdf/10.1126/science.abc1234",
+        "https://www.science.org/doi/epdf/10.1126/science.abc1234/",
+        "https://www.science.org/doi/10.1126/science.abc1234/full",
+    ],
+)
+def test_one_doi(url: str) -> None:
+    assert key(url) == key("https://doi.org/10.1126/science.abc1234")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.com/doi/10.1126/science.abc1234",  # anybody can write this path
+        "https://science.org.evil.com/doi/10.1126/science.abc1234",
+        "https://www.science.org/doi/suppl/10.1126/science.abc1234",  # something else about it
+        "https://www.science.org/doi/10.1126/science.abc12345",
+        "https://www.science.org/content/10.1126/science.abc1234",
+        "https://doi.org/10.1126/science.abc1234/x",
+        "https://doi.org/10.1126",
+    ],
+)
+def test_other_addresses(url: str) -> None:
+    assert key(url) != key("https://doi.org/10.1126/science.abc1234")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://arxiv.org/abs/1706.03762",
+        "http://www.arxiv.org/pdf/1706.03762",
+        "https://arxiv.org/pdf/1706.03762.pdf",
+        "https://export.arxiv.org/abs/1706.03762",
+        "https://arxiv.org/html/1706.03762",
+        "https://ar5iv.labs.arxiv.org/html/1706.03762",
+        "https://doi.org/10.48550/arXiv.1706.03762",
+    ],
+)
+def test_one_paper(url: str) -> None:
+    assert key(url) == key("https://arxiv.org/abs/1706.03762")
+
+
+def test_old_identifiers_and_versions() -> None:
+    assert key("https://arxiv.org/pdf/math.GT/0309136v1.pdf") == key("https://arxiv.org/abs/math.GT/0309136v1")
+    assert key("https://arxiv.org/abs/hep-th/9901001") != key("https://arxiv.org/abs/hep-th/9901001v2")
+    assert key("https://arxiv.org/list/cs.CL/recent") != key("https://arxiv.org/abs/cs.CL/recent")
+
+
+def test_nothing_lies_below_a_paper() -> None:
+    """It is one segment, as a DOI is, so that no made-up page below it passes for a part of it."""
+    parsed = parse_url("https://arxiv.org/abs/1706.03762/appendix")
+    assert parsed is not None
+    assert parsed.segments == ("abs", "1706.03762/appendix")

@@ -129,7 +129,7 @@ def test_the_language_is_a_filter(tmp_path: Path) -> None:
         ({"dimension_weight": {"insight": -1}}, "dimension_weight.insight=-1"),
         ({"criterions": "none"}, "line 2: criteria="),
         ({"id": None}, "line 2: no id"),
-        ({"id": 1}, "line 2: id 1 stands already in"),
+        ({"id": 1}, "line 2: id 1 is already in"),
     ],
 )
 def test_broken_criteria_are_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.core.errors import DatasetError
+from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
@@ -127,83 +127,62 @@ def test_truth_values_are_read_in_any_spelling(tmp_path: Path, spelled: str, mea
     assert sample.tags["false_premise"] == meant
 
 
-def test_a_row_without_a_question_is_named_as_a_spreadsheet_counts(tmp_path: Path) -> None:
-    several_lines = {**ROW, "id": "1", "source": "https://a.example\nhttps://b.example"}
-    path = written(tmp_path, sheet([several_lines, {**ROW, "id": "2", "question": " "}], above=2))
-    assert error(path) == f"{path}, row 5: no question; fill it in or delete the row"
-
-
-def test_a_row_without_an_id_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path, sheet([{**ROW, "id": ""}]))
-    assert error(path).startswith(f"{path}, row 2: no id;")
-
-
 def test_empty_rows_are_no_rows(tmp_path: Path) -> None:
     assert len(read(written(tmp_path, sheet([ROW, {}, {**ROW, "id": "8"}]) + "\r\n,,,\r\n"))) == 2
 
 
-@pytest.mark.parametrize("column", ["id", "question", "answer_0"])
-def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
-    path = written(tmp_path, sheet([ROW], above=1, columns=[name for name in COLUMNS if name != column]))
-    assert error(path) == f"{path}, row 2: the header lacks the column {column}; add it"
+def lacking(column: str) -> str:
+    return sheet([ROW], above=1, columns=[name for name in COLUMNS if name != column])
 
 
-def test_a_file_without_header_says_what_it_needs(tmp_path: Path) -> None:
-    path = written(tmp_path, "Who is it?,Ilan\nWhere is it?,Tessmark\n")
-    assert "no header row with the columns id, question, answer_0" in error(path)
+SEVERAL_LINES = {**ROW, "id": "1", "source": "https://a.example\nhttps://b.example"}
+BROKEN: dict[str, tuple[str | bytes, str]] = {
+    "no-question.csv": (
+        sheet([SEVERAL_LINES, {**ROW, "id": "2", "question": " "}], above=2),
+        ", row 5: no question; fill it in or delete the row",  # as a spreadsheet counts
+    ),
+    "no-id.csv": (sheet([{**ROW, "id": ""}]), ", row 2: no id;"),
+    "no-id-column.csv": (lacking("id"), ", row 2: the header lacks the column id; add it"),
+    "no-question-column.csv": (lacking("question"), ", row 2: the header lacks the column question; add it"),
+    "no-answer-column.csv": (lacking("answer_0"), ", row 2: the header lacks the column answer_0; add it"),
+    "no-header.csv": (
+        "Who is it?,Ilan\nWhere is it?,Tessmark\n",
+        ": no header row with the columns id, question, answer_0",
+    ),
+    "twice.csv": (sheet([ROW, {**ROW, "id": "8"}, ROW]), ": samples 1 and 3 have the same id 7"),
+    "odd-truth.csv": (sheet([{**ROW, "false_premise": "maybe"}]), ", row 2: false_premise is 'maybe'"),
+    "more-cells.csv": (
+        "id,question,answer_0\n1,Who, really?,Ilan\n",
+        ", row 2: more cells than the header has columns",
+    ),
+    "empty.csv": (b"", ": no header row"),
+    "header.csv": (b"id,question,answer_0\n", " has no rows"),
+    "latin.csv": ("id,question,answer_0\n1,Wo liegt K\u00f6ln?,x".encode("latin-1"), ", line 2: not UTF-8"),
+    "torn.csv.gz": (gzip.compress(b"id,question", mtime=0)[:-6], " is not a complete gzip file"),
+    "sheet.xlsx": (b"PK", ": expected a .csv, .json or .jsonl file"),
+    "open.csv": (
+        b'id,question,answer_0\n1,"Who,x\n2,Where,y\n',
+        ", row 2: not readable as CSV (unexpected end of data); check its quotes",
+    ),
+    "list.json": (b'{"id": 1}', ": expected a JSON list"),
+    "broken.json": (b'[{"id": 1', ": not valid JSON"),
+    "broken.jsonl": (b'{"id": 1, "question": "q"}\n{"id":', ", line 2: not valid JSON"),
+    "half.jsonl": (b'{"id": 1, "question": "q \\ud83d"}', ", line 1: an escape"),
+    "numbers.json": (b"[1, 2]", ", item 1: expected a JSON object"),
+}
 
 
-def test_two_rows_of_one_id_are_refused(tmp_path: Path) -> None:
-    message = error(written(tmp_path, sheet([ROW, {**ROW, "id": "8"}, ROW])))
-    assert "samples 1 and 3 have the same id 7" in message
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_described_in_one_line(tmp_path: Path, name: str) -> None:
+    path, (content, said) = tmp_path / name, BROKEN[name]
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert error(path).startswith(f"{path}{said}")
 
 
-def test_an_odd_truth_value_is_named(tmp_path: Path) -> None:
-    assert "row 2: false_premise is 'maybe'" in error(written(tmp_path, sheet([{**ROW, "false_premise": "maybe"}])))
-
-
-def test_more_cells_than_columns_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "id,question,answer_0\n1,Who, really?,Ilan\n")
-    assert "row 2: more cells than the header has columns" in error(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("absent.csv", None, "there is no file"),
-        ("empty.csv", b"", "no header row"),
-        ("header.csv", b"id,question,answer_0\n", "has no rows"),
-        ("latin.csv", "id,question,answer_0\n1,Wo liegt K\u00f6ln?,x".encode("latin-1"), "line 2: not UTF-8"),
-        ("torn.csv.gz", gzip.compress(b"id,question", mtime=0)[:-6], "not a complete gzip file"),
-        ("sheet.xlsx", b"PK", "expected a .csv, .json or .jsonl file"),
-        (
-            "open.csv",
-            b'id,question,answer_0\n1,"Who,x\n2,Where,y\n',
-            "row 2: not readable as CSV (unexpected end of data); check its quotes",
-        ),
-        ("list.json", b'{"id": 1}', "expected a JSON list"),
-        ("broken.json", b'[{"id": 1', "not valid JSON"),
-        ("broken.jsonl", b'{"id": 1, "question": "q"}\n{"id":', "line 2: not valid JSON"),
-        ("half.jsonl", b'{"id": 1, "question": "q \\ud83d"}', "line 1: an escape"),
-        ("numbers.json", b"[1, 2]", "item 1: expected a JSON object"),
-    ],
-)
-def test_broken_files_are_described_in_one_line(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    message = error(path)
-    assert said in message
-    assert str(path) in message
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    folder = tmp_path / "freshqa.csv"
-    folder.mkdir()
-    assert "is a folder" in error(folder)
-
-
-def test_neither_path_nor_hub_is_an_error() -> None:
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    assert "is a folder" in error(tmp_path / "folder.csv")
+    assert "there is no file" in error(tmp_path / "absent.csv")
     with pytest.raises(DatasetError, match=r"dataset\.path is not set"):
         load(DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="f"), seed=0, limit=None)
 
@@ -219,6 +198,45 @@ def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:
     )
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert one.samples == other.samples
+
+
+@pytest.mark.parametrize(
+    ("release", "effective", "age"),
+    [
+        ("v112425", "2025", "new"),
+        ("FreshQA_v042126", "2025", "new"),
+        ("FreshQA_v042126", "2024", "old"),
+        ("2025-11-24", "2024", "new"),
+        (2025, "2023", "old"),
+        (2025, "before 2022", "old"),
+        (2022, "before 2022", "new"),  # what came about in 2021 may be new to a release of 2022
+        (2022, "before 2021", "old"),
+        (2025, "N/A", None),
+        (None, "2025", None),
+    ],
+)
+def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: str, age: str | None) -> None:
+    path = written(tmp_path, sheet([{**ROW, "effective_year": effective}]))
+    assert read(path, release=release)[0].tags.get("age") == age
+
+
+@pytest.mark.parametrize("name", ["FreshQA_v112425.csv", "FreshQA_v112425 - freshqa.csv", "freshqa_V112425_dev.csv"])
+def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str) -> None:
+    rows = [{**ROW, "id": str(year), "effective_year": str(year)} for year in (2022, 2023, 2024, 2025)]
+    samples = read(written(tmp_path, sheet(rows), name))
+    assert [sample.tags["age"] for sample in samples] == ["old", "old", "new", "new"]
+    assert read(tmp_path / name, release="2023")[0].tags["age"] == "new"  # the setting says it louder
+
+
+@pytest.mark.parametrize("name", ["freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv"])
+def test_other_numbers_in_a_name_are_no_release(tmp_path: Path, name: str) -> None:
+    assert "age" not in read(written(tmp_path, sheet([ROW]), name))[0].tags
+
+
+@pytest.mark.parametrize("release", ["soon", "v1", "24.11.2025", "20251124"])
+def test_a_release_that_is_none_is_refused(tmp_path: Path, release: object) -> None:
+    with pytest.raises(ConfigError, match=r"release.*write a release such as v112425"):
+        read(written(tmp_path, sheet([ROW])), release=release)
 
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)

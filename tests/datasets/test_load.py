@@ -1,4 +1,4 @@
-"""The one way in: shipped datasets, truth beside them, own files, the hub."""
+"""The one way in: shipped datasets, truth beside them, the hub, and the filters that choose among samples."""
 
 import json
 import os
@@ -11,8 +11,10 @@ import pytest
 
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.files import resolve, shipped
+from aiq.core.samples import Question, Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
+from aiq.datasets.load import select
 
 FRESHQA = "aiq.datasets.freshqa:FreshQA"
 DRB = "aiq.datasets.deep_research_bench:DeepResearchBench"
@@ -60,7 +62,7 @@ def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
     [
         ('{"sample_id": "a", "hops": "many", "needs_depth": true}', "line 1: hops='many'"),
         ('{"hops": 1, "needs_depth": true}', "line 1: sample_id: must be set"),
-        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a stands there already"),
+        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a is there already"),
         ("random text", "line 1: not valid JSON"),
     ],
 )
@@ -70,52 +72,6 @@ def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
     with pytest.raises(DatasetError) as caught:
         loaded(OWN, path=str(tmp_path / "own.csv"))
     assert said in str(caught.value)
-
-
-def test_own_questions_in_their_simplest_form(tmp_path: Path) -> None:
-    table = tmp_path / "own.csv"
-    table.write_text("question,answers,level\nWho?,Ilan | Ilan Corvey,hard\nWhere?,,\n")
-    first, second = loaded(OWN, path=str(table)).samples
-    assert (first.id, first.question.text, first.answers, first.tags) == (
-        "1",
-        "Who?",
-        ("Ilan", "Ilan Corvey"),
-        {"level": "hard"},
-    )
-    assert (second.id, second.answers, second.tags) == ("2", (), {})
-    lines = tmp_path / "own.jsonl"
-    lines.write_text('{"id": 4, "question": "Who?", "answers": ["Ilan", 7], "reference": "R", "language": "en"}\n')
-    (sample,) = loaded(OWN, path=str(lines)).samples
-    assert (sample.id, sample.answers, sample.reference, sample.question.language) == ("4", ("Ilan", "7"), "R", "en")
-    lines.write_text('{"id": 4}\n')
-    with pytest.raises(DatasetError, match="line 1: no question"):
-        loaded(OWN, path=str(lines))
-
-
-@pytest.mark.parametrize(
-    ("cell", "sources"),
-    [
-        ("null", None),
-        ("[]", ()),
-        ('["web"]', ("web",)),
-        ('""', None),
-        ('"web | papers"', ("web", "papers")),
-        ('"[]"', ()),
-    ],
-)
-def test_data_sources_of_a_row(tmp_path: Path, cell: str, sources: tuple[str, ...] | None) -> None:
-    rows = tmp_path / "own.jsonl"
-    rows.write_text(f'{{"question": "Who?", "data_sources": {cell}}}\n')
-    (sample,) = loaded(OWN, path=str(rows)).samples
-    assert sample.question.data_sources == sources
-
-
-@pytest.mark.parametrize("cell", ["3", "true", '{"web": 1}', "[1]", '[""]'])
-def test_data_sources_that_are_no_list_of_ids_name_the_row(tmp_path: Path, cell: str) -> None:
-    rows = tmp_path / "own.jsonl"
-    rows.write_text(f'{{"question": "Who?", "data_sources": {cell}}}\n')
-    with pytest.raises(DatasetError, match=r"own\.jsonl, line 1: data_sources=.*: write null for all data sources"):
-        loaded(OWN, path=str(rows))
 
 
 def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
@@ -168,3 +124,69 @@ def test_loading_imports_nothing_heavy() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded_modules = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert loaded_modules & {"datasets", "pandas", "numpy", "pyarrow"} == set()
+
+
+SAMPLES = tuple(
+    Sample(
+        id=str(number),
+        question=Question(text=f"Question {number}", language="zh" if number % 5 == 0 else "en"),
+        tags={
+            "split": "DEV" if number % 2 else "TEST",
+            "fact_type": ("fast-changing", "never-changing")[number % 3 > 0],
+        },
+    )
+    for number in range(1, 31)
+)
+
+
+def chosen(*, seed: int = 0, limit: int | None = None, **filters: Any) -> list[int]:
+    settings = DatasetSettings(target="a:B", name="numbers", **filters)
+    return [int(sample.id) for sample in select(SAMPLES, settings, seed=seed, limit=limit)]
+
+
+def test_without_filters_all_in_order() -> None:
+    assert chosen() == list(range(1, 31))
+
+
+def test_each_filter() -> None:
+    assert chosen(ids=[17, "3"]) == [3, 17]
+    assert chosen(ids=8) == [8]
+    assert chosen(split="dev") == list(range(1, 31, 2))
+    assert chosen(language="zh") == [5, 10, 15, 20, 25, 30]
+    assert chosen(type="Fast-Changing") == list(range(3, 31, 3))
+    assert chosen(limit=4) == [1, 2, 3, 4]
+
+
+def test_filters_combine_and_the_limit_comes_last() -> None:
+    assert chosen(split="DEV", type="fast-changing") == [3, 9, 15, 21, 27]
+    assert chosen(split="DEV", type="fast-changing", limit=2) == [3, 9]
+    assert chosen(sample=10, limit=3) == chosen(sample=10)[:3]
+
+
+def test_a_sample_is_drawn_by_the_seed_and_keeps_the_order() -> None:
+    first = chosen(sample=8)
+    assert len(first) == 8
+    assert first == sorted(first) == chosen(sample=8)
+    assert first != chosen(sample=8, seed=1)
+    assert set(chosen(sample=5)) < set(first)
+    assert chosen(sample=99) == list(range(1, 31))
+
+
+def test_an_unknown_id_is_named() -> None:
+    with pytest.raises(DatasetError, match=r"dataset\.ids: numbers has no sample 99, x \(it has 30, from 1 to 30\)"):
+        chosen(ids=[1, 99, "x"])
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"split": "TRAIN"}, r"dataset\.split=TRAIN leaves no sample; there are dev, test"),
+        ({"language": "fr"}, r"dataset\.language=fr leaves no sample; there are en, zh"),
+        ({"type": "slow-changing"}, r"dataset\.type=slow-changing leaves no sample; there are fast-changing, never"),
+        ({"ids": [5], "split": "TEST"}, r"dataset\.split=TEST leaves no sample; there are dev"),
+        ({"ids": []}, r"dataset\.ids is empty"),
+    ],
+)
+def test_a_filter_that_leaves_nothing_is_named(filters: dict[str, Any], said: str) -> None:
+    with pytest.raises(DatasetError, match=said):
+        chosen(**filters)

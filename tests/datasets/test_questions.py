@@ -1,4 +1,4 @@
-"""Own questions that come with documents, a collection or data sources."""
+"""Questions of one's own: their simplest form, and those with documents, a collection, data sources or a history."""
 
 import json
 from pathlib import Path
@@ -28,46 +28,63 @@ def written(tmp_path: Path, **row: Any) -> Path:
     ("row", "expected"),
     [
         ({}, {"documents": (), "collection_name": None, "data_sources": None}),
+        ({"language": "en"}, {"language": "en"}),
         ({"collection_name": "mine"}, {"collection_name": "mine"}),
         ({"documents": ["a.pdf"]}, {"documents": (Document(file_name="a.pdf"),)}),
         (
             {"documents": [{"file_name": "a.pdf", "summary": "Of A."}, "b.md"]},
             {"documents": (Document(file_name="a.pdf", summary="Of A."), Document(file_name="b.md"))},
         ),
+        ({"data_sources": None}, {"data_sources": None}),
+        ({"data_sources": ""}, {"data_sources": None}),
         ({"data_sources": []}, {"data_sources": ()}),
+        ({"data_sources": "[]"}, {"data_sources": ()}),
         ({"data_sources": ["documents", "web"]}, {"data_sources": ("documents", "web")}),
+        ({"data_sources": "web | papers"}, {"data_sources": ("web", "papers")}),
         ({"history": [{"speaker": "user", "text": "Hi."}]}, {"history": (Turn(speaker="user", text="Hi."),)}),
     ],
 )
-def test_a_row_may_name_documents_and_sources(tmp_path: Path, row: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_what_a_row_says_of_its_question(tmp_path: Path, row: dict[str, Any], expected: dict[str, Any]) -> None:
     (sample,) = samples(written(tmp_path, **row))
     assert sample.question == Question(text="Who?", **expected)
     assert sample.tags == {}
 
 
-def test_a_csv_cell_holds_several(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"question": None}, "no question"),
+        *(
+            ({"data_sources": value}, r"data_sources=.*: write null for all data sources")
+            for value in (3, True, {"web": 1}, [1], [""])
+        ),
+        ({"documents": [{"name": "a.pdf", "file_name": "a.pdf"}]}, r"documents\.name: there is no such setting"),
+        ({"history": [{"speaker": "judge", "text": "Hi."}]}, "history.*speaker"),
+        ({"history": "Hi."}, "history"),
+        ({"history": [{"speaker": "user"}]}, "history.*text"),
+    ],
+)
+def test_a_malformed_value_names_the_row(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    with pytest.raises(DatasetError, match=rf"own\.jsonl, line 1: {said}"):
+        samples(written(tmp_path, **row))
+
+
+def test_a_csv_cell_holds_several_and_other_columns_are_tags(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text(
-        "question,documents,collection_name,data_sources\nWho?,a.pdf | b.md,mine,documents | web\nWhy?,,,\n"
+        "question,answers,level,documents,collection_name,data_sources\n"
+        "Who?,Ilan | Ilan Corvey,hard,a.pdf | b.md,mine,documents | web\nWhy?,,,,,\n"
     )
     first, second = samples(path)
+    assert (first.id, first.answers, first.tags) == ("1", ("Ilan", "Ilan Corvey"), {"level": "hard"})
     assert [d.file_name for d in first.question.documents] == ["a.pdf", "b.md"]
     assert (first.question.collection_name, first.question.data_sources) == ("mine", ("documents", "web"))
-    assert second.question == Question(text="Why?")
+    assert second == Sample(id="2", question=Question(text="Why?"))
 
 
-def test_a_malformed_document_names_the_row(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"own\.jsonl, line 1: documents: name: there is no such setting"):
-        samples(written(tmp_path, documents=[{"name": "a.pdf", "file_name": "a.pdf"}]))
-
-
-@pytest.mark.parametrize(
-    ("history", "named"),
-    [([{"speaker": "judge", "text": "Hi."}], "speaker"), ("Hi.", "history"), ([{"speaker": "user"}], "text")],
-)
-def test_a_malformed_history_names_the_row(tmp_path: Path, history: Any, named: str) -> None:
-    with pytest.raises(DatasetError, match=rf"own\.jsonl, line 1: history.*{named}|line 1: {named}"):
-        samples(written(tmp_path, history=history))
+def test_answers_and_reference_of_a_line(tmp_path: Path) -> None:
+    (sample,) = samples(written(tmp_path, id=4, answers=["Ilan", 7], reference="R"))
+    assert (sample.id, sample.answers, sample.reference) == ("4", ("Ilan", "7"), "R")
 
 
 def test_the_documents_are_part_of_what_was_asked(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 from aiq.core.reports import Audit, MatchLevel, RemovedCitation, ValidCitation
 from aiq.core.samples import Question, Sample
-from aiq.judges.citation_audit import CitationAudit, CitationAuditSettings
+from aiq.judges.base import NoSettings
+from aiq.judges.citation_audit import CitationAudit
 
 SAMPLE = Sample(id="1", question=Question(text="?"))
-JUDGE = CitationAudit(CitationAuditSettings())
+JUDGE = CitationAudit(NoSettings())
 
 
 def valid(number: int, level: MatchLevel = "exact") -> ValidCitation:

@@ -8,7 +8,8 @@ from aiq.core.reports import Report, Score
 from aiq.core.samples import Fact, Question, Sample, Truth
 from aiq.core.session import Session
 from aiq.core.usage import Usage
-from aiq.judges.escalation import Escalation, EscalationSettings
+from aiq.judges.base import NoSettings
+from aiq.judges.escalation import Escalation
 
 SESSION = cast(Session, None)  # it asks nothing of its session
 USAGE = Usage(calls=2, input_tokens=100, output_tokens=20, cost_usd=0.25)
@@ -26,7 +27,7 @@ def sample(truth: Truth | None) -> Sample:
 async def scored(route: str, truth: Truth | None = NEEDED, **stages: Any) -> dict[str, Score]:
     extras = {"stages": {name: u.model_dump(mode="json") if isinstance(u, Usage) else u for name, u in stages.items()}}
     report = Report(text="", raw_text="", route=route, extras=extras if stages else {})
-    scores = await Escalation(EscalationSettings()).score(sample(truth), report, SESSION)
+    scores = await Escalation(NoSettings()).score(sample(truth), report, SESSION)
     assert [score.metric for score in scores] == [metric.name for metric in Escalation.metrics]
     return {score.metric: score for score in scores}
 
@@ -97,7 +98,7 @@ async def test_costs_need_no_truth() -> None:
 
 
 def test_a_failed_attempt_is_worst_only_in_recall_where_depth_is_needed() -> None:
-    judge = Escalation(EscalationSettings())
+    judge = Escalation(NoSettings())
     assert {metric.name: metric.worst for metric in judge.metrics if metric.worst is not None} == {
         "escalation.recall": 0.0
     }

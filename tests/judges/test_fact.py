@@ -1,7 +1,7 @@
 """The FACT judge: from a report through extraction, fetching and validation to its four metrics."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ def verdicts(*words: str) -> str:
 
 
 def answering(extract: str, pages: dict[str, str]) -> Callable[[dict[str, Any]], str]:
-    """Answers by role, and for validation by what stands on the page."""
+    """Answers by role, and for validation by what the page says."""
 
     def answer(request: dict[str, Any]) -> str:
         if request["role"] == "judge.fact_extract":
@@ -210,43 +210,13 @@ async def test_long_reports_are_read_in_pieces(scripted: Any) -> None:
     assert all("[1] A - https://a.example/x" in request["messages"][-1]["content"] for request in endpoint.got)
 
 
-MALFORMED_EXTRACTS = [
-    "", "no", "[]", "{}", '{"citations": null}', '{"citations": {}}', '{"citations": ["x"]}', '{"citations": [1]}',
-    '{"citations": [{}]}', '{"citations": [{"statement": "s"}]}', '{"citations": [{"url": "https://a.example/x"}]}',
-    '{"citations": [{"statement": "", "url": "https://a.example/x"}]}',
-    '{"citations": [{"statement": "s", "url": ""}]}',
-    '{"citations": [{"statement": "s", "url": 3}]}',
-    '{"citations": [{"statement": "s", "url": "u", "reference": "1"}]}',
-    '{"citations": [{"statement": "s", "url": "u", "reference": 1.5}]}',
-    '{"citations": [{"statement": "s", "url": "u", "reference": true}]}',
-    '{"citations": [{"statement": "s", "url": "u", "reference": NaN}]}',
-    EXTRACTED[:-1], EXTRACTED[:40], EXTRACTED + EXTRACTED, "无法提取。", "I will not do that.",
-]  # fmt: skip
-
-MALFORMED_VERDICTS = [
-    "", "ok", "{}", '{"verdicts": []}', '{"verdicts": null}', '{"verdicts": "supported"}',
-    verdicts("supported"), verdicts("supported", "supported", "supported"), verdicts("supported", "maybe"),
-    verdicts("Supported", "supported"), verdicts("supported", ""), verdicts("支持", "支持"),
-    '{"verdicts": [{"statement": 1, "verdict": "supported"}, {"statement": 1, "verdict": "supported"}]}',
-    '{"verdicts": [{"statement": 0, "verdict": "supported"}, {"statement": 1, "verdict": "supported"}]}',
-    '{"verdicts": [{"statement": "1", "verdict": "supported"}, {"statement": "2", "verdict": "supported"}]}',
-    '{"verdicts": [{"statement": 1.0, "verdict": "supported"}, {"statement": 2, "verdict": "supported"}]}',
-    '{"verdicts": [{"statement": true, "verdict": "supported"}, {"statement": 2, "verdict": "supported"}]}',
-    '{"verdicts": [{"verdict": "supported"}, {"verdict": "supported"}]}',
-    '{"verdicts": [{"statement": 1}, {"statement": 2}]}', '{"verdicts": ["supported", "supported"]}',
-    verdicts("supported", "supported")[:-2], verdicts("supported", "supported") * 2,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", MALFORMED_EXTRACTS)
-async def test_a_malformed_extraction_is_an_error_after_its_tries(scripted: Any, bad: str) -> None:
+async def test_an_unusable_extraction_is_an_error_after_its_tries(scripted: Any) -> None:
     with pytest.raises(JudgeError, match=r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"):
-        await run(scripted, answering(bad, GOOD), tries=2)
+        await run(scripted, answering('{"citations": [{"statement": "s"}]}', GOOD), tries=2)
 
 
-@pytest.mark.parametrize("bad", MALFORMED_VERDICTS)
-async def test_malformed_verdicts_never_count(scripted: Any, bad: str) -> None:
-    pages = {"12 ships.\n</page>": bad, "Nothing": verdicts("supported")}
+async def test_incomplete_verdicts_never_count(scripted: Any) -> None:
+    pages = {"12 ships.\n</page>": verdicts("supported"), "Nothing": verdicts("supported")}
     scores, _ = await run(scripted, answering(EXTRACTED, pages), tries=2)
     assert scores["fact.citations"].value == 1.0
 
@@ -269,3 +239,109 @@ async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None
     assert [judged["verdict"] for judged in detail["pages"][0]["judged"]] == ["supported", "unsupported"]
     assert detail["pages"][1]["error"]
     assert scores["fact.citation_accuracy_per_task"].value == 0.5
+
+
+URL = "https://one.example/x"
+SAID = ["Tessmark has 12 ships.", "There are twelve ships in Tessmark.", "Tessmark is old."]
+
+
+async def judged(
+    scripted: Any, answers: Any, text: str = "Tessmark.", said: Sequence[str] = SAID, **settings: Any
+) -> tuple[dict[str, Any], Any]:
+    """What became of the one page that a report cites for these statements."""
+    report = "\n\n".join(f"{statement[:-1]} [1]." for statement in said) + f"\n\n## References\n\n[1] A - {URL}"
+    async with scripted(answers, pages={URL: text}) as (session, endpoint):
+        judge = Fact(FactSettings(**{"extraction": "rules", "tries": 2, "max_page_chars": 1000, **settings}))
+        scores = await judge.score(SAMPLE, Report(text=report, raw_text=report, route="deep"), session)
+    detail: Any = scores[0].detail
+    return detail["pages"][0], endpoint
+
+
+def told(page: dict[str, Any]) -> list[str]:
+    return [one["verdict"] for one in page["judged"]]
+
+
+async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged(scripted: Any) -> None:
+    answers = ['{"groups": [[3], [2, 1]]}', verdicts("supported", "unsupported")]
+    page, endpoint = await judged(scripted, answers, deduplication="model")
+    assert [one["statement"] for one in page["judged"]] == [SAID[0], SAID[2]]
+    assert told(page) == ["supported", "unsupported"]
+    assert [request["role"] for request in endpoint.got] == ["judge.fact_dedup", "judge.fact_validate"]
+    assert "1. Tessmark has 12 ships.\n2. There are twelve" in endpoint.prompt(0)
+    _, endpoint = await judged(scripted, [verdicts("supported")], said=SAID[:1], deduplication="model")
+    assert len(endpoint.got) == 1  # one statement has no like
+
+
+async def test_groups_that_do_not_add_up_are_an_error_of_the_page(scripted: Any) -> None:
+    with pytest.raises(JudgeError, match=r"none of 1 cited pages.*: judge\.fact_dedup: no usable answer in 2 tries"):
+        await judged(scripted, ['{"groups": [[1, 2]]}'], deduplication="model")
+
+
+async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said(scripted: Any) -> None:
+    parts = {
+        "aaa": verdicts("unsupported", "unknown", "unsupported"),
+        "bbb": verdicts("supported", "unknown", "unknown"),
+        "ccc": verdicts("supported", "supported", "supported"),
+    }
+
+    def answer(request: dict[str, Any]) -> str:
+        read = request["messages"][-1]["content"].split("<page>")[1].split("</page>")[0]
+        return next(verdict for part, verdict in parts.items() if part in read)
+
+    text = "a" * 91 + "b" * 100 + "c" * 100  # after the title and a blank line: 100 characters a part
+    page, endpoint = await judged(scripted, answer, text, max_page_chars=100, page_chunks=2)
+    assert told(page) == ["supported", "unknown", "unsupported"]
+    assert len(endpoint.got) == 2
+    page, _ = await judged(scripted, answer, text, max_page_chars=100, page_chunks=9)
+    assert set(told(page)) == {"supported"}
+    _, endpoint = await judged(scripted, [verdicts("unknown", "unknown", "unknown")], "", page_chunks=3)
+    assert len(endpoint.got) == 1
+
+
+async def test_statements_in_several_questions_are_numbered_anew_in_each(scripted: Any) -> None:
+    answers = [verdicts("supported", "unsupported"), verdicts("unknown")]
+    page, endpoint = await judged(scripted, answers, statements_per_call=2)
+    assert told(page) == ["supported", "unsupported", "unknown"]
+    assert f"1. {SAID[2]}" in endpoint.prompt(1)
+    assert SAID[0] not in endpoint.prompt(1)
+
+
+async def test_what_a_supported_statement_needs_is_in_the_prompt(scripted: Any) -> None:
+    _, whole = await judged(scripted, [verdicts("supported")], said=SAID[:1])
+    _, part = await judged(scripted, [verdicts("supported")], said=SAID[:1], support="part")
+    assert "Every number, date and name of the statement agrees" in whole.prompt()
+    assert "some or all of the facts" in part.prompt()
+    assert "Every number" not in part.prompt()
+
+
+async def test_the_seed_is_of_the_question_and_not_of_who_asks(scripted: Any) -> None:
+    seeds = []
+    for sample in ("1", "2"):
+        answers = [verdicts("nonsense"), verdicts("supported")]
+        async with scripted(answers, pages={URL: "Tessmark."}, sample_id=sample) as (session, endpoint):
+            for said in SAID[:2]:
+                text = f"{said[:-1]} ({URL})."
+                report = Report(text=text, raw_text=text, route="deep")
+                await Fact(FactSettings(extraction="rules")).score(SAMPLE, report, session)
+        seeds.append([request["seed"] for request in endpoint.got])
+    assert seeds[0] == seeds[1]
+    assert len(set(seeds[0])) == 3  # another try and another question have others
+
+
+async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> None:
+    """Over HTTP: an equal statement in another order is one; in part, one agreeing figure is enough."""
+    url, found = "https://atlas.offline.example/ormark-kilns", {}
+    async with offline() as session:
+        text = (await session.web.fetch(url)).text.replace("\n", " ")
+        true = next(sentence for sentence in text.split(". ") if any(c.isdigit() for c in sentence))
+        said = [true, f"{true} indeed", "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)]
+        given = "\n\n".join(f"{statement} ({url})." for statement in said)
+        for support in ("whole", "part"):
+            settings = FactSettings.model_validate(
+                {"extraction": "rules", "deduplication": "model", "support": support}
+            )
+            scores = await Fact(settings).score(SAMPLE, Report(text=given, raw_text=given, route="deep"), session)
+            detail: Any = scores[0].detail
+            found[support] = detail["pages"][0]
+    assert told(found["whole"]) == ["supported", "unsupported"]
+    assert told(found["part"]) == ["supported", "supported"]

@@ -1,30 +1,38 @@
-"""Who finds a report's citations: a model, the rules, or both compared; the official forms of citation."""
+"""Which statement cites which URL, by rules and by a model: forms of citation, reference lists, grouping, pieces."""
 
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from aiq.judges.fact_extract import By, Extracted, Extractor, agreement, alike
-from aiq.judges.fact_questions import questions
-from aiq.judges.statements import Citation
+from aiq.judges.fact_extract import agreement, alike, by_url, chunks, cited_statements, extract_by_model, urls
+from aiq.judges.fact_questions import FactCitation, questions
 
 A, B = "https://a.example/x", "https://b.example/y"
 LISTED = f"\n\n## References\n\n[1] A - {A}\n[2] B - {B}"
 
 
-def citation(statement: str, url: str, reference: int | None = None) -> Citation:
-    return Citation(statement=statement, reference=reference, url=url)
+def citation(statement: str, url: str, reference: int | None = None) -> FactCitation:
+    return FactCitation(statement=statement, reference=reference, url=url)
 
 
-def extractor(by: By) -> Extractor:
-    return Extractor(by, questions(None), tries=1, max_chunk_chars=12_000, concurrency=2)
+def pairs(text: str) -> list[tuple[str, int | None, str]]:
+    return [(c.statement, c.reference, c.url) for c in cited_statements(text)]
 
 
-async def extracted(scripted: Any, by: By, text: str, *told: tuple[str, int | None, str]) -> tuple[Extracted, Any]:
-    answer = json.dumps({"citations": [{"statement": s, "reference": n, "url": u} for s, n, u in told]})
+async def by_model(session: Any, text: str) -> tuple[list[FactCitation], int]:
+    question = questions(None, tries=1).extract
+    return await extract_by_model(question, text, "en", session, max_chars=12_000, at_once=2)
+
+
+async def extracted(
+    scripted: Any, text: str, *said: tuple[str, int | None, str]
+) -> tuple[list[FactCitation], int, Any]:
+    answer = json.dumps({"citations": [{"statement": s, "reference": n, "url": u} for s, n, u in said]})
     async with scripted([answer]) as (session, endpoint):
-        return await extractor(by).extract(text, "en", session), endpoint
+        return *(await by_model(session, text)), endpoint
 
 
 @pytest.mark.parametrize(
@@ -38,38 +46,33 @@ async def extracted(scripted: Any, by: By, text: str, *told: tuple[str, int | No
     ],
 )
 async def test_the_forms_of_citation_by_rules_and_offline(
-    scripted: Any, offline: Any, text: str, expected: list[tuple[str, int | None, str]]
+    offline: Any, text: str, expected: list[tuple[str, int | None, str]]
 ) -> None:
-    found, endpoint = await extracted(scripted, "rules", text)
-    assert [(c.statement, c.reference, c.url) for c in found.citations] == expected
-    assert endpoint.got == []
+    assert pairs(text) == expected
     async with offline() as session:
-        by_model = await extractor("model").extract(text, "en", session)
-    assert [c.url for c in by_model.citations] == [url for _, _, url in expected]
-    assert alike(by_model.citations[0].statement, expected[0][0])
+        found, _ = await by_model(session, text)
+    assert [c.url for c in found] == [url for _, _, url in expected]
+    assert alike(found[0].statement, expected[0][0])
 
 
-async def test_both_judges_what_the_model_found_and_says_what_the_rules_had(scripted: Any) -> None:
+async def test_what_the_model_found_is_kept_where_the_report_has_its_url(scripted: Any) -> None:
     text = f"It has 12 ships [1]. It is old [1]. It is rich [2]. Population is 900 15.{LISTED}"
-    told = (
+    said = (
         ("The port of Tessmark has 12 ships.", 1, A),
         ("Tessmark is rich.", 2, B),
         ("The population of Tessmark is 900.", 1, A),
         ("Made up.", 9, "https://nowhere.example/"),
     )
-    found, _ = await extracted(scripted, "both", text, *told)
-    assert [c.statement for c in found.citations] == [statement for statement, _, _ in told[:3]]
-    assert found.invented == 1
-    assert found.agreement is not None
-    assert found.agreement.model_dump() == {"model": 3, "rules": 3, "model_in_rules": 2, "rules_in_model": 2}
+    found, invented, _ = await extracted(scripted, text, *said)
+    assert [c.statement for c in found] == [statement for statement, _, _ in said[:3]]
+    assert invented == 1
+    counts = agreement(found, cited_statements(text)).model_dump()
+    assert counts == {"model": 3, "rules": 3, "model_in_rules": 2, "rules_in_model": 2}
 
 
 async def test_a_report_without_urls_is_shown_to_no_model(scripted: Any) -> None:
-    found, endpoint = await extracted(scripted, "both", "Just words.")
-    assert found.citations == ()
-    assert found.agreement is not None
-    assert (found.agreement.model, found.agreement.rules) == (0, 0)
-    assert endpoint.got == []
+    found, invented, endpoint = await extracted(scripted, "Just words.")
+    assert (found, invented, endpoint.got) == ([], 0, [])
 
 
 def test_agreement_counts_by_url_and_by_words() -> None:
@@ -94,3 +97,89 @@ def test_agreement_counts_by_url_and_by_words() -> None:
 def test_two_wordings_of_one_statement(one: str, other: str, same: bool) -> None:
     assert alike(one, other) is same
     assert alike(other, one) is same
+
+
+LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News: https://b.example/y?z=1.\n[10] Last https://c.example/(p)"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("It grew [1].", [("It grew.", 1, "https://a.example/x")]),
+        ("It grew.[1] It fell. [2]", [("It grew.", 1, "https://a.example/x"), ("It fell.", 2, "https://b.example/y?z=1")]),
+        ("It grew [1, 2].", [("It grew.", 1, "https://a.example/x"), ("It grew.", 2, "https://b.example/y?z=1")]),
+        ("It grew [1][10].", [("It grew.", 1, "https://a.example/x"), ("It grew.", 10, "https://c.example/(p)")]),
+        ("It grew [9].", []),
+        ("It grew [the atlas](https://d.example/q).", [("It grew the atlas.", None, "https://d.example/q")]),
+        ("It grew [3](https://d.example/q).", [("It grew.", 3, "https://d.example/q")]),
+        ("It grew (https://d.example/q).", [("It grew.", None, "https://d.example/q")]),
+        ("增长了[1]。下降了【2†L3】。", [("增长了。", 1, "https://a.example/x"), ("下降了。", 2, "https://b.example/y?z=1")]),
+        ("- **Bold** item [1]", [("Bold item", 1, "https://a.example/x")]),
+        ("In 3.5 years, e.g. by 2025, it grew [1].", [("In 3.5 years, e.g. by 2025, it grew.", 1, "https://a.example/x")]),
+        ("It grew [1]. And it grew [1]. It grew [1].", [
+            ("It grew.", 1, "https://a.example/x"), ("And it grew.", 1, "https://a.example/x"),
+        ]),
+    ],
+)  # fmt: skip
+def test_the_citing_sentence_is_the_statement(sentence: str, found: list[tuple[str, int | None, str]]) -> None:
+    assert pairs(f"# A report\n\n{sentence}{LIST}") == found
+
+
+def test_reference_lines_are_no_statements() -> None:
+    assert pairs(f"# A report\n\nNothing cited.{LIST}") == []
+
+
+TABLE = "| Name | Founded | Head |\n| --- | --- | --- |\n| Halden | 1912 [1] | Ilan Corvey [2] |\n| Orm | – | – |"
+CELLS = [
+    ("Halden, Founded: 1912", 1, "https://a.example/x"),
+    ("Halden, Head: Ilan Corvey", 2, "https://b.example/y?z=1"),
+]
+
+
+def test_a_cell_of_a_table_is_a_statement_of_its_own() -> None:
+    assert pairs(f"Text.\n\n{TABLE}\n\nIt grew [1].{LIST}") == [*CELLS, ("It grew.", 1, "https://a.example/x")]
+
+
+def test_an_entry_may_run_over_lines_and_counts_with_its_first_url() -> None:
+    listed = "1. A title\n   https://a.example/1 and https://a.example/2\n2. Another. https://b.example"
+    assert pairs(f"It grew [1]. It fell [2].\n\n## Sources\n\n{listed}") == [
+        ("It grew.", 1, "https://a.example/1"),
+        ("It fell.", 2, "https://b.example"),
+    ]
+
+
+def test_all_urls_of_a_report_in_text_and_lists() -> None:
+    text = (
+        "See [x](https://d.example) and [4](https://e.example/#:~:text=a), 见https://f.example/中，以及 www.g.example."
+        + LIST
+    )
+    assert sorted(urls(text)) == [
+        "https://a.example/x",
+        "https://b.example/y?z=1",
+        "https://c.example/(p)",
+        "https://d.example",
+        "https://e.example/",
+        "https://f.example/中",
+    ]
+
+
+def test_statements_of_a_url_are_kept_once() -> None:
+    cited = [
+        FactCitation(statement=s, reference=None, url=u)
+        for s, u in (("A b.", "u"), ("a B", "u"), ("C", "v"), ("D", "u"))
+    ]
+    assert by_url(cited) == {"u": ["A b.", "D"], "v": ["C"]}
+
+
+@given(st.text(alphabet=st.sampled_from("ab. \n。"), max_size=400), st.integers(min_value=5, max_value=50))
+def test_chunks_lose_nothing_and_keep_their_size(text: str, most: int) -> None:
+    pieces = chunks(text, most)
+    assert "".join("".join(pieces).split()) == "".join(text.split())
+    assert all(len(piece) <= most for piece in pieces)
+
+
+@given(st.text(alphabet=st.sampled_from("aB1 []()【】*-#.\n。https://x.example,，"), max_size=300))
+def test_no_report_breaks_the_reader(text: str) -> None:
+    for citation in cited_statements(text):
+        assert citation.statement
+        assert citation.url.startswith("http")

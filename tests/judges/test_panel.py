@@ -1,4 +1,4 @@
-"""Votes, orders and panels: every judgement is asked for by itself, all count, and their spread is told."""
+"""Votes, orders and panels: every judgement is asked for by itself, all count, and their spread is shown."""
 
 import json
 from statistics import stdev
@@ -13,21 +13,13 @@ from aiq.core.samples import Rubric, Sample
 from aiq.core.settings import LlmSettings
 from aiq.experiment.plan import models_of_role
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_scores import DIMENSIONS
+from tests.judges.cards import card
 
 OURS = "Our port report says this."
 
 
-def card(rubric: Rubric, first: float, second: float) -> str:
-    return json.dumps(
-        {
-            name: [
-                {"criterion": c.criterion, "analysis": "", "article_1_score": first, "article_2_score": second}
-                for c in rubric.criteria[name]
-            ]
-            for name in DIMENSIONS
-        }
-    )
+def written(rubric: Rubric, first: float, second: float) -> str:
+    return json.dumps(card(rubric, first, second))
 
 
 def ours_in_front(request: dict[str, Any]) -> bool:
@@ -44,7 +36,7 @@ async def test_swapped_articles_and_their_marks_are_exchanged_back(
     scripted: Any, task: Sample, rubric: Rubric, report: Any
 ) -> None:
     def answer(request: dict[str, Any]) -> str:
-        return card(rubric, 6, 4) if ours_in_front(request) else card(rubric, 5, 5.5)  # ours 5.5 when second
+        return written(rubric, 6, 4) if ours_in_front(request) else written(rubric, 5, 5.5)  # ours 5.5 when second
 
     scores, endpoint = await run(scripted, answer, task, report, order="both")
     assert [ours_in_front(request) for request in endpoint.got].count(True) == 1
@@ -69,7 +61,7 @@ async def test_votes_have_seeds_of_their_own_and_are_averaged(
     def answer(request: dict[str, Any]) -> str:
         if request["seed"] not in seeds:
             seeds.append(request["seed"])
-        return card(rubric, 2 + 2 * (request["seed"] % 3), 4)
+        return written(rubric, 2 + 2 * (request["seed"] % 3), 4)
 
     scores, endpoint = await run(scripted, answer, task, report, votes=5, temperature=0.7)
     assert len(seeds) == len(endpoint.got) == 5
@@ -86,7 +78,7 @@ async def test_votes_have_seeds_of_their_own_and_are_averaged(
 
 async def test_more_votes_keep_the_first(scripted: Any, task: Sample, rubric: Rubric, report: Any) -> None:
     def answer(request: dict[str, Any]) -> str:
-        return card(rubric, request["seed"] % 10, 5)
+        return written(rubric, request["seed"] % 10, 5)
 
     one, _ = await run(scripted, answer, task, report)
     three, _ = await run(scripted, answer, task, report, votes=3)
@@ -98,9 +90,9 @@ async def test_more_votes_keep_the_first(scripted: Any, task: Sample, rubric: Ru
 async def test_each_member_of_a_panel_is_asked_and_named(
     scripted: Any, task: Sample, rubric: Rubric, report: Any
 ) -> None:
-    merits = {"strict-1": 3.0, "kind-1": 9.0}
+    quality = {"strict-1": 3.0, "kind-1": 9.0}
     scores, endpoint = await run(
-        scripted, lambda r: card(rubric, merits[r["model"]], 3), task, report, panel=list(merits), votes=2
+        scripted, lambda r: written(rubric, quality[r["model"]], 3), task, report, panel=list(quality), votes=2
     )
     assert sorted(request["model"] for request in endpoint.got) == ["kind-1", "kind-1", "strict-1", "strict-1"]
     assert scores[0].value == pytest.approx((0.5 + 0.75) / 2)
@@ -126,7 +118,9 @@ async def test_one_unusable_judgement_fails_the_judge_as_a_whole(
     scripted: Any, task: Sample, rubric: Rubric, report: Any
 ) -> None:
     def answer(request: dict[str, Any]) -> str:
-        return "I would rather not." if request["model"] == "b" and not ours_in_front(request) else card(rubric, 6, 4)
+        return (
+            "I would rather not." if request["model"] == "b" and not ours_in_front(request) else written(rubric, 6, 4)
+        )
 
     with pytest.raises(JudgeError, match=r"no usable answer in 2 tries.*\(b, order swapped, vote 1: one of 4 judg"):
         await run(scripted, answer, task, report, panel=["a", "b"], order="both", tries=2)

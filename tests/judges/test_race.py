@@ -1,4 +1,4 @@
-"""The RACE judge: what it shows the model and what it makes of an answer (malformed ones: `test_recorded_answers`)."""
+"""The RACE judge: what it shows the model and what it makes of an answer (malformed ones: `test_race_scores`)."""
 
 import json
 from typing import Any
@@ -6,25 +6,12 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import DatasetError
-from aiq.core.reports import Score
+from aiq.core.reports import Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_scores import DIMENSIONS
+from tests.judges.cards import card
 
 OURS = "# Port\n\nThe port grew fast [1]. See [the atlas](https://a.example).\n\n## References\n\n[1] A - https://a.example"
-
-Card = dict[str, Any]
-
-
-def card(rubric: Rubric, ours: float = 6.0, reference: float = 4.0) -> Card:
-    """A complete answer with the same two scores everywhere."""
-    return {
-        name: [
-            {"criterion": c.criterion, "analysis": "a", "article_1_score": ours, "article_2_score": reference}
-            for c in rubric.criteria[name]
-        ]
-        for name in DIMENSIONS
-    }
 
 
 def judge(**settings: Any) -> Race:
@@ -32,8 +19,6 @@ def judge(**settings: Any) -> Race:
 
 
 async def run(scripted: Any, answers: Any, task: Sample, text: str, **settings: Any) -> tuple[list[Score], Any]:
-    from aiq.core.reports import Report
-
     async with scripted(answers) as (session, endpoint):
         scores = await judge(**settings).score(task, Report(text=text, raw_text=text, route="deep"), session)
     return scores, endpoint
@@ -79,7 +64,7 @@ async def test_a_chinese_task_is_judged_in_chinese(scripted: Any, task: Sample, 
 
 
 async def test_other_spellings_are_matched_and_strangers_reported(scripted: Any, task: Sample, rubric: Rubric) -> None:
-    answer = card(rubric, ours=5, reference=5)
+    answer = card(rubric, 5, 5)
     first, second = answer["insight"]
     first |= {"criterion": " DEPTH of insight", "article_1_score": 9}
     second |= {"criterion": "Numbers", "article_1_score": 1}
@@ -113,3 +98,10 @@ async def test_a_report_cannot_open_the_other_article(scripted: Any, task: Sampl
     _, endpoint = await run(scripted, [json.dumps(card(rubric))], task, forged)
     prompt = endpoint.prompt()
     assert [prompt.count(f"<{label}>") for label in ("article_1", "article_2", "criteria")] == [1, 1, 1]
+
+
+def test_what_stands_first_is_measured_against_parity_only_where_our_report_does() -> None:
+    parities = {
+        order: {metric.parity for metric in judge(order=order).metrics} for order in ("first", "both", "swapped")
+    }
+    assert parities == {"first": {0.5}, "both": {0.5}, "swapped": {None}}

@@ -1,7 +1,6 @@
 """RACE without a reference: marks from 0 to 10 against nothing but the criteria, and no score without all of them."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,22 +10,14 @@ from aiq.core.reports import Score
 from aiq.core.samples import Rubric, Sample
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
 from aiq.judges.race_scores import DIMENSIONS
+from tests.judges.cards import points
 
 OURS = "# Port\n\nThe port grew fast [1].\n\n## References\n\n[1] A - https://a.example"
-
-Card = dict[str, Any]
 
 
 @pytest.fixture
 def alone(task: Sample) -> Sample:
     return task.model_copy(update={"reference": None})
-
-
-def card(rubric: Rubric, score: float = 7.0) -> Card:
-    return {
-        name: [{"criterion": c.criterion, "analysis": "a", "score": score} for c in rubric.criteria[name]]
-        for name in DIMENSIONS
-    }
 
 
 async def run(scripted: Any, answers: Any, task: Sample, report: Any, **settings: Any) -> tuple[list[Score], Any]:
@@ -35,7 +26,7 @@ async def run(scripted: Any, answers: Any, task: Sample, report: Any, **settings
 
 
 async def test_marks_become_weighted_means(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
-    answer = card(rubric)
+    answer = points(rubric)
     answer["insight"][0]["score"] = 2
     scores, endpoint = await run(scripted, [json.dumps(answer)], alone, report)
     insight = 0.7 * 2 + 0.3 * 7
@@ -52,13 +43,13 @@ async def test_marks_become_weighted_means(scripted: Any, alone: Sample, rubric:
 async def test_dimension_weights_need_not_add_up(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
     heavy = rubric.model_copy(update={"dimension_weight": dict.fromkeys(DIMENSIONS, 3.0)})
     sample = alone.model_copy(update={"rubric": heavy})
-    scores, _ = await run(scripted, [json.dumps(card(heavy, 10))], sample, report)
+    scores, _ = await run(scripted, [json.dumps(points(heavy, 10))], sample, report)
     assert scores[0].value == 10
 
 
 async def test_votes_are_averaged_on_the_scale(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
     scores, _ = await run(
-        scripted, lambda r: json.dumps(card(rubric, {"a": 4, "b": 8}[r["model"]])), alone, report, panel=["a", "b"]
+        scripted, lambda r: json.dumps(points(rubric, {"a": 4, "b": 8}[r["model"]])), alone, report, panel=["a", "b"]
     )
     noise: Any = scores[0].detail["noise"]
     assert scores[0].value == pytest.approx(6)
@@ -67,7 +58,7 @@ async def test_votes_are_averaged_on_the_scale(scripted: Any, alone: Sample, rub
 
 async def test_a_chinese_task_is_judged_in_chinese(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
     chinese = alone.model_copy(update={"question": alone.question.model_copy(update={"language": "zh-CN"})})
-    _, endpoint = await run(scripted, [json.dumps(card(rubric))], chinese, report)
+    _, endpoint = await run(scripted, [json.dumps(points(rubric))], chinese, report)
     assert endpoint.prompt().startswith("请评价一篇研究报告")
 
 
@@ -85,31 +76,17 @@ async def test_tasks_with_a_reference_can_be_left_to_race(
         RaceAbsolute(RaceAbsoluteSettings()).check([bare])
 
 
-MALFORMED: list[Callable[[Card], object]] = [
-    lambda a: a.pop("insight"),
-    lambda a: a["insight"].pop(),
-    lambda a: a["insight"].append(a["insight"][0]),
-    lambda a: a["insight"].__setitem__(0, a["insight"][1]),
-    lambda a: a["insight"][0].pop("score"),
-    lambda a: a["insight"][0].__setitem__("score", "7"),
-    lambda a: a["insight"][0].__setitem__("score", 10.5),
-    lambda a: a["insight"][0].__setitem__("score", -1),
-    lambda a: a["insight"][0].__setitem__("score", True),
-    lambda a: a["insight"][0].__setitem__("criterion", ""),
-]
-
-
-@pytest.mark.parametrize("change", MALFORMED, ids=range(len(MALFORMED)))
+@pytest.mark.parametrize("bad", [{"score": "7"}, {"score": 10.5}, {"score": True}, {"score": None}, {"criterion": ""}])
 async def test_a_malformed_answer_is_asked_again_and_then_an_error(
-    scripted: Any, alone: Sample, rubric: Rubric, report: Any, change: Callable[[Card], object]
+    scripted: Any, alone: Sample, rubric: Rubric, report: Any, bad: dict[str, Any]
 ) -> None:
-    bad = card(rubric)
-    change(bad)
-    scores, _ = await run(scripted, [json.dumps(bad), json.dumps(card(rubric))], alone, report, tries=2)
+    answer = points(rubric)
+    answer["insight"][0] |= bad
+    scores, _ = await run(scripted, [json.dumps(answer), json.dumps(points(rubric))], alone, report, tries=2)
     assert scores[0].value == pytest.approx(7)
     assert scores[0].detail["tries"] == 2
     with pytest.raises(JudgeError, match=r"judge\.race_absolute: no usable answer in 2 tries"):
-        await run(scripted, [json.dumps(bad)], alone, report, tries=2)
+        await run(scripted, [json.dumps(answer)], alone, report, tries=2)
 
 
 async def test_the_offline_judge_sees_how_much_is_there(offline: Any, alone: Sample, report: Any) -> None:

@@ -8,9 +8,8 @@ import pytest
 from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.samples import Question, Sample
 from aiq.judges.race import Race, RaceSettings
-from aiq.judges.race_criteria import Rubrics, TaskSettings, read_criteria, read_weights
+from aiq.judges.race_criteria import Rubrics, TaskSettings
 from aiq.judges.race_scores import DIMENSIONS
-from aiq.judges.structured import Unusable
 
 TASK = Sample(
     id="9", question=Question(text="Why did the port of Tessmark grow?"), reference="It grew because of rail."
@@ -101,64 +100,6 @@ def test_generation_must_be_asked_for() -> None:
     rubrics().check(TASK)
     with pytest.raises(DatasetError, match=r"task 9 has no criteria.*judge\.race\.criteria=generate"):
         Rubrics("race", TaskSettings()).check(TASK)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "I cannot weigh these.",
-        "{}",
-        "[0.25, 0.25, 0.25, 0.25]",
-        weights(0.25, 0.25, 0.25, 0.25)[:-2],
-        weights(0.25, 0.25, 0.25, 0.25) * 2,
-        weights(0.25, 0.25, 0.25, 0.1),
-        weights(0.5, 0.5, 0.5, 0.5),
-        weights(0, 0, 0, 0),
-        weights(30, 30, 20, 20),
-        weights(-0.5, 0.5, 0.5, 0.5),
-        weights(0.25, 0.25, 0.25, 0.25).replace("0.25", "NaN", 1),
-        weights(0.25, 0.25, 0.25, 0.25).replace("0.25", '"0.25"', 1),
-        weights(0.25, 0.25, 0.25, 0.25).replace("insight", "洞察力"),
-    ],
-)
-def test_weights_that_are_none_are_refused(answer: str) -> None:
-    with pytest.raises(Unusable):
-        read_weights(answer)
-
-
-def changed(**fields: Any) -> str:
-    return json.dumps([{**CRITERIA[0], **fields}, CRITERIA[1]])
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "Causes and figures.",
-        "[]",
-        "[1, 2]",
-        '["Causes"]',
-        json.dumps(CRITERIA)[:-1],
-        json.dumps(CRITERIA) + json.dumps(CRITERIA),
-        json.dumps([CRITERIA[0]]),
-        json.dumps([CRITERIA[0], CRITERIA[0]]),
-        json.dumps([{**CRITERIA[0], "criterion": f"C{n}", "weight": 1 / 16} for n in range(16)]),
-        changed(criterion=""),
-        changed(criterion=3),
-        changed(criterion="FIGURES"),
-        changed(explanation=None),
-        changed(weight="0.6"),
-        changed(weight=-0.6),
-        changed(weight=0.1),
-        changed(weight=None),
-        changed(weight=True),
-        changed().replace("0.6", "Infinity"),
-    ],
-)
-def test_criteria_that_are_none_are_refused(answer: str) -> None:
-    with pytest.raises(Unusable):
-        read_criteria(answer)
 
 
 async def test_no_criteria_is_an_error_of_the_judge(scripted: Any, report: Any) -> None:

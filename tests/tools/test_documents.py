@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.tools.documents import document, iso_date, safe_url
+from aiq.tools.blocks import document, iso_date, safe_url
 
 
 def test_a_block_is_as_the_specification_has_it() -> None:

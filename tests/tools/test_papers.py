@@ -12,7 +12,7 @@ from aiq.tools.papers import NOTHING, Paper, PaperArguments, PaperSearch
 Years = tuple[int | None, int | None]
 
 
-class Shelf:
+class Papers:
     """A provider in the provider's own protocol: answers with its papers, keeps what it was asked."""
 
     def __init__(self, settings: PapersSettings, client: AsyncClient | None = None, *papers: Paper) -> None:
@@ -36,9 +36,9 @@ FULL = Paper(
 
 
 async def test_papers_are_listed_as_the_format_has_them() -> None:
-    shelf = Shelf(SETTINGS, None, FULL, Paper(title="Bare"), Paper(title="One too many"))
-    result = await PaperSearch(shelf, SETTINGS).run(PaperArguments(query=" tides ", year="2019-2023"))
-    assert shelf.asked == [("tides", (2019, 2023), 2)]
+    provider = Papers(SETTINGS, None, FULL, Paper(title="Bare"), Paper(title="One too many"))
+    result = await PaperSearch(provider, SETTINGS).run(PaperArguments(query=" tides ", year="2019-2023"))
+    assert provider.asked == [("tides", (2019, 2023), 2)]
     assert result.content == (
         "1. **On tides** (2021)\n"
         "   - **Publication**: A Corvey - Journal of Tides, 2021\n"
@@ -54,7 +54,7 @@ async def test_papers_are_listed_as_the_format_has_them() -> None:
 
 
 async def test_nothing_found_is_said_and_is_no_source() -> None:
-    result = await PaperSearch(Shelf(SETTINGS), SETTINGS).run(PaperArguments(query="x"))
+    result = await PaperSearch(Papers(SETTINGS), SETTINGS).run(PaperArguments(query="x"))
     assert (result.content, result.sources) == (NOTHING, ())
     assert NOTHING == "No papers found via Google Scholar."
 

@@ -7,6 +7,7 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import LlmSettings, WebSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
+from aiq.tools.corpus import Corpus
 from aiq.tools.web import CorpusWeb, OfflineWeb
 
 SETTINGS = WebSettings(kind="offline")
@@ -69,7 +70,7 @@ async def test_the_corpus_is_a_web_of_its_own_pages(tmp_path: Path) -> None:
     row = {"url": "https://a.example/orlune", "title": "Orlune", "text": "Long text.", "published": "2026-01-02"}
     path = tmp_path / "pages.jsonl"
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    web = CorpusWeb.load(path)
+    web = CorpusWeb(Corpus.load(path))
     page = await web.fetch("http://a.example/orlune/#mayor")
     assert page.url == "http://a.example/orlune/#mayor"
     assert (page.final_url, page.title, page.text, page.published) == tuple(row.values())

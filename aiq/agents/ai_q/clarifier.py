@@ -80,6 +80,7 @@ class Clarifier:
             schema="plan",
             system="clarifier_planner.j2",
             request="clarifier_plan_request.j2",
+            repair="clarifier_plan_repair.j2",
         )
         self._graph = self.build().compile(name="clarifier")
 

@@ -82,8 +82,7 @@ def _plain(line: str) -> str:
 def finish(draft: Draft, leaks: LeakFilter, session: Session) -> Report:
     """The draft as a report, verified where it is researched and the run verifies.
 
-    What verification did is in the report's `audit`; an answer that cites nothing has none. Raises AgentError where
-    nothing is left.
+    What verification did is its `audit`; an answer that cites nothing has none. Raises AgentError for a blank one.
     """
     text = leaks.cleaned(draft.text, session)
     if not text.strip():

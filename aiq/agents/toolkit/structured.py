@@ -37,7 +37,7 @@ class StructuredCall(Generic[ModelT]):
     schema: str
     system: str
     request: str
-    repair: str | None = None
+    repair: str
     seconds: float | None = None
 
     async def ask(self, **variables: Any) -> ModelT | None:
@@ -51,7 +51,7 @@ class StructuredCall(Generic[ModelT]):
             Message(role="system", content=self.prompts.render(self.system)), Message(role="user", content=request)
         )
         found = read_object(text, self.answer)
-        if found is None and self.repair is not None:
+        if found is None:
             repair = self.prompts.render(self.repair, bad_reply=text[:REPAIR_CHARACTERS])
             found = read_object(await self._complete(Message(role="user", content=repair)), self.answer)
             done = "repaired" if found else "not repaired"

@@ -1,6 +1,5 @@
 """Parts of an agent that work on tasks of their own: start and finish events, and several at once, in order."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ from langgraph.types import Command
 
 from aiq.agents.toolkit.langchain import Execute, position
 from aiq.core.events import AgentFinished, AgentStarted
+from aiq.core.gather import gather_bounded
 from aiq.core.session import current, nested_call
 
 T = TypeVar("T")
@@ -31,22 +31,14 @@ async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: i
     """The results in the order of `works`, at most `at_once` of which run at a time.
 
     Each is call number i of `turn` in the session's order, so that sources are numbered alike whichever ends first.
-    The first error ends the rest and is raised as it is, once they have ended and booked what they spent.
+    The first error ends the rest: see `gather_bounded`.
     """
-    slots = asyncio.Semaphore(at_once)
 
-    async def one(index: int, work: Callable[[], Awaitable[T]]) -> T:
-        async with slots:
-            with nested_call(turn, index, None):
-                return await work()
+    async def one(indexed: tuple[int, Callable[[], Awaitable[T]]]) -> T:
+        with nested_call(turn, indexed[0], None):
+            return await indexed[1]()
 
-    tasks = [asyncio.ensure_future(one(index, work)) for index, work in enumerate(works)]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    return await gather_bounded(list(enumerate(works)), one, at_once)
 
 
 class SubagentStatus(AgentMiddleware[Any, Any, Any]):

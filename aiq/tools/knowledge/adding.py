@@ -1,17 +1,32 @@
-"""Adding files to a collection: only those that are new or changed are read and summarised."""
+"""Adding files to a collection: those that are new or changed are read, and summarised by rules or by a model.
 
+A summary is shown beside the file's name in the agents' prompts, so that they know what to look for in it.
+"""
+
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.files import resolve
+from aiq.core.models import Message
+from aiq.core.prompts import Prompts
+from aiq.core.session import current
 from aiq.core.settings import KnowledgeSettings
-from aiq.tools.knowledge.reading import SUFFIXES, ReadDocument, read_document
+from aiq.tools.knowledge.reading import SUFFIXES, read_document
 from aiq.tools.knowledge.store import Collection, StoredDocument, digest_of
-from aiq.tools.knowledge.summaries import by_rules
 
 Summarise = Callable[[str, str, int], Awaitable[str]]
+"""Title, text and the most characters to a summary."""
+
+ROLE = "knowledge.summarizer"
+
+MOST_READ = 12_000
+"""Characters of a document that the model sees."""
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[-*+]\s+|>\s*)", re.MULTILINE)
 
 
 class Added(Record):
@@ -60,7 +75,7 @@ async def summarise(collection: Collection, write: Summarise, settings: Knowledg
     for document in collection.documents:
         if (document.summarizer, document.summary_chars) == ("model", settings.summary_chars):
             continue
-        summary = await write(document.title, _whole(collection.text(document)), settings.summary_chars)
+        summary = await write(document.title, collection.text(document.digest).whole, settings.summary_chars)
         update = {"summary": summary, "summarizer": "model", "summary_chars": settings.summary_chars}
         with collection.changing():
             others = [other for other in collection.documents if other.file_name != document.file_name]
@@ -109,19 +124,40 @@ def _document(
         and (same.summarizer == "model" or same.summary_chars == settings.summary_chars)
     ):
         return same
-    stored = StoredDocument(
+    text = collection.text(file.digest)
+    return StoredDocument(
         file_name=file.file_name,
-        title="",
+        title=text.title,
         digest=file.digest,
-        page_count=None,
-        summary="",
+        page_count=text.page_count,
+        summary=by_rules(text.title, text.whole, settings.summary_chars),
         summarizer="rules",
         summary_chars=settings.summary_chars,
     )
-    text = collection.text(stored)
-    summary = by_rules(text.title, _whole(text), settings.summary_chars)
-    return stored.model_copy(update={"title": text.title, "page_count": text.page_count, "summary": summary})
 
 
-def _whole(text: ReadDocument) -> str:
-    return "\n".join(page.text for page in text.pages)
+def by_rules(title: str, text: str, max_chars: int) -> str:
+    """Title and first sentences, as many as fit `max_chars`; at least the title."""
+    title = " ".join(title.split())
+    summary = title[:max_chars]
+    for sentence in _SENTENCE.split(_MARKUP.sub("", text)):
+        sentence = " ".join(sentence.split())
+        if not sentence or sentence.casefold() in summary.casefold():
+            continue
+        longer = f"{summary} {sentence}" if summary[-1:] in ".!?。！？" else f"{summary}. {sentence}"
+        if len(longer) > max_chars:
+            break
+        summary = longer
+    return summary
+
+
+async def by_model(title: str, text: str, max_chars: int) -> str:
+    """What the model of the role `knowledge.summarizer` says, at most `max_chars` characters.
+
+    Works inside a session; raises ModelError. An empty reply gives the summary by rules.
+    """
+    prompts = Prompts(Path(__file__).parent / "prompts")
+    request = prompts.render("summary.j2", title=title, text=text[:MOST_READ], max_chars=max_chars)
+    reply = await current().models.complete(ROLE, [Message(role="user", content=request)])
+    said = " ".join(reply.text.split())
+    return said[:max_chars] or by_rules(title, text, max_chars)

@@ -19,7 +19,6 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*|.*\.(?:docx?|pdf|indd|tex))?$", re.IGNORECASE)
 """What programs write as a PDF's title when its author gave none."""
 
-
 _FULL = 0.7
 """Share of the page's longest line from which a line counts as full: what follows it may go on with its sentence."""
 
@@ -27,7 +26,7 @@ _ENDED = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])-$")
 
 
-class Page(Record):
+class DocumentPage(Record):
     """One page's text; `number` counts from 1 as viewers show it, None where the format has no pages."""
 
     number: int | None
@@ -38,8 +37,12 @@ class ReadDocument(Record):
     """A document as read: pages in order, those without text left out; `page_count` counts them all."""
 
     title: str
-    pages: tuple[Page, ...]
+    pages: tuple[DocumentPage, ...]
     page_count: int | None
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(page.text for page in self.pages)
 
 
 def read_document(path: Path, body: bytes) -> ReadDocument:
@@ -60,7 +63,7 @@ def _read_text(path: Path, body: bytes) -> ReadDocument:
     if "\0" in text:
         raise UserError(f"{path}: it is no text (it holds binary data); save it as UTF-8 text")
     heading = _HEADING.search(text) if path.suffix.lower() in (".md", ".markdown") else None
-    pages = (Page(number=None, text=text),) if text else ()
+    pages = (DocumentPage(number=None, text=text),) if text else ()
     return ReadDocument(title=heading["title"] if heading else path.stem, pages=pages, page_count=None)
 
 
@@ -81,7 +84,9 @@ def _read_pdf(path: Path, body: bytes) -> ReadDocument:
     except Exception as error:  # pypdf meets broken files with many types of error; this file gives nothing
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise UserError(f"{path}: it cannot be read as a PDF ({reason}); save or download it again") from None
-    pages = tuple(Page(number=number, text=unwrapped(text)) for number, text in enumerate(texts, start=1) if text)
+    pages = tuple(
+        DocumentPage(number=number, text=unwrapped(text)) for number, text in enumerate(texts, start=1) if text
+    )
     return ReadDocument(title=path.stem if _NO_TITLE.match(title) else title, pages=pages, page_count=len(texts))
 
 

@@ -13,8 +13,8 @@ from aiq.core.session import current
 from aiq.core.settings import KnowledgeSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.documents import harmless
-from aiq.tools.knowledge.store import Collection, Shelf
+from aiq.tools.blocks import harmless
+from aiq.tools.knowledge.store import Collection, Collections
 from aiq.tools.ranking import PassageIndex
 
 _FORGED = re.compile(
@@ -23,7 +23,7 @@ _FORGED = re.compile(
 )
 
 
-class Hit(Record):
+class DocumentHit(Record):
     """A page of a document that answers a query; `score` relative to the best page, which has 1."""
 
     file_name: str
@@ -48,7 +48,7 @@ class Searchable:
     def _pages(self) -> list[tuple[str, str, int | None, str]]:
         found = []
         for document in self._collection.documents:
-            pages = self._collection.text(document).pages
+            pages = self._collection.text(document.digest).pages
             found += [(document.file_name, document.title, page.number, page.text) for page in pages]
         return found
 
@@ -56,12 +56,12 @@ class Searchable:
     def _index(self) -> PassageIndex:
         return PassageIndex([(title, text) for _, title, _, text in self._pages])
 
-    def search(self, query: str, k: int, max_chars: int) -> list[Hit]:
+    def search(self, query: str, k: int, max_chars: int) -> list[DocumentHit]:
         """The `k` best pages with their best passages, best first, equal ones in order of names and pages."""
         hits = []
         for number, score, text in self._index.search(query, k, max_chars):
             name, title, page, _ = self._pages[number]
-            hits.append(Hit(file_name=name, title=title, page=page, text=text, score=score))
+            hits.append(DocumentHit(file_name=name, title=title, page=page, text=text, score=score))
         best = hits[0].score if hits else 1.0
         return [hit.model_copy(update={"score": hit.score / best}) for hit in hits]
 
@@ -87,13 +87,12 @@ class KnowledgeSearch:
 
     def __init__(self, settings: KnowledgeSettings, collections: Sequence[str]) -> None:
         """Raises UserError where one of the `collections` does not exist."""
-        shelf = Shelf(settings.dir)
+        known = Collections(settings.dir)
         self._settings = settings
-        self._collections = {name: Searchable(shelf.existing(name)) for name in collections}
+        self._collections = {name: Searchable(known.existing(name)) for name in collections}
 
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        query = KnowledgeArguments.model_validate(arguments).query
-        hits = self._searchable().search(query, self._settings.max_results, self._settings.max_content_length)
+    async def run(self, arguments: KnowledgeArguments) -> ToolResult:
+        hits = self._searchable().search(arguments.query, self._settings.max_results, self._settings.max_content_length)
         blocks = [f"Found {len(hits)} relevant document(s):", *(_block(n, hit) for n, hit in enumerate(hits, start=1))]
         sources = tuple(
             Source(citation_key=hit.citation_key, title=hit.title, text=hit.text, tool=self.name) for hit in hits
@@ -110,8 +109,8 @@ class KnowledgeSearch:
             raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"there is no document collection '{name}'") from None
 
 
-def _block(number: int, hit: Hit) -> str:
-    """One result (aiq-details 3.9). Lines of the text that look like a result's own are quoted."""
+def _block(number: int, hit: DocumentHit) -> str:
+    """One result. Lines of the text that look like a result's own are quoted."""
     page = [] if hit.page is None else [f"Page: {hit.page}"]
     head = [f"--- Result {number} ---", f"Source: {hit.file_name}", *page, f"Citation: {hit.citation_key}"]
     tail = ["Content Type: text", f"Relevance Score: {hit.score:.2f}"]

@@ -19,7 +19,6 @@ from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
 from aiq.tools.knowledge.reading import ReadDocument
-from aiq.tools.knowledge.summaries import Summarizer
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 
@@ -34,7 +33,7 @@ class StoredDocument(Record):
     digest: str
     page_count: int | None
     summary: str
-    summarizer: Summarizer
+    summarizer: Literal["rules", "model"]
     summary_chars: int
 
 
@@ -58,9 +57,9 @@ class Collection:
         path = self._folder / "collection.json"
         return _read(path, Listing).documents if path.exists() else ()
 
-    def text(self, document: StoredDocument) -> ReadDocument:
-        """What was read of it. Raises UserError where its file is absent or damaged."""
-        return _read(self._folder / f"{document.digest}.json", ReadDocument)
+    def text(self, digest: str) -> ReadDocument:
+        """What was read of the file with these bytes. Raises UserError where that is absent or damaged."""
+        return _read(self._folder / f"{digest}.json", ReadDocument)
 
     def holds(self, digest: str) -> bool:
         """Whether a file with these bytes was read before."""
@@ -97,7 +96,7 @@ def _make(folder: Path) -> None:
         raise UserError(f"{folder}: {error.strerror}; set knowledge.dir to a folder that can be made") from None
 
 
-class Shelf:
+class Collections:
     """All collections below one folder (`knowledge.dir`)."""
 
     def __init__(self, folder: str) -> None:

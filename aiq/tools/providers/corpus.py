@@ -22,4 +22,4 @@ class Provider:
 
     async def search(self, query: str, max_results: int) -> Found:
         hits = self._corpus.search(query, max_results, max_chars=self._max_chars)
-        return Found(hits=tuple(SearchHit(url=h.url, title=h.title, text=h.text, published=h.published) for h in hits))
+        return Found(hits=tuple(SearchHit(**hit.model_dump(exclude={"score"})) for hit in hits))

@@ -67,7 +67,7 @@ def state(text: str = "Write a report on Orlune", **fields: Any) -> DeepResearch
 async def run(
     on_bench: Any, script: Any, limits: Limits | None = None, **settings: Any
 ) -> tuple[DeepResearchAgentState, Any]:
-    async with on_bench(script, limits=limits) as bench:
+    async with on_bench(script, limits=limits or Limits()) as bench:
         found = await DeepResearcher(DeepSettings(**settings), PROMPTS).run(state())
     return found, bench
 

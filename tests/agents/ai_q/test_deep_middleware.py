@@ -17,7 +17,7 @@ from aiq.core.events import Decision, Recovery, ToolCalled, ToolReturned
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
-from aiq.tools.documents import document
+from aiq.tools.blocks import document
 from tests.agents.conftest import PROMPTS
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30

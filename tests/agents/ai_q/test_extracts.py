@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.agents.toolkit.compaction import MARK, summary
-from aiq.tools.documents import SEPARATOR, document
+from aiq.tools.blocks import SEPARATOR, document
 
 FILLER = "The valley has many farms and mills. Its fairs are held in spring. " * 12
 PAGES = SEPARATOR.join(

@@ -1,5 +1,6 @@
 """The plan before deep research, within the chat graph: its making, approval, feedback, rejection."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,21 +8,27 @@ import pytest
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.clarifier import FALLBACK, PLANNER_ROLE
 from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.ai_q.states import Plan
 from aiq.core.events import Approval, Decision, StageChanged
 from aiq.core.samples import Question
 from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
-from tests.agents.ai_q.clarifier_stack import TASK, ScriptedUser, asks, briefing, clarified, plain
+from tests.agents.ai_q.clarifier_stack import PLAN, TASK, ScriptedUser, asks, briefing, clarified, plain
+from tests.agents.conftest import fenced
 
 
-async def test_an_unusable_plan_is_replaced(on_bench: Any) -> None:
+@pytest.mark.parametrize(("repaired", "used"), [(PLAN, Plan.model_validate(PLAN)), ({"title": "T"}, FALLBACK)])
+async def test_an_unusable_plan_is_repaired_once_or_replaced(on_bench: Any, repaired: Any, used: Plan) -> None:
+    replies = [json.dumps(repaired), '{"title": "T", "sections": ["One", " "]}']
+
     def script(request: ChatRequest) -> ChatReply:
-        broken = ChatReply(text='{"title": "T", "sections": ["One", " "]}')
-        return broken if request.role == PLANNER_ROLE else plain(lambda request: asks(None))(request)
+        is_plan = request.role == PLANNER_ROLE
+        return ChatReply(text=replies.pop()) if is_plan else plain(lambda request: asks(None))(request)
 
     async with on_bench(script) as bench:
         await AiqAgent(AiqSettings()).research(Question(text=TASK), bench.session)
-    assert f"Plan (not shown to the user):\n{FALLBACK.text()}" in briefing(bench)
+    assert f"Plan (not shown to the user):\n{used.text()}" in briefing(bench)
+    assert fenced(bench.endpoint.of(PLANNER_ROLE)[1], "bad_reply") == '{"title": "T", "sections": ["One", " "]}'
     assert FALLBACK.sections == ["Introduction", "Background", "Analysis", "Findings", "Conclusion"]
 
 

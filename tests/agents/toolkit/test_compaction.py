@@ -14,7 +14,7 @@ from aiq.core.events import Decision, ToolReturned
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from aiq.tools.documents import document
+from aiq.tools.blocks import document
 from tests.agents.conftest import PROMPTS
 
 LONG = "A sentence about farms. " * 60

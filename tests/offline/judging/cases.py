@@ -9,7 +9,7 @@ from typing import Any
 from aiq.core.files import shipped
 from aiq.core.samples import Criterion, Rubric
 from aiq.judges.cleaning import without_citations
-from aiq.judges.race_scores import outcome, read_marks
+from aiq.judges.race_scores import compare
 from aiq.judges.wording import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging import judge
@@ -69,7 +69,7 @@ def race_prompt(task: str, first: str, second: str) -> str:
 
 def share(task: str, first: str, second: str, seed: int = 1) -> float:
     """RACE overall of the first article against the second, 0 to 1."""
-    return outcome(read_marks(ask(race_prompt(task, first, second), seed), rubric(task)), rubric(task)).overall.share
+    return compare(ask(race_prompt(task, first, second), seed), rubric(task)).figures["overall"]
 
 
 def shuffled(text: str) -> str:

@@ -12,7 +12,7 @@ from aiq.core.settings import KnowledgeSettings
 from aiq.tools.knowledge import adding
 from aiq.tools.knowledge.adding import add_files, summarise
 from aiq.tools.knowledge.reading import ReadDocument, read_document
-from aiq.tools.knowledge.store import Collection, Shelf
+from aiq.tools.knowledge.store import Collection, Collections
 
 MakePdf = Callable[..., bytes]
 
@@ -29,7 +29,7 @@ def files(tmp_path: Path, a_pdf: MakePdf) -> Path:
 
 @pytest.fixture
 def mine(knowledge: KnowledgeSettings) -> Collection:
-    return Shelf(knowledge.dir).collection("mine")
+    return Collections(knowledge.dir).collection("mine")
 
 
 def test_a_folder_is_added_with_what_can_be_read_in_it(
@@ -41,7 +41,7 @@ def test_a_folder_is_added_with_what_can_be_read_in_it(
         ("notes.md", None, "Notes. The canteen was rebuilt. It has two rooms."),
         ("report.pdf", 2, "Report. Halden Works had a good year. The auditor is Mara Tolvane."),
     ]
-    assert Shelf(knowledge.dir).names() == ("mine",)
+    assert Collections(knowledge.dir).names() == ("mine",)
 
 
 def test_only_changed_files_are_read_again(
@@ -75,7 +75,7 @@ def test_a_bad_file_changes_nothing(files: Path, mine: Collection, knowledge: Kn
     with pytest.raises(UserError, match=r"broken\.pdf: it cannot be read"):
         add_files(mine, [str(files)], knowledge)
     assert mine.documents == ()
-    assert Shelf(knowledge.dir).names() == ()
+    assert Collections(knowledge.dir).names() == ()
 
 
 def test_two_files_of_one_name_are_refused(files: Path, mine: Collection, knowledge: KnowledgeSettings) -> None:
@@ -121,7 +121,7 @@ async def test_a_model_summarises_each_document_once(
 @pytest.mark.parametrize("name", ["../other", "a/b", "", ".hidden", "a b"])
 def test_a_name_that_could_leave_the_folder_is_refused(knowledge: KnowledgeSettings, name: str) -> None:
     with pytest.raises(UserError, match="use letters"):
-        Shelf(knowledge.dir).collection(name)
+        Collections(knowledge.dir).collection(name)
 
 
 def test_an_unknown_collection_is_one_line_with_those_there_are(
@@ -129,7 +129,7 @@ def test_an_unknown_collection_is_one_line_with_those_there_are(
 ) -> None:
     add_files(mine, [str(files)], knowledge)
     with pytest.raises(UserError, match=r"collection 'yours': there is none in .* \(there are: mine\); make it with"):
-        Shelf(knowledge.dir).existing("yours")
+        Collections(knowledge.dir).existing("yours")
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"schema_version": 2, "documents": []})])

@@ -1,0 +1,44 @@
+"""How tools show retrieved pages to a model: blocks that a page cannot forge, safe URLs, and dates."""
+
+import re
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+SEPARATOR = "\n\n---\n\n"
+"""Between the blocks of one tool result."""
+
+_TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published|answer)\b)", re.IGNORECASE)
+_UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
+
+
+def document(url: str, title: str, text: str, published: str | None = None) -> str:
+    """One page as a block, with `<published>` where the date is known.
+
+    Title and text are somebody else's: tags of the block inside them are escaped, so that a page
+    can neither end its block nor forge another. `url` should have gone through `safe_url`.
+    """
+    lines = [f'<Document href="{url}">', "<title>", harmless(" ".join(title.split())), "</title>"]
+    if published:
+        lines.append(f"<published>{harmless(published)}</published>")
+    return "\n".join([*lines, harmless(text.strip()), "</Document>"])
+
+
+def safe_url(url: str) -> str:
+    """The URL with white space, quotes and angle brackets percent-encoded, so that it fits an attribute."""
+    return _UNSAFE_IN_URL.sub(lambda m: "".join(f"%{byte:02X}" for byte in m.group().encode()), url.strip())
+
+
+def iso_date(value: str | None) -> str | None:
+    """A publication date as YYYY-MM-DD where it is ISO 8601 or an HTTP date; otherwise its first 40 characters."""
+    text = " ".join((value or "").split())
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return read(text).date().isoformat()
+        except (ValueError, OverflowError):
+            continue
+    return text[:40] or None
+
+
+def harmless(text: str) -> str:
+    """The text with the tags of tool results escaped, so that it can forge none."""
+    return _TAG.sub("&lt;", text)

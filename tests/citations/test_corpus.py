@@ -1,0 +1,59 @@
+"""Literal reports and look-ups: what is read of each, what of it is verified, and that verifying twice changes nothing.
+
+A row of `reports.jsonl` has a `text` and mostly `sources` (null: none are known); what `expected` leaves out is empty,
+a report whose `verified` text is left out stays as it is. A row of `lookups.jsonl`: sources, cited URL, level, source.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.citations.match import SourceIndex
+from aiq.citations.repair import apply_edits
+from aiq.citations.verify import Verified, verify, verify_against
+from aiq.core.settings import CitationSettings
+from aiq.core.sources import Source
+
+
+def _rows(name: str) -> list[Any]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()]
+
+
+def _verified(text: str, sources: list[str | dict[str, str]] | None, settings: dict[str, Any]) -> Verified:
+    if sources is None:
+        return verify_against(text, None)
+    known = [Source(url=source) if isinstance(source, str) else Source.model_validate(source) for source in sources]
+    return verify(text, known, CitationSettings.model_validate(settings))
+
+
+def _said(text: str, verified: Verified) -> dict[str, Any]:
+    """What a verification says, as plain data; nothing empty."""
+    report, audit = verified.found.report, verified.audit
+    said = {
+        "entries": [[e.entry.number, [use.url for use in e.entry.urls], e.outcome] for e in verified.found.entries],
+        "marks": [[text[mark.start : mark.end], mark.form, list(mark.numbers)] for mark in report.marks],
+        "urls": [[use.url, use.form] for use in report.body_urls],
+        "verified": verified.text if verified.text != text else None,
+        "valid": [[v.number, v.original_number, v.level, v.source] for v in audit.valid_citations],
+        "removed": [[removed.number, removed.reason] for removed in audit.removed_citations],
+        "dangling": list(audit.dangling),
+    }
+    return {name: value for name, value in said.items() if value not in (None, [])}
+
+
+@pytest.mark.parametrize("row", _rows("reports.jsonl"), ids=lambda row: row["name"])
+def test_reports(row: dict[str, Any]) -> None:
+    text, sources, settings = row["text"], row.get("sources", []), row.get("settings", {})
+    verified = _verified(text, sources, settings)
+    assert _said(text, verified) == row["expected"]
+    assert apply_edits(text, verified.edits) == verified.text
+    again = _verified(verified.text, sources, settings)
+    assert (again.text, again.edits, again.audit.removed_citations, again.audit.dangling) == (verified.text, (), (), ())
+
+
+@pytest.mark.parametrize(("sources", "cited", "level", "source"), _rows("lookups.jsonl"))
+def test_look_ups(sources: list[str], cited: str, level: str | None, source: str | None) -> None:
+    match = SourceIndex([Source(url=url) for url in sources]).match_url(cited)
+    assert (match and match.level, match and match.source.url) == (level, source)

@@ -1,0 +1,100 @@
+"""Look-ups: documents, and what bounds their cost. The five levels are in `lookups.jsonl`."""
+
+import time
+
+import pytest
+
+from aiq.citations.match import SourceIndex
+from aiq.core.sources import Source
+
+LONG = ("https://e.com/news/2026/a-long-article-name",)
+
+
+def _index(urls: tuple[str, ...]) -> SourceIndex:
+    return SourceIndex([Source(url=url) for url in urls])
+
+
+@pytest.mark.parametrize(
+    ("cited", "marked"),
+    [("https://e.com/news/2026/a-long-…", True), ("https://e.com/news/2026", False), (LONG[0], False)],
+)
+def test_a_marked_truncation_is_told_from_the_others(cited: str, marked: bool) -> None:
+    match = _index(LONG).match_url(cited)
+    assert match is not None
+    assert match.marked is marked
+
+
+def test_parameters_that_many_sources_share_pick_out_none() -> None:
+    """The bound that keeps a look-up's cost apart from the number of sources."""
+    index = _index(tuple(f"https://e.com/d?{'a' if n % 2 else 'b'}=1&c=1&id={n}" for n in range(400)))
+    assert index.match_url("https://e.com/d?c=1&a=1") is None
+    match = index.match_url("https://e.com/d?c=1&id=7")
+    assert match is not None
+    assert match.source.url == "https://e.com/d?a=1&c=1&id=7"
+
+
+def test_an_earlier_level_wins() -> None:
+    index = _index(("https://e.com/a/b", "https://e.com/a/b/c", "https://e.com/a/b?x=1"))
+    match = index.match_url("https://e.com/a/b")
+    assert match is not None
+    assert match.level == "exact"
+
+
+@pytest.mark.parametrize(
+    ("entry", "key"),
+    [
+        ("Annual Report - report.pdf, p.15", "report.pdf, p.15"),
+        ("report.pdf, p.15", "report.pdf, p.15"),
+        ("report.pdf, p.16", "report.pdf, p.15"),  # a page beside it
+        ("report.pdf, p.9", None),
+        ("REPORT.pdf", "report.pdf, p.2"),
+        ("report.pdf, pp. 14-16", "report.pdf, p.15"),
+        ("a.md", "a.md"),
+        ("data.md", None),  # V5
+        ("A wholly invented study, via knowledge_search", None),  # V5
+        ("step9.pdf", None),  # V4
+    ],
+)
+def test_documents(entry: str, key: str | None) -> None:
+    keys = ("report.pdf, p.2", "report.pdf, p.15", "a.md", "knowledge_search", "step1.pdf")
+    match = SourceIndex([Source(citation_key=k) for k in keys]).match_document(entry)
+    assert (match.source.citation_key if match else None) == key
+    assert match is None or match.level == "document"
+
+
+@pytest.mark.timing
+def test_malformed_and_empty_sources_harm_nothing() -> None:
+    index = SourceIndex([Source(url="http://[::1"), Source(), Source(url=""), Source(url="https://e.com/a")])
+    assert index.match_url("http://[::1") is None
+    assert index.match_url("https://e.com/a") is not None
+
+
+def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
+    """Generous: a scan of 10,000 sources would be some two hundred times slower than one of 50."""
+
+    def seconds(size: int) -> float:
+        index = _index(tuple(f"https://e.com/section/{n % 7}/page-{n:06d}?id={n}&mode=view" for n in range(size)))
+        cited = [
+            "https://e.com/section/3/page-0000…",
+            "https://e.com/section/3/page-000010?mode=view",
+            "https://e.com/section/3/none/below",
+            "https://other.com/none",
+        ]
+        for url in cited:
+            index.match_url(url)
+        start = time.process_time()
+        for _ in range(50):
+            for url in cited:
+                index.match_url(url)
+        return time.process_time() - start
+
+    assert seconds(10_000) < 20 * seconds(50) + 0.05
+
+
+def test_a_path_of_any_depth() -> None:
+    deep = "https://e.com/" + "/".join("abc"[n % 3] for n in range(3000))
+    index = _index((deep, f"{deep}/x"))
+    below = index.match_url(f"{deep}/x/y")
+    assert below is not None
+    assert (below.source.url, below.level) == (f"{deep}/x", "child_path")
+    assert index.match_url(deep[:-2]) is None

@@ -1,0 +1,72 @@
+"""Structured output of judge models: strict JSON, tries with other seeds, and an error that says what was wrong."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.core.errors import JudgeError
+from aiq.experiment.stores import AnswerStore
+from aiq.judges.structured import Unusable, ask, ask_once, read_object
+from aiq.runs.folder import RunFolder
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+PROSE = st.text().filter(lambda text: not set("{[") & set(text) and "<think>" not in text)
+
+
+def loud(answer: str) -> str:
+    if not answer.isupper():
+        raise Unusable("it is not in capitals")
+    return answer
+
+
+async def test_an_unusable_answer_is_asked_again_with_another_seed(scripted: Any) -> None:
+    async with scripted(["no", "no", "YES"]) as (session, endpoint):
+        assert await ask(session, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
+    assert len({request["seed"] for request in endpoint.got}) == 3
+    assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
+
+
+async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(scripted: Any, tmp_path: Path) -> None:
+    store, told, seeds = AnswerStore(RunFolder(tmp_path)), [], []
+    for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
+        async with scripted([answer], base_url=base_url) as (session, endpoint):
+            kept = replace(session, answers=store.of_one())
+            told.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
+            seeds += [request["seed"] for request in endpoint.got]
+    assert told == ["A", "B", "A"]
+    assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
+
+
+async def test_votes_and_tries_never_share_a_seed(scripted: Any) -> None:
+    async with scripted(["no"] * 20) as (session, endpoint):
+        for vote in range(4):
+            with pytest.raises(JudgeError):
+                await ask(session, "judge.x", "Say yes.", loud, tries=5, vote=vote)
+    assert len({request["seed"] for request in endpoint.got}) == 20
+
+
+async def test_the_last_try_ends_in_one_clear_line(scripted: Any) -> None:
+    async with scripted(["first", "second\n\nand more"]) as (session, endpoint):
+        with pytest.raises(JudgeError) as failure:
+            await ask(session, "judge.x", "Say yes.", loud, tries=2)
+    assert str(failure.value) == (
+        "judge.x: no usable answer in 2 tries: it is not in capitals; the last answer began 'second and more'"
+    )
+    assert len(endpoint.got) == 2
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=5), PROSE, PROSE)
+def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], before: str, after: str) -> None:
+    raw = json.dumps(value)
+    assert read_object(raw) == value
+    assert read_object(f"{before}\n```json\n{raw}\n```\n{after}") == value
+    assert read_object(json.dumps(value, indent=2, ensure_ascii=False) + after) == value
