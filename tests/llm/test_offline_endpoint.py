@@ -11,6 +11,8 @@ from aiq.core.models import Message
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [[Message(role="user", content=f"What is {i} and why?")] for i in range(12)]
 
 
