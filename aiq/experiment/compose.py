@@ -196,7 +196,7 @@ def settings_from(config: Mapping[str, Any]) -> RunSettings:
 
 
 def config_of(settings: RunSettings) -> dict[str, JsonValue]:
-    """Settings as config: what stands in the manifest, and gives the same settings again."""
+    """Settings as config: as the manifest has them, to give the same settings again."""
     config: dict[str, JsonValue] = settings.model_dump(mode="json")
     return config
 

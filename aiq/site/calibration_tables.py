@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.calibration_inputs import Calibration, Figure, MetricReliability, Seen
+from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.site.tables import OFFLINE_NOTE, interval, number, plain_table
 
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
@@ -26,7 +26,7 @@ def tables(calibration: Calibration) -> Group:
     parts: list[RenderableType] = []
     shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
     if shown:
-        parts += [_reliability(shown), Text(), _damages(shown)]
+        parts += [_reliability(shown), Text(), _perturbations(shown)]
     if calibration.agreement:
         parts += [Text(), _agreement(calibration)]
     if calibration.labels:
@@ -65,17 +65,17 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Table:
     return table
 
 
-def _damages(metrics: Sequence[MetricReliability]) -> Table:
+def _perturbations(metrics: Sequence[MetricReliability]) -> Table:
     """A row a metric, a column a perturbation; in brackets what the metric is not meant to see."""
-    names = dict.fromkeys(name for one in metrics for name in one.damages)
+    names = dict.fromkeys(name for one in metrics for name in one.perturbations)
     title = "what they see: rank correlation with the planted quality, and share of reports found worse"
     table = plain_table(("metric", "model", *names), title, left=2)
     for one in metrics:
-        table.add_row(one.metric, one.judge_model or "-", *(_seen(one.damages.get(name)) for name in names))
+        table.add_row(one.metric, one.judge_model or "-", *(_seen(one.perturbations.get(name)) for name in names))
     return table
 
 
-def _seen(seen: Seen | None) -> str:
+def _seen(seen: PerturbationFigures | None) -> str:
     if seen is None or seen.spearman is None:
         return "-"
     cell = f"{seen.spearman.value:.2f} {_share(seen.recall)}"

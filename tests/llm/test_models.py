@@ -12,7 +12,7 @@ from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
 from aiq.core.models import Message
 from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
-from aiq.experiment.plan import model_of
+from aiq.experiment.provenance import model_of
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 

@@ -9,20 +9,9 @@ from aiq.core.reports import Audit, RemovedCitation, ValidCitation
 from aiq.core.sources import Source
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal
-from aiq.runs.rows import (
-    DatasetIdentity,
-    FailurePolicy,
-    Hashes,
-    JudgeErrors,
-    Manifest,
-    RouteSummary,
-    RowError,
-    SampleRow,
-    ScoreRow,
-    Summary,
-    Timing,
-    TimingSummary,
-)
+from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
+from aiq.runs.rows import RowError, SampleRow, ScoreRow, Timing
+from aiq.runs.summary import FailurePolicy, JudgeErrors, RouteSummary, Summary, TimingSummary
 from aiq.site.run_page import write_page
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
