@@ -127,7 +127,11 @@ class Topic:
 
 def is_small_talk(text: str) -> bool:
     """Whether a message only greets or thanks, or is about the assistant, not about the world."""
-    return len(text) < 80 and (_GREETING.fullmatch(text) or _ABOUT_ME.search(text)) is not None
+    if len(text) >= 80:
+        return False
+    greeting = _GREETING.match(text)
+    rest = text[greeting.end() :] if greeting else text
+    return _ABOUT_ME.search(text) is not None or not (greeting is None or words(rest) or re.search(r"[?？]", rest))
 
 
 def is_question(task: str) -> bool:

@@ -95,7 +95,7 @@ def test_a_summary_keeps_to_its_length(ask: Ask) -> None:
     assert text.split(".")[0] in document
 
 
-@pytest.mark.parametrize("greeting", ["Hello!", "Thanks a lot", "What can you do?", "你好"])
+@pytest.mark.parametrize("greeting", ["Hello!", "Thanks a lot", "Thank you, that was all.", "What can you do?", "你好"])
 def test_small_talk_needs_no_search(ask: Ask, greeting: str) -> None:
     reply = respond(ask(greeting, tools=()))
     assert reply.text
