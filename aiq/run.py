@@ -66,7 +66,7 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
     from aiq.experiment import sweep
     from aiq.runs.folder import new_run_id
     from aiq.runs.manifest import SweepPlace
-    from aiq.site.sweep_table import print_sweep
+    from aiq.site.analysis_tables import print_sweep
 
     jobs = sweep.split(overrides)
     if show:

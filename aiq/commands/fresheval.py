@@ -17,7 +17,7 @@ def run(args: Namespace) -> int:
 
     from aiq.analysis.fresheval import fresheval_tables
     from aiq.runs.folder import find_run
-    from aiq.site.fresheval_table import fresheval_table
+    from aiq.site.analysis_tables import fresheval_table
     from aiq.site.tables import OFFLINE_NOTE, show
 
     folder = find_run(args.run, args.results)

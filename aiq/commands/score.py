@@ -20,7 +20,7 @@ def run(args: Namespace) -> int:
 
     from aiq.analysis.official import fact_scores, race_scores
     from aiq.citations.files import write_text
-    from aiq.site.official_table import official_table
+    from aiq.site.analysis_tables import official_table
     from aiq.site.tables import show
 
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
