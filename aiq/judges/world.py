@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
-from aiq.core.samples import Fact, Sample
+from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
 from aiq.judges.base import Judge, not_applicable
 
@@ -122,7 +122,7 @@ class World(Judge):
         ]
 
 
-def _depths(facts: Sequence[Fact]) -> dict[str, int]:
+def _depths(facts: Sequence[NeededFact]) -> dict[str, int]:
     """How many facts of each depth, by the first part of their ids."""
     depths = sorted(fact.id.split("/")[0] for fact in facts)
     return {depth: depths.count(depth) for depth in depths}
