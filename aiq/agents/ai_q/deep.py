@@ -67,11 +67,9 @@ Middleware = AgentMiddleware[Any, Any, Any]
 
 
 class DeepState(DeepAgentState):
-    """The specified fields that no middleware brings (`todos` and `files` come with theirs)."""
+    """What the prompts show and `SubagentStatus` adds; `todos` and `files` come with their middleware."""
 
-    data_sources: NotRequired[list[str] | None]
-    user_info: NotRequired[dict[str, Any] | None]
-    tools_info: NotRequired[list[dict[str, Any]] | None]
+    tools_info: NotRequired[list[dict[str, Any]]]
     subagents: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, add]]
     clarifier_result: NotRequired[str | None]
     available_documents: NotRequired[list[Any] | None]
@@ -106,17 +104,21 @@ class DeepResearcher:
         """
         session = current()
         tools = tools_for(state.data_sources, self._settings.tools, "agent.deep.tools")
-        fields = state.model_dump(exclude={"messages", "files", "subagents", "todos"})
-        fields["files"] = {path: file_data(str(text)) for path, text in state.files.items()}
-        fields["tools_info"] = state.tools_info or listing([tool for tool in tools if tool.data_source])
+        given: dict[str, Any] = {
+            "messages": state.messages,
+            "files": {path: file_data(str(text)) for path, text in state.files.items()},
+            "tools_info": state.tools_info or listing([tool for tool in tools if tool.data_source]),
+            "clarifier_result": state.clarifier_result,
+            "available_documents": state.available_documents,
+        }
         config: Any = {"recursion_limit": self._settings.recursion_limit}
-        result = await self.graph(session.models, tools).ainvoke({**fields, "messages": state.messages}, config)
+        result = await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
         report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
         session.keep_draft(report)
         update = {
             "messages": [*result["messages"], AIMessage(report)],
-            "tools_info": fields["tools_info"],
+            "tools_info": given["tools_info"],
             "todos": result.get("todos", state.todos),
             "files": files,
             "subagents": result.get("subagents", []),

@@ -129,8 +129,11 @@ def sanitized(name: str, valid: Collection[str]) -> str:
 
 def tool_names(request: Request) -> list[str]:
     """The names of the tools that a model request lists."""
-    names = (tool.get("name") if isinstance(tool, dict) else tool.name for tool in request.tools)
-    return [name for name in names if name]
+    return [name for tool in request.tools if (name := _name(tool))]
+
+
+def _name(tool: Any) -> str | None:
+    return tool.get("name") if isinstance(tool, dict) else tool.name
 
 
 def without_tools(request: Request, names: Collection[str], anchor: str) -> Request:
