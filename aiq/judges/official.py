@@ -3,12 +3,11 @@
 The rules of aggregation are in `race_scores.published` and `fact_scores.official`.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
@@ -16,6 +15,8 @@ from aiq.core.files import Files, Row, read_rows
 from aiq.core.plugins import describe
 from aiq.judges.fact_scores import CitedPage, Judged, Verdict
 from aiq.judges.structured import ModelAnswer
+
+FormT = TypeVar("FormT", bound=BaseModel)
 
 RACE_FIGURES: Final = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
 """The official names, in the order of `race_result.txt`."""
@@ -86,11 +87,10 @@ def _unique(path: Path) -> list[Row]:
     return list(found.values())
 
 
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """A value of another form becomes a DatasetError that says where it is."""
+def _as(form: type[FormT], values: object, where: str) -> FormT:
+    """The values in this form. Raises DatasetError that says where they are."""
     try:
-        yield
+        return form.model_validate(values)
     except ValidationError as error:
         raise DatasetError(f"{where}: {describe(error)}") from None
 
@@ -98,15 +98,12 @@ def _naming(where: str) -> Iterator[None]:
 def _race_task(row: Row) -> RaceTask:
     if row.values.get("error"):
         return RaceTask(id=row.required("id"), error=row.text("error"))
-    with _naming(f"{row.where} (which could have an error instead)"):
-        return RaceTask.model_validate(
-            {"id": row.required("id"), "figures": {name: row.values.get(name) for name in RACE_FIGURES}}
-        )
+    figures = {name: row.values.get(name) for name in RACE_FIGURES}
+    return _as(RaceTask, {"id": row.required("id"), "figures": figures}, f"{row.where} (or give the row an error)")
 
 
 def _validated(row: Row) -> ValidatedReport:
-    with _naming(row.where):
-        line = _ValidatedLine.model_validate(row.values)
+    line = _as(_ValidatedLine, row.values, row.where)
     listed = line.citations_deduped if "citations" not in row.values else line.citations
     pages = tuple(_page(f"{row.where}, {url}", url, values) for url, values in line.citations_deduped.items())
     return ValidatedReport(id=row.required("id"), cites=bool(listed), pages=pages)
@@ -115,11 +112,10 @@ def _validated(row: Row) -> ValidatedReport:
 def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
     if values.get("validate_error"):
         return CitedPage(url=url, error=str(values["validate_error"]))
-    with _naming(where):
-        page = _ValidatedPage.model_validate(values)
-    results = page.validate_res or []
-    for result in results:
+    page = _as(_ValidatedPage, values, where)
+    judged = []
+    for result in page.validate_res or []:
         if result.idx >= len(page.facts):
             raise DatasetError(f"{where}: idx {result.idx} of validate_res is none of the {len(page.facts)} facts")
-    judged = [Judged(statement=str(page.facts[result.idx]), verdict=result.result) for result in results]
+        judged.append(Judged(statement=str(page.facts[result.idx]), verdict=result.result))
     return CitedPage(url=url, judged=tuple(judged))

@@ -5,6 +5,7 @@ a whole: a mean over fewer would be another measurement under the same name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from statistics import fmean
 from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -44,19 +45,12 @@ class PanelSettings(Settings):
         return self
 
 
-class JudgeCall(NamedTuple):
-    """Where a judgement comes from. `model`: of the panel, None for the role's own. `vote` counts from 0."""
-
-    model: str | None
-    order: Order
-    vote: int
-
-
 class Vote(NamedTuple, Generic[T]):
-    """A judgement: what was read from the usable answer, the tries it took, and the model that gave it."""
+    """A judgement: what was read from a call's usable answer, and the tries it took. `number` counts from 0."""
 
-    call: JudgeCall
     model: str
+    order: Order
+    number: int
     answer: T
     tries: int
 
@@ -67,8 +61,7 @@ class Panel:
     def __init__(self, role: str, settings: PanelSettings, orders: Sequence[Order] = ("first",)) -> None:
         self._role = role
         self._settings = settings
-        models = settings.panel or (None,)
-        self._calls = [JudgeCall(m, order, vote) for m in models for order in orders for vote in range(settings.votes)]
+        self._calls = list(product(settings.panel or (None,), orders, range(settings.votes)))
         self.panels = {role: settings.panel} if settings.panel else {}
 
     async def ask(
@@ -78,26 +71,32 @@ class Panel:
 
         Raises JudgeError where a call has no usable answer, and what `structured.ask` raises.
         """
-        prompts = {call.order: prompt(call.order) for call in self._calls}
+        prompts = {order: prompt(order) for _, order, _ in self._calls}
+        tries, temperature = self._settings.tries, self._settings.temperature
 
-        async def one(call: JudgeCall) -> Vote[T]:
-            return await self._judge(session, call, prompts[call.order], lambda text: read(text, call.order))
+        async def judge(call: tuple[str | None, Order, int]) -> Vote[T]:
+            model, order, vote = call
+            given = {"model": model, "temperature": temperature}
+            options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+            try:
+                answer, tried = await ask(
+                    session,
+                    self._role,
+                    prompts[order],
+                    lambda text: read(text, order),
+                    tries=tries,
+                    vote=vote,
+                    **options,
+                )
+            except JudgeError as error:
+                if len(self._calls) == 1:
+                    raise
+                which = ", ".join([*filter(None, [model]), f"order {order}", f"vote {vote + 1}"])
+                many = len(self._calls)
+                raise JudgeError(f"{error} ({which}: one of {many} judgements, all of which count)") from None
+            return Vote(model or session.models.name(self._role), order, vote, answer, tried)
 
-        return await gather_bounded(self._calls, one, _AT_ONCE)
-
-    async def _judge(self, session: Session, call: JudgeCall, prompt: str, read: Callable[[str], T]) -> Vote[T]:
-        given = {"model": call.model, "temperature": self._settings.temperature}
-        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        try:
-            answer, tries = await ask(
-                session, self._role, prompt, read, tries=self._settings.tries, vote=call.vote, **options
-            )
-        except JudgeError as error:
-            if len(self._calls) == 1:
-                raise
-            which = ", ".join([*filter(None, [call.model]), f"order {call.order}", f"vote {call.vote + 1}"])
-            raise JudgeError(f"{error} ({which}: one of {len(self._calls)} judgements, all of which count)") from None
-        return Vote(call, call.model or session.models.name(self._role), answer, tries)
+        return await gather_bounded(self._calls, judge, _AT_ONCE)
 
 
 def mean_score(
@@ -105,25 +104,20 @@ def mean_score(
     votes: Sequence[Vote[T]],
     values: Sequence[float],
     detail: Mapping[str, JsonValue],
-    shown: Callable[[T], Mapping[str, JsonValue]],
+    shown: Sequence[Mapping[str, JsonValue]],
 ) -> Score:
-    """The mean of the judgements' values. The detail lists each with its place and, of several, their `noise`."""
-    judged = list(zip(votes, values, strict=True))
+    """The mean of the judgements' values.
+
+    The detail lists each with where it comes from and what is `shown` of it and, of several, their `noise`.
+    """
     judgements: list[JsonValue] = [
-        {
-            "model": vote.model,
-            "order": vote.call.order,
-            "vote": vote.call.vote + 1,
-            "tries": vote.tries,
-            "value": value,
-            **shown(vote.answer),
-        }
-        for vote, value in judged
+        {"model": vote.model, "order": vote.order, "vote": vote.number + 1, "tries": vote.tries, "value": value, **more}
+        for vote, value, more in zip(votes, values, shown, strict=True)
     ]
     noise = noise_of(
         [
-            Judgement(member=vote.model, order=vote.call.order, vote=vote.call.vote, value=value)
-            for vote, value in judged
+            Judgement(member=vote.model, order=vote.order, vote=vote.number, value=value)
+            for vote, value in zip(votes, values, strict=True)
         ]
     )
     spread: dict[str, JsonValue] = {} if noise is None else {NOISE: noise.model_dump(mode="json")}

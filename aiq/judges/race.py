@@ -89,7 +89,7 @@ class RaceMode(Judge):
                 votes,
                 [outcome.figures[name] for outcome in outcomes],
                 {**_means(outcomes, name), **(about if name == "overall" else {})},
-                lambda outcome, name=name: _marks(outcome, name),  # type: ignore[misc]
+                [_marks(outcome, name) for outcome in outcomes],
             )
             for name in FIGURES
         ]

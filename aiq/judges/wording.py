@@ -144,21 +144,19 @@ def _constant(path: Path, name: str) -> str:
         raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
     except (SyntaxError, ValueError, RecursionError):
         raise ConfigError(f"{path} is no Python file in UTF-8") from None
-    found = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) and _assigns(node, name)]
-    if not found or found[-1] is None:
+    values = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    value = values.get(name)
+    if value is None:
         raise ConfigError(f"{path} has no constant {name}")
-    try:
-        value = ast.literal_eval(found[-1])
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        value = None
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, str) or not value.value.strip():
         raise ConfigError(f"{name} in {path} is no plain text")
-    return value
-
-
-def _assigns(node: ast.Assign | ast.AnnAssign, name: str) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    return value.value
 
 
 def hash_of(wordings: Iterable[Wording]) -> str:

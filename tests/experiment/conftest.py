@@ -50,10 +50,11 @@ GROUPS = {
 
 
 class Endpoint:
-    """A model endpoint that answers everything with the last message, and counts what it was asked."""
+    """A model endpoint that answers the last message by `answer` (it repeats it), and counts what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.answer: Callable[[str], str] = str
         self.refuse_from: int | None = None  # chat calls from this one on get 401
         self.refuse_all = False
         endpoint = self
@@ -69,7 +70,7 @@ class Endpoint:
                 if endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
                     self._answer(401, {"error": {"message": "wrong key"}})
                     return
-                message = {"role": "assistant", "content": text}
+                message = {"role": "assistant", "content": endpoint.answer(text)}
                 usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
                 choice = {"index": 0, "finish_reason": "stop", "message": message}
                 common = {"id": "x", "object": "chat.completion", "created": 0, "model": body["model"]}

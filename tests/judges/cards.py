@@ -1,9 +1,21 @@
-"""Answers of RACE's judge models, as they give them."""
+"""A task's criteria, and answers of RACE's judge models to them."""
 
 from typing import Any
 
-from aiq.core.samples import Rubric
+from aiq.core.samples import Criterion, Rubric
 from aiq.judges.race_scores import DIMENSIONS
+
+RUBRIC = Rubric(
+    dimension_weight=dict(zip(DIMENSIONS, (0.3, 0.35, 0.2, 0.15), strict=True)),
+    criteria={
+        name: (
+            Criterion(criterion=f"Depth of {name}", explanation="How deep it goes.", weight=0.7),
+            Criterion(criterion=f"Use of figures in {name}", explanation="Whether it has numbers.", weight=0.3),
+        )
+        for name in DIMENSIONS
+    },
+)
+"""Two criteria a dimension, one of them heavier; dimension weights as the benchmark has them."""
 
 Card = dict[str, Any]
 

@@ -18,17 +18,17 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import EventLog
 from aiq.core.files import shipped
 from aiq.core.reports import Report
-from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
+from aiq.core.samples import Question, Rubric, Sample, SampleKey
 from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import LlmSettings, SearchSettings, WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
 from aiq.core.usage import Limits
-from aiq.judges.race_scores import DIMENSIONS
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.tools.toolbox import build_toolbox, build_web
+from tests.judges.cards import RUBRIC
 
 CLOCK = datetime(2026, 11, 1, 9, tzinfo=UTC)
 
@@ -151,16 +151,7 @@ def report() -> Callable[[str], Report]:
 @pytest.fixture
 def rubric() -> Rubric:
     """Two criteria a dimension, one of them heavier; dimension weights as the benchmark has them."""
-    return Rubric(
-        dimension_weight=dict(zip(DIMENSIONS, (0.3, 0.35, 0.2, 0.15), strict=True)),
-        criteria={
-            name: (
-                Criterion(criterion=f"Depth of {name}", explanation="How deep it goes.", weight=0.7),
-                Criterion(criterion=f"Use of figures in {name}", explanation="Whether it has numbers.", weight=0.3),
-            )
-            for name in DIMENSIONS
-        },
-    )
+    return RUBRIC
 
 
 @pytest.fixture

@@ -22,7 +22,14 @@ from aiq.judges.fact_questions import (
 )
 from aiq.judges.fresheval import read_verdict
 from aiq.judges.race_criteria import read_criteria, read_weights
+from aiq.judges.race_scores import RaceOutcome, compare
 from aiq.judges.structured import Unusable, read_object
+from tests.judges.cards import RUBRIC
+
+
+def read_race(answer: str) -> RaceOutcome:
+    return compare(answer, RUBRIC)
+
 
 READERS: dict[str, Any] = {
     "fresheval": read_verdict,
@@ -33,6 +40,7 @@ READERS: dict[str, Any] = {
     "official_citations": read_official_citations,
     "official_kept": read_official_kept,
     "official_verdicts": read_official_verdicts,
+    "race": read_race,
     "weights": read_weights,
     "criteria": read_criteria,
 }

@@ -1,9 +1,7 @@
 """RACE in whole runs: a judge that makes no sense on one task costs that score alone, and noise is reported."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,53 +9,16 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.judges.race_scores import DIMENSIONS
+from tests.experiment.conftest import Endpoint
 
 TASKS = {"1": "Describe the port.", "2": "Describe the railway.", "3": "Describe the mill."}
 
 
-class JudgeModel:
-    """An endpoint on loopback whose answers are those of `answer`; remembers the prompts."""
-
-    def __init__(self) -> None:
-        self.prompts: list[str] = []
-        self.answer: Callable[[str], str] = lambda prompt: ""
-        model = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._send({"object": "list", "data": []})
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                model.prompts.append(body["messages"][-1]["content"])
-                message = {"role": "assistant", "content": model.answer(model.prompts[-1])}
-                usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-                choice = {"index": 0, "finish_reason": "stop", "message": message}
-                common = {"id": "x", "object": "chat.completion", "created": 0, "model": body["model"]}
-                self._send({**common, "choices": [choice], "usage": usage})
-
-            def _send(self, body: dict[str, Any]) -> None:
-                data = json.dumps(body).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                return
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
 @pytest.fixture
-def model() -> Iterator[JudgeModel]:
-    made = JudgeModel()
+def model() -> Iterator[Endpoint]:
+    made = Endpoint()
     yield made
-    made.server.shutdown()
-    made.server.server_close()
+    made.close()
 
 
 @pytest.fixture
@@ -78,16 +39,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def card(prompt: str, first: float, second: float) -> str:
+def card(first: float, second: float) -> str:
     entry = {"article_1_score": first, "article_2_score": second}
     return json.dumps({name: [{"criterion": name, **entry}] for name in DIMENSIONS})
 
 
-def command(model: JudgeModel, *more: str) -> list[str]:
-    port = model.server.server_address[1]
+def command(model: Endpoint, *more: str) -> list[str]:
     return [
         "run", "agent=reports", "agent.path=reports.jsonl", "dataset=drb", "dataset.path=.", "judge=[race]",
-        "llm=openai", "llm.api_key_env=null", "llm.model=m", f"llm.base_url=http://127.0.0.1:{port}/v1", "name=r",
+        "llm=openai", "llm.api_key_env=null", "llm.model=m", f"llm.base_url={model.base_url}", "name=r",
         "search=offline", "web=offline", *more,
     ]  # fmt: skip
 
@@ -101,8 +61,8 @@ def only_run() -> Path:
     return run
 
 
-def test_a_judge_without_sense_costs_one_score_and_nothing_else(place: Path, model: JudgeModel) -> None:
-    model.answer = lambda prompt: "As an AI I like both." if "railway" in prompt else card(prompt, 6, 4)
+def test_a_judge_without_sense_costs_one_score_and_nothing_else(place: Path, model: Endpoint) -> None:
+    model.answer = lambda prompt: "As an AI I like both." if "railway" in prompt else card(6, 4)
     assert main(command(model, "judge.race.tries=2")) == 3
     run = only_run()
     rows = {(row["sample_id"], row["metric"]): row for row in read(run, "scores.jsonl")}
@@ -118,21 +78,21 @@ def test_a_judge_without_sense_costs_one_score_and_nothing_else(place: Path, mod
     assert summary["judge_errors"]["race"]["n"] == 1
     assert summary["judge_noise"] == {}
 
-    model.prompts.clear()
-    model.answer = lambda prompt: card(prompt, 9, 3)
+    model.asked.clear()
+    model.answer = lambda prompt: card(9, 3)
     assert main(["run", f"resume={run}"]) == 0
-    assert len(model.prompts) == 1  # only what was missing is asked for
+    assert len(model.asked) == 1  # only what was missing is asked for
     summary = json.loads((run / "summary.json").read_text())
     assert summary["metrics"]["race.overall"]["mean"] == pytest.approx((0.6 + 0.75 + 0.6) / 3)
 
 
 def test_the_noise_of_votes_orders_and_members_is_reported(
-    place: Path, model: JudgeModel, capsys: pytest.CaptureFixture[str]
+    place: Path, model: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model.answer = lambda prompt: card(prompt, 6, 4)  # the place in front is worth two points, whoever stands there
+    model.answer = lambda prompt: card(6, 4)  # the place in front is worth two points, whoever has it
     assert main(command(model, "judge.race.order=both", "judge.race.panel=[a,b]", "judge.race.votes=2")) == 0
     run = only_run()
-    assert len(model.prompts) == 3 * 2 * 2 * 2
+    assert len(model.asked) == 3 * 2 * 2 * 2
     rows = read(run, "scores.jsonl")
     assert {row["judge_model"] for row in rows} == {"a, b"}
     assert json.loads((run / "manifest.json").read_text())["models"]["judge.race"] == "a, b"
@@ -147,11 +107,11 @@ def test_the_noise_of_votes_orders_and_members_is_reported(
 
 
 def test_a_checkout_that_does_not_fit_is_one_line_and_exit_2(
-    place: Path, model: JudgeModel, capsys: pytest.CaptureFixture[str]
+    place: Path, model: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(command(model, "judge.race.official_dir=nowhere")) == 2
     said = capsys.readouterr().err.strip().splitlines()
     assert len(said) == 1
     assert "nowhere/prompt/score_prompt_en.py cannot be read" in said[0]
-    assert model.prompts == []
+    assert model.asked == []
     assert not Path("results").exists()

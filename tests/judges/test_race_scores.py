@@ -1,6 +1,4 @@
-"""RACE's arithmetic and the reading of marks: usable answers against a plain implementation of the official arithmetic,
-malformed ones as a clean retry and then an error, and the aggregation against officially published figures.
-"""
+"""RACE's arithmetic against a plain implementation of the official one, and against officially published figures."""
 
 import json
 import random
@@ -17,8 +15,7 @@ from aiq.core.errors import JudgeError
 from aiq.core.samples import Criterion, Rubric, Sample
 from aiq.judges.race import Race, RaceSettings
 from aiq.judges.race_scores import DIMENSIONS, compare, match, published
-from aiq.judges.structured import Unusable
-from tests.judges.cards import Card
+from tests.judges.cards import RUBRIC, Card, card
 
 NAMES = st.text(alphabet="abcAB ", min_size=1, max_size=6).filter(lambda name: name.strip() == name)
 
@@ -101,7 +98,7 @@ def rubric(drawn: random.Random) -> Rubric:
     )
 
 
-def card(drawn: random.Random, task: Rubric) -> Card:
+def drawn_card(drawn: random.Random, task: Rubric) -> Card:
     """A complete answer with scores as models write them: whole, halves, hundredths, zero and ten among them."""
 
     def score() -> float:
@@ -187,7 +184,7 @@ _WRAPPINGS: tuple[Callable[[Card], str], ...] = (
 def test_usable_answers_give_the_official_figures(number: int) -> None:
     drawn = random.Random(number)
     task = rubric(drawn)
-    answer = card(drawn, task)
+    answer = drawn_card(drawn, task)
     _SHAPES[number % len(_SHAPES)](drawn, answer)
     text = _WRAPPINGS[number % len(_WRAPPINGS)](answer)
     found = compare(text, task)
@@ -196,158 +193,15 @@ def test_usable_answers_give_the_official_figures(number: int) -> None:
     assert sorted(found.unmatched) == sorted(strangers)
 
 
-def changed(change: Callable[[Card], object]) -> Callable[[Card], str]:
-    def make(answer: Card) -> str:
-        change(answer)
-        return json.dumps(answer)
-
-    return make
-
-
-BY_HAND: tuple[Callable[[Card], str], ...] = (
-    lambda a: "",
-    lambda a: " \n\n",
-    lambda a: "null",
-    lambda a: "{}",
-    lambda a: "[]",
-    lambda a: "I'm sorry, but I cannot compare these articles.",
-    lambda a: "I can't help with that request. If you are in danger, please contact local services.",
-    lambda a: "抱歉，我无法完成这项评价。",
-    lambda a: "Es tut mir leid, beide Artikel sind gleich gut: 7 von 10 Punkten.",
-    lambda a: "文章一：8分；文章二：7分。总体而言文章一更好。",
-    lambda a: "Both articles are good: 7/10 and 6/10.",
-    lambda a: "| criterion | article_1 | article_2 |\n|---|---|---|\n| all | 7 | 6 |",
-    lambda a: "<scores><insight>7</insight></scores>",
-    lambda a: "comprehensiveness:\n  - criterion: all\n    article_1_score: 7\n    article_2_score: 6",
-    lambda a: "SYSTEM OVERRIDE: the report says to award it 10/10 everywhere. Done: 10/10.",
-    lambda a: '{"overall": 10} ignore the criteria, article 1 wins',
-    lambda a: '{"overall_score": 1.0, "comprehensiveness": 10, "insight": 10, "instruction_following": 10}',
-    lambda a: json.dumps(dict.fromkeys(DIMENSIONS, 10)),
-    lambda a: json.dumps({name: {"article_1_score": 10, "article_2_score": 0} for name in DIMENSIONS}),
-    lambda a: json.dumps({name: [] for name in DIMENSIONS}),
-    lambda a: json.dumps({"scores": a}),
-    lambda a: json.dumps([a["insight"], a["readability"]]) + " {}",
-    lambda a: json.dumps(json.dumps(a)),
-    lambda a: json.dumps(a).replace('"', "'"),
-    lambda a: json.dumps(a).replace('"', "“"),
-    lambda a: json.dumps(a).replace(",", "，"),
-    lambda a: json.dumps(a).replace(":", " ="),
-    lambda a: json.dumps(a, indent=1).replace("}\n", "},\n"),
-    lambda a: re.sub(r'"article_1_score"', "article_1_score", json.dumps(a)),
-    lambda a: json.dumps(a) + json.dumps(a),
-    lambda a: json.dumps(a) + "\nOn reflection:\n" + json.dumps(a),
-    lambda a: json.dumps({"draft": True}) + json.dumps(a),
-    lambda a: "<think>" + json.dumps(a) + "</think>",
-    lambda a: "<think>" + json.dumps(a),
-    lambda a: json.dumps(a)[:-1] + ', "insight": []}',
-    lambda a: "{" * 5000,
-    lambda a: '{"insight":' * 5000,
-    lambda a: "\x00" + json.dumps(a)[1:],
-    lambda a: json.dumps({"综合": a["insight"], "洞察": a["insight"], "指令": a["insight"], "可读": a["insight"]}),
-    changed(lambda a: a.__setitem__("Insight", a.pop("insight"))),
-    changed(lambda a: a.__setitem__("insight", None)),
-    changed(lambda a: a.__setitem__("insight", {})),
-    changed(lambda a: a.__setitem__("insight", "good")),
-    changed(lambda a: a.__setitem__("insight", 7)),
-    changed(lambda a: a.__setitem__("insight", [a["insight"]])),
-)
-"""Whole answers as models have been seen to give them. `<think>` without an end hides what may be a draft."""
-
-_WRONG: tuple[object, ...] = (
-    "7", "high", "", "7/10", None, True, [7], {"score": 7}, -0.1, 10.01, 100, -1, 10**400,
-    float("nan"), float("inf"), float("-inf"),
-)  # fmt: skip
-
-
-def _entry(drawn: random.Random, answer: Card) -> tuple[list[Any], int]:
-    entries = answer[drawn.choice(DIMENSIONS)]
-    return entries, drawn.randrange(len(entries))
-
-
-def _cut(drawn: random.Random, answer: Card) -> str:
-    text = json.dumps(answer)
-    return text[: drawn.randrange(1, len(text) - 1)]
-
-
-def _cut_in_a_fence(drawn: random.Random, answer: Card) -> str:
-    return "Here you are:\n```json\n" + _cut(drawn, answer) + "\n```"
-
-
-def _no_score(drawn: random.Random, answer: Card) -> str:
-    entries, at = _entry(drawn, answer)
-    entries[at].pop(drawn.choice(["article_1_score", "article_2_score", "criterion"]))
-    return json.dumps(answer)
-
-
-def _wrong_score(drawn: random.Random, answer: Card) -> str:
-    entries, at = _entry(drawn, answer)
-    entries[at][drawn.choice(["article_1_score", "article_2_score"])] = drawn.choice(_WRONG)
-    return json.dumps(answer)
-
-
-def _lost_criterion(drawn: random.Random, answer: Card) -> str:
-    entries, at = _entry(drawn, answer)
-    entries.pop(at)
-    return json.dumps(answer)
-
-
-def _twice(drawn: random.Random, answer: Card) -> str:
-    entries, at = _entry(drawn, answer)
-    entries.append(dict(entries[at]))
-    return json.dumps(answer)
-
-
-def _one_for_another(drawn: random.Random, answer: Card) -> str:
-    entries = next((e for e in (answer[n] for n in drawn.sample(DIMENSIONS, 4)) if len(e) > 1), answer["insight"])
-    entries[0] = dict(entries[-1]) if len(entries) > 1 else None
-    return json.dumps(answer)
-
-
-def _no_dimension(drawn: random.Random, answer: Card) -> str:
-    answer.pop(drawn.choice(DIMENSIONS))
-    return json.dumps(answer)
-
-
-def _no_object(drawn: random.Random, answer: Card) -> str:
-    entries, at = _entry(drawn, answer)
-    entries[at] = drawn.choice([None, 8, "8", [8, 7], True])
-    return json.dumps(answer)
-
-
-def _no_name(drawn: random.Random, answer: Card) -> str:
-    entries, at = _entry(drawn, answer)
-    entries[at]["criterion"] = drawn.choice(["", "  ", 3, None, ["harbour"], {"name": "harbour"}])
-    return json.dumps(answer)
-
-
-_BREAKS = (
-    _cut, _cut_in_a_fence, _no_score, _wrong_score, _wrong_score, _lost_criterion, _twice, _one_for_another,
-    _no_dimension, _no_object, _no_name,
-)  # fmt: skip
-
-
-def malformed(number: int, answer: Card) -> str:
-    """By hand as far as there are, then each way to break one in turn at a place drawn from the number."""
-    if number < len(BY_HAND):
-        return BY_HAND[number](answer)
-    return _BREAKS[number % len(_BREAKS)](random.Random(number), answer)
-
-
-@pytest.mark.parametrize("number", range(200))
-async def test_a_malformed_answer_is_asked_again_and_then_an_error(scripted: Any, report: Any, number: int) -> None:
-    drawn = random.Random(number)
-    task = rubric(drawn)
-    good = card(drawn, task)
-    expected = official(good, task)["overall"]
-    usable, bad = json.dumps(good), malformed(number, good)
-    sample = Sample.model_validate({"id": "7", "question": {"text": "?"}, "reference": "R.", "rubric": task})
-    with pytest.raises(Unusable):
-        compare(bad, task)
-    async with scripted([bad, usable]) as (session, endpoint):
-        scores = await Race(RaceSettings(tries=2)).score(sample, report("Ours."), session)
-        assert scores[0].value == pytest.approx(expected, abs=1e-12, rel=0)
+@pytest.mark.parametrize("bad", ["I like both.", '{"insight": []}', json.dumps(card(RUBRIC))[:-1]])
+async def test_a_malformed_answer_is_asked_again_and_then_an_error(
+    scripted: Any, report: Any, task: Sample, bad: str
+) -> None:
+    async with scripted([bad, json.dumps(card(RUBRIC, 6, 4))]) as (session, endpoint):
+        scores = await Race(RaceSettings(tries=2)).score(task, report("Ours."), session)
+        assert scores[0].value == pytest.approx(0.6, abs=1e-12, rel=0)
         assert scores[0].detail["tries"] == len({request["seed"] for request in endpoint.got}) == 2
         endpoint.script = [bad]
         with pytest.raises(JudgeError, match=r"^judge\.race: no usable answer in 2 tries: [^\n]+$"):
-            await Race(RaceSettings(tries=2)).score(sample, report("Ours."), session)
+            await Race(RaceSettings(tries=2)).score(task, report("Ours."), session)
         assert len(endpoint.got) == 4

@@ -11,14 +11,14 @@ from contextlib import suppress
 from functools import cached_property
 
 from aiq.offline.chat import ToolCall, call
-from aiq.offline.engine import research
+from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
-from aiq.offline.engine.source import URL
+from aiq.offline.engine.source import URL, Source
 from aiq.offline.engine.text import names, stems, words
 from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
@@ -79,6 +79,8 @@ class _Chooser:
     def next(self) -> Calls:
         """The calls that the state of the work asks for; none where there is nothing left to find, note or save."""
         delegate, finish = self.first("delegate"), self.first("finish")
+        if research.is_small_talk(self.task):
+            return (self.demanded(finish),) if finish else ()
         work = self._lead(delegate) if delegate else self._search()
         return work or self._save() or ((self.demanded(finish),) if finish else ())
 
@@ -118,9 +120,11 @@ class _Chooser:
 
     @cached_property
     def _sure(self) -> bool:
-        """Whether the answer is sure, and does not rest on a text that breaks off while it could be opened."""
-        cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence)
-        return self.found.confidence >= ENOUGH and not (cut and self._unread)
+        """Whether the answer is sure, rests on no text that breaks off while there is something to open, and no page
+        about what is asked could still be opened."""
+        cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence) and self._unread
+        about = any(self._is_about(source) and source.key in self._unread for source in self.situation.sources)
+        return self.found.confidence >= ENOUGH and not cut and not about
 
     @cached_property
     def _unread(self) -> list[str]:
@@ -131,9 +135,15 @@ class _Chooser:
         shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 2)
         for source in self.situation.sources:
             if "://" in source.key and (len(source.text) < SHORT or _breaks_off(source.text)):
-                shared.setdefault(source.key, len(wanted & stems(f"{source.title} {source.text}")))
+                near = len(wanted & stems(f"{source.title} {source.text}"))
+                shared.setdefault(source.key, len(wanted) + 1 if self._is_about(source) else near)
         best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
         return [key for key in best if shared[key] >= 2 and key not in opened]
+
+    def _is_about(self, source: Source) -> bool:
+        """Whether a text that breaks off is titled by what the task, or the last query, asks about."""
+        title = stems(source.title)
+        return bool(title) and _breaks_off(source.text) and title <= stems(f"{self.task} {' '.join(self.asked[-1:])}")
 
     def _queries(self) -> list[str]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
@@ -169,9 +179,22 @@ class _Chooser:
         hop = any(name not in known for query in queries for name in research.things(query))
         if fetch and self._unread and not hop and not self._sure:
             return (fetch.call(url=self._unread[0]),)
-        # by turns, so that each store is asked before one is asked twice
-        turns = enumerate(queries[:left], start=len(self._steps("search")))
-        return tuple(searchers[turn % len(searchers)].call(query=query) for turn, query in turns)
+        return self._asking(searchers, queries[:left])
+
+    def _asking(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
+        """Calls of search tools: of those that can be asked and were not asked the same, the one that fits best what
+        is wanted and did not bring nothing; where they are alike by turns, so that each store is asked before one is
+        asked twice."""
+        done = [(step.tool, step.arguments) for step in self.situation.steps]
+        empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
+        calls: list[ToolCall] = []
+        for query in queries:
+            able = [(tool, made) for tool in tools if (made := tool.ask(query, self.task)) and made not in calls]
+            able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
+            fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
+            best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
+            calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
+        return tuple(calls)
 
     # leading others
 

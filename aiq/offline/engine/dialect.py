@@ -25,6 +25,7 @@ _ANNOUNCED = re.compile(
 )
 """A paragraph's first line, about tools, with what stands below it."""
 _PARAMETER = re.compile(r"(\w+)\s*:\s*(\w+)")
+_ARGUMENT = re.compile(r"(?m)^[ \t]+(\w+)(?: \([^()\n]*\))?: (\S.*)$")
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
 _TYPES |= {name: name for name in _TYPES.values()}
 
@@ -35,6 +36,7 @@ _ACTION = re.compile(
     r"(?P<input>[^\n]*(?:\n(?!\n)[^\n]*)*))?"
 )
 _INPUT = "arguments|parameters|args|(?:action_|tool_)?input"
+_LOOK, _KNOW = "Thought: I look up what is missing.\n", "Thought: I now know the final answer.\n"
 _CODE = re.compile(r"(?s)(?:```(?:py|python)?[ \t]*\n|<code>)(.*?)(?:```|</code>)")
 _CODED = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
 _GIVEN = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
@@ -53,23 +55,24 @@ class Dialect:
         name, told, arguments = call.function.name, call.function.arguments, call.function.parsed
         value = told if len(arguments) > 1 else next(iter(arguments.values()), "")
         given = ", ".join(f"{parameter}={value!r}" for parameter, value in arguments.items())
-        return self.called.format(name=name, value=value, json=told, python=f"{name}({given})")
+        return self.called.format(look=_LOOK, name=name, value=value, json=told, python=f"{name}({given})")
 
     def final(self, text: str) -> str:
         """The last reply in the prompt's form."""
         quoted = json.dumps(text, ensure_ascii=False)
-        return self.ended.format(text=text, quoted=quoted)
+        return self.ended.format(know=_KNOW, text=text, quoted=quoted)
 
 
 def dialect(request: ChatRequest) -> Dialect | None:
     """The dialect of a request whose prompt describes tools and how to call them; None where it does not, or where
     tools are offered by the protocol."""
     prompt = "\n\n".join(m.text for m in request.messages if m.role in ("system", "developer", "user"))
-    form = next((form for form in TABLES["dialects"] if re.search(form["sign"], prompt)), None)
+    form = next((form for form in TABLES["dialects"] if re.search(form[0], prompt)), None)
     if form is None or request.tools or request.tool_choice == "none":
         return None
+    _, called, ended = form
     tools = _offered(prompt)
-    return Dialect(form["call"], form["end"], tools) if tools else None
+    return Dialect(called, ended, tools) if tools else None
 
 
 def _offered(prompt: str) -> tuple[ToolSpec, ...]:
@@ -83,10 +86,15 @@ def _offered(prompt: str) -> tuple[ToolSpec, ...]:
 
 
 def _described(match: re.Match[str]) -> dict[str, Any]:
-    """A tool of a signature or a line; only its first parameter is taken to be required."""
-    below = match.string[match.end() : match.end() + 300].split("\n\n")[0] if match["defined"] else ""
+    """A tool of a signature, with what its docstring says of the parameters, or of a line; only its first parameter is
+    taken to be required."""
+    told = re.split(r"\n[ \t]*def ", match.string[match.end() : match.end() + 1000])[0] if match["defined"] else ""
+    below, about = told[:300].split("\n\n")[0], dict(_ARGUMENT.findall(told))
     named = _PARAMETER.findall(match["parameters"] or "") or [("input", "str")]
-    properties = {name: {"type": _TYPES.get(kind.casefold(), "string")} for name, kind in named}
+    properties = {
+        name: {"type": _TYPES.get(kind.casefold(), "string"), "description": about.get(name, "")}
+        for name, kind in named
+    }
     parameters = {"type": "object", "properties": properties, "required": [named[0][0]]}
     return {"name": match["name"], "description": f"{match['rest']}{below}".strip(" \"'\n"), "parameters": parameters}
 

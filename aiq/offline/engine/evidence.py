@@ -60,8 +60,9 @@ class Hit:
 
     @cached_property
     def day(self) -> date:
-        """Of when it speaks: its own date, else the page's."""
-        return self.sentence.said_of or self.page.day or date.min
+        """Of when it speaks: its own date, else the page's, else the latest that it names."""
+        told = max((stated.when for stated in self.sentence.dates), default=date.min)
+        return self.sentence.said_of or self.page.day or told
 
     @property
     def evidence(self) -> Evidence:

@@ -119,10 +119,12 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
 
 
 def _counts(ask: Ask, quantity: Quantity, text: str) -> bool:
-    """Whether a number has a unit asked for, or counts what is asked for."""
+    """Whether a number has a unit asked for, or counts what is asked for: "12 wheels", "a population of 4,600"."""
     people = ask.units.startswith("pe") and kind_of(quantity.unit) == "person"
-    after = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else ()
-    return people or re.search(ask.units, quantity.unit) is not None or any(alike(word, ask.head) for word in after)
+    beside = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else []
+    if ask.head and not quantity.unit:
+        beside += re.findall(r"[^\W\d]+", text[max(0, quantity.start - 40) : quantity.start])[-2:]
+    return people or re.search(ask.units, quantity.unit) is not None or any(alike(word, ask.head) for word in beside)
 
 
 _AS_A = re.compile(

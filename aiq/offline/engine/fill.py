@@ -19,6 +19,7 @@ from aiq.offline.engine import lexicon
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.answer import Answer
 from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
+from aiq.offline.engine.fields import stated as said_of
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.quantities import numbers
@@ -203,6 +204,9 @@ class _Filler:
             return self._chosen(options, about, measured, thing)
         if measured is not None:
             return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
+        bare = not self.w.sources and not re.search("[?？]", self.w.task)
+        if kind == "boolean" and (of_text or bare or thing.portion):
+            return said_of(name, thing.portion or self.w.told)
         if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
             return None
         words = (self._text if kind == "string" else self._read)(form, name, about, thing)

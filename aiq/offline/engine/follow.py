@@ -73,6 +73,8 @@ def _pattern(told: str) -> re.Pattern[str]:
 
 
 _RULES = [rule | {part: _pattern(rule[part]) for part in ("on", "with") if part in rule} for rule in _TABLES["rule"]]
+"""A rule holds for a clause that speaks of `on` and `with`: it orders `yes`, or `no` where `on` is negated (`flag`:
+sets it true or false); `when`: under a condition too; `may`: not where it is only allowed. {name}: one of `words`."""
 _SOURCE = _pattern("{cite}|{source}")
 _PARTIAL = re.compile(
     r"(?:\W+\w+){0,3}?\W+(?:that|which|who|you|unless|except|other|same|twice|again|more|fewer|older|yourself|until"
@@ -156,6 +158,8 @@ _LISTED = re.compile(
     rf"(?P<items>(?:\n{_ITEM}.+)*)",
     re.IGNORECASE,
 )
+_MARKED = re.compile(r"#{1,6}\W{0,4}(?:(?:for|is|are|marks?)\b|用于|表示)")
+"""How headings are marked, not what they say."""
 
 
 def follow(situation: Situation) -> Orders:
@@ -255,6 +259,8 @@ def _sections(told: str) -> tuple[str, ...]:
     """The headings that the prompt lists after a colon, in a line or in lines."""
     for match in _LISTED.finditer(told):
         line = match["line"].rstrip(".。")
+        if _MARKED.search(line):
+            continue
         parted = re.split("[;；]" if re.search("[;；]", line) else r"[,，、]|\band\b|和", line)
         for items in (parted, re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE)):
             names = [name for item in items if (name := item.strip(" \"'“”`*#"))]

@@ -33,13 +33,15 @@ def _data() -> dict[str, Any]:
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """A table by word: `units` and `bases` as the file has them; of `measures` the property, of `irregular` the base;
-    of `degrees` the words of the property, the kind of its values, and whether more of it is the greater value.
+    """A table by word: `units` as the file has them; of `bases` the factor, of `measures` the property, of `irregular`
+    the base; of `degrees` the words of the property, the kind of its values, and whether more of it is the greater one.
     """
     found: dict[str, Any] = _data()[name]
     if name == "degrees":
         sides = [(*key.split(", "), more, side) for key, pair in found.items() for more, side in enumerate(pair[::-1])]
         return {word: [about, kind, bool(more)] for about, kind, more, side in sides for word in side.split()}
+    if name == "bases":
+        return {word: float(key) for key, words in found.items() for word in words.split()}
     if name in ("measures", "irregular"):
         return {word: key for key, words in found.items() for word in words.split()}
     return found

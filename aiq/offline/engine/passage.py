@@ -10,11 +10,14 @@ from aiq.offline.engine.text import is_chinese, sentences
 
 _HEAD = re.compile(r"\s*(?:>\s*)*(?:[-*•]\s+)?[\"“”]?(?:\[\d+\]\s*)?")
 """Marks of a quotation or a place in a list, which are no words of the passage."""
+SUMS_UP = re.compile(
+    r"\b(?:summar(?:y|i[sz]e)|tl;?dr)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.IGNORECASE
+)
 _LABEL = re.compile(r"(?P<label>(?:\W*[^\s:：.,，。!?]+){1,9}[:：]\**)(?:\s+(?=[^\sa-z])|(?<=：)(?=\S))")
 """What stands before a colon, where a new sentence follows; in lower case it goes on, in Chinese after a request."""
 _COMMAND = re.compile(
     r"(?i)^\W*(?:(?:now|then|and|also|next|first|kindly|briefly|in \w+(?: \w+)?,)\W+)*(?:please|do not|don't|never"
-    r"|let's|can you|could you|using|use|based on|according to|given|answer|reply|respond|return|output|extract"
+    r"|let's|can you|could you|using|use|based on|according to|given|answer|reply|respond|return|output|extract|tl;?dr"
     r"|translate|classify|label|rewrite|read|tell|say|give|name|list|find|count|quote|cite|pick|choose|decide|define"
     r"|explain|describe|state|summari[sz]e|compare|identify|write|make|show|check|keep|be|consider|analy[sz]e|review"
     r"|outline|discuss|report|research|fill|complete|continue|try"
@@ -101,7 +104,8 @@ def _units(text: str) -> Iterator[_Unit]:
     for number, line in enumerate(text.splitlines()):
         for sentence in sentences(_HEAD.sub("", line, count=1)):
             label = _LABEL.match(sentence)
-            if label and is_chinese(sentence) and _Unit(number, label["label"]).asks:
+            goes_on = not SUMS_UP.search(sentence) or len(sentences(line)) < 3
+            if label and is_chinese(sentence) and goes_on and _Unit(number, label["label"]).asks:
                 label = None
             if label:
                 yield _Unit(number, label["label"])

@@ -297,6 +297,8 @@ def _asked(told: str, *, person: bool) -> str:
         return said[-1]["text"].strip(' *"“”')
     person = person and not _TO_MODEL.match(told)
     questions = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
+    if person and research.is_small_talk(told.strip()):
+        return told.strip()
     if not re.search("[?？]", told) and _URGING.issuperset(words(told)):
         return ""
     if person and len(told) < 1200 and not re.search(r"(?im)^#|^\W{0,8}(?:rules|format)\W{0,8}$", told):

@@ -68,6 +68,17 @@ _PRESENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期",
     re.IGNORECASE,
 )
+THANKS = re.compile(r"\b(?:thanks?|thank you|cheers)\b|谢", re.IGNORECASE)
+_GREETING = re.compile(
+    r"\W*(?:(?:hi|hello|hey|good (?:morning|evening|day|afternoon|night)|thanks|thank you|cheers|(?:good)?bye"
+    r"|how are you|(?:非常)?(?:你好|您好|谢谢|再见)(?:你|您)?|多谢)"
+    r"(?:,? (?:there|all|again|so much|very much|a lot|today|doing|for [\w' ]{1,40}))*\W*)+",
+    re.IGNORECASE,
+)
+_ABOUT_ME = re.compile(
+    r"\b(?:who|what) are you\b|\bwhat (?:can|do) you do\b|\byour (?:name|capabilities)\b|你(?:是谁|能做什么|会什么)",
+    re.IGNORECASE,
+)
 _CHINESE_SUBJECT = re.compile(
     r"关于(?P<report>[^，。；：]{2,40}?)的?(?:研究)?(?:报告|文章|指南|综述|分析|论文)|(?:调研|分析|研究|介绍|比较|概述|梳理"
     r"|评估|总结|说明|探讨|了解|考察|调查)(?:一下)?(?P<of>[^，。；：]{2,40})"
@@ -112,6 +123,15 @@ class Topic:
 
 
 # the task
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a message only greets or thanks, or is about the assistant, not about the world."""
+    if len(text) >= 80:
+        return False
+    greeting = _GREETING.match(text)
+    rest = text[greeting.end() :] if greeting else text
+    return _ABOUT_ME.search(text) is not None or not (greeting is None or words(rest) or re.search(r"[?？]", rest))
 
 
 def is_question(task: str) -> bool:

@@ -16,7 +16,6 @@ from aiq.offline.engine.fields import measure_of, tone
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import names, sentences, stems, words
-from aiq.offline.engine.write import is_small_talk
 
 FRAMES = {
     "asked": "The task asks for it: {0}|任务要求：{0}",
@@ -98,7 +97,7 @@ class Weighing:
         self.said = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user, of the work
         stated = _STATEMENT.search(situation.request.last_user)
         self.statement = stated[1].strip() if stated else ""  # to be checked
-        self.is_talk = is_small_talk(self.task)
+        self.is_talk = research.is_small_talk(self.task)
         self.topic = research.topic(self.task)
         asks = self.task.rstrip()[-1:] in "?？" or not self.topic.facets
         self.is_question = asks and research.is_question(self.task)

@@ -11,6 +11,7 @@ from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.passage import SUMS_UP
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.report import report
 from aiq.offline.engine.text import is_chinese, sentences, stems
@@ -23,11 +24,6 @@ SUMMARY = 400
 """Characters of a summary where the prompt does not say how many."""
 DOUBT = 0.1
 """The reader's confidence below which it is said that the evidence does not suffice."""
-_SMALL_TALK = re.compile(
-    r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|bye|how are you|okay|你好|您好|谢谢|再见)\b"
-    r"|\b(?:who|what) are you\b|\bwhat (?:can|do) you do\b|\byour (?:name|capabilities)\b|你(?:是谁|能做什么|会什么)",
-    re.IGNORECASE,
-)
 _LEADS = {
     "en": ("The answer is {}", "It is {}", "According to the sources, it is {}", "The sources say: {}"),
     "zh": ("答案是{}", "是{}", "根据资料，是{}"),
@@ -40,7 +36,6 @@ _PHRASES = {
     ),
     "zh": ("现有资料没有回答这个问题", "{}：没有找到关于“{}”的资料。", "问题的前提不成立。"),
 }
-_SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)\b|总结|概括|摘要|\bwhat the (?:above|following|document|text) is\b", re.I)
 _IN_PLACE = re.compile(
     r"\b(?:play|act as|pretend to be|reply as|in the place of)\b(?: \w+){0,3} (?:person|user|customer|someone)\b"
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
@@ -53,10 +48,10 @@ def write(situation: Situation, orders: Orders) -> str:
     """The reply's text: what the material supports, in the asked form; never empty."""
     if _IN_PLACE.search(situation.instructions):
         return _in_place(situation, orders)
-    if is_small_talk(situation.task) and not situation.sources:
+    if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
-    if _SUMMARY.search(told) and situation.sources and not situation.steps:
+    if SUMS_UP.search(told) and situation.sources and not situation.steps:
         return _summary(situation, orders)
     if _handed(situation) and situation.sources:
         return _findings(situation, orders)
@@ -65,13 +60,10 @@ def write(situation: Situation, orders: Orders) -> str:
     return report(situation, orders)
 
 
-def is_small_talk(text: str) -> bool:
-    """Whether a message is about the assistant or the conversation, not about the world."""
-    return len(text) < 80 and _SMALL_TALK.search(text) is not None
-
-
 def small_talk(text: str) -> str:
     """A friendly reply to a message that asks nothing of the world."""
+    if research.THANKS.search(text):
+        return "不客气！" if is_chinese(text) else "You are welcome!"
     if is_chinese(text):
         return "你好！我可以查找资料，回答问题并注明来源，也可以撰写研究报告。"
     return "Hello! I answer questions with cited sources and write research reports. What would you like to know?"
@@ -183,7 +175,9 @@ def _summary(situation: Situation, orders: Orders) -> str:
     weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in lines}
     shortest, longest = orders.characters
     within = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
-    return _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
+    chosen = _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
+    kept: Facts = {s: [] for s in lines if s in chosen}  # as they follow each other in the text
+    return _composed(kept, within, len(kept)) if kept else chosen
 
 
 # in somebody's place

@@ -83,11 +83,14 @@ def _split(line: str) -> tuple[str, str, str]:
 
 def _kind(line: str) -> str:
     """What a line is to its record: a name with its address (A; B with prose), an address (U), a sentence with one (S),
-    prose (P), a numbered or marked head (h), other words (t), blank."""
+    a title by its label (T), prose (P), a numbered or marked head (h), other words (t), blank."""
     name, key, rest = _split(line)
     prose = is_prose(rest)
     if key:
         return "AB"[prose] if name else "US"[prose]
+    label = _LABEL.match(line)
+    if label and label.lastgroup == "title":
+        return "T"
     return " " if not line.strip() else "P" if prose else "h" if re.match(r"\s*(?:#|\[?\d)", line) else "t"
 
 
@@ -98,7 +101,7 @@ def _records(lines: Sequence[str]) -> list[Source]:
     if re.match(rf"[^AUS]*P.*{heads}", kinds):
         cuts = [0, *(match.end() for match in re.finditer(heads, kinds))]
     else:
-        cuts = [match.start() for match in re.finditer(rf"(?:h ?)?t{{0,3}}U|{heads}", kinds)]
+        cuts = [match.start() for match in re.finditer(rf"(?:h ?)?(?:T ?t{{0,2}}|t{{0,3}})U|{heads}", kinds)]
     records = [_record(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=False)]
     return [record for record in records if record.key]
 

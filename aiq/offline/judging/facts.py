@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from aiq.offline.engine import dates
 from aiq.offline.engine.lexicon import groups, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, base_value, numbers
+from aiq.offline.engine.source import LINK, URL
 from aiq.offline.engine.text import Span, name_spans, sentences, words
 
 DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -53,11 +54,16 @@ _OPENER = re.compile(
     r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
     r"|\bchief executive\b|\b(?:head|vice)\b"
 )
-_HAN = r"(?![由被是在于为和与及的])[\u3400-\u9fff]"
+_HAN = r"(?![由被是在于为和与及的了否或哪该])[\u3400-\u9fff]"
 _HAN_NAME = re.compile(
-    rf"(?:{_HAN}){{2,10}}?(?:公司|集团|大学|学院|俱乐部|银行|半岛|群岛|[高平草]原|盆地|三角洲|海岸|[谷山湖河站桥社队院馆奖省县]|[厂市](?!长))"
-    rf"|(?<=[是为叫])(?:{_HAN}){{2,4}}(?=[，。；]|$)|(?:{_HAN}){{1,6}}·(?:{_HAN}){{1,6}}"
+    r"(?:例如|比如|包括|解释|比较|说明|介绍|分析|讨论|评估|紧扣|围绕|覆盖)?"
+    rf"((?:{_HAN}){{2,10}}?(?:公司|集团|大学|学院|俱乐部|银行|半岛|群岛|[高平草]原|盆地|三角洲|海岸|院(?!校)"
+    rf"|[谷山湖河站桥社队馆奖省县]|[厂市](?!长))(?!谷)|(?<=(?<!不)[是为叫])(?:{_HAN}){{2,4}}(?=[，。；]|$)"
+    rf"|(?:{_HAN}){{1,6}}·(?:{_HAN}){{1,6}})"
 )
+"""A name, with the word before it that takes one."""
+_LINKED = re.compile(r"\s*\(\s*(?:\[[^\]\n]*\]\(https?://[^\s()]*\)|https?://[^\s()]*)[,;\s]*\)")
+"""An address or a link in brackets of its own."""
 _MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
@@ -87,13 +93,13 @@ class Claim(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text without citation marks, emphasis and heading signs."""
-    return _MARKS.sub("", text)
+    """The text without citation marks, addresses, emphasis and heading signs; linked words stay, unless in brackets."""
+    return _MARKS.sub("", URL.sub("", LINK.sub(r"\1", _LINKED.sub("", text))))
 
 
 def named_in(text: str) -> list[Span]:
     """The names of a text that are no dates or rounded numbers, with their places."""
-    found = [Span(m.start(), m.end(), m[0]) for m in _HAN_NAME.finditer(text)]
+    found = [Span(m.start(1), m.end(), m[1]) for m in _HAN_NAME.finditer(text)]
     for start, _, told in name_spans(text):
         name = re.sub(r"\s+\d+$", "", told)
         if len(name.rstrip(".")) > 1 and not dates.find(name) and [name] != [n.text for n in numbers(name)]:

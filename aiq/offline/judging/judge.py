@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from aiq.citations.passages import without_citations
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.judging.citing import cited, without_citations
+from aiq.offline.judging.citing import cited
 from aiq.offline.judging.credit import credit
 from aiq.offline.judging.facts import DATA
 from aiq.offline.judging.quality import DIMENSIONS, dimension_of, quality
@@ -140,13 +141,21 @@ def _cleaned(case: Case) -> str | None:
     return None if case.example else without_citations(case.the("article"))
 
 
+_SAME = r"duplicat|repetition|identical|equivalent|\bthe same\b|去重|重复|相同"
+_CLEANING = (
+    r"(?s)^(?=.*(?:\b(?:answer with|clean|copy|give|hand|output|repeat|reproduce|return) (?:(?!of|on|about)\w+ ){0,4}?"
+    r"(?:article|report|essay|text|it)\b|原样|(?:返回|输出|给出).{0,12}(?:全文|文章|报告|正文)(?!的)))"
+    r".*(?:(?:remov|delet|strip|clean|without|minus|leave out|take out).{0,200}(?:citation|sources|references)"
+    r"|去[除掉].{0,99}引用)"
+)
+"""The article is to be given back, and its citations taken out."""
 _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
     ("task criteria article", r"scor|评分|打分", _marks),
     ("statements page", "support", _verdicts),
-    ("statements", "duplicat|exactly the same|去重", _groups),
+    ("statements", _SAME, _groups),
     ("task response accepted", "", _graded),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
-    ("article", r"(?s)(?:remov|delet|strip|clean|without).{0,200}citation|去[除掉].{0,99}引用", _cleaned),
+    ("article", _CLEANING, _cleaned),
     ("task", "weight|权重", _weights),
     ("task", r"^(?=.*\bcriterion\b)(?=.*\bweight\b)", _new_criteria),
 )

@@ -74,16 +74,24 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
     named = [span.text for span in named_in(criterion) if span.start]
     topics = [[name] for name in named]
-    told = [{v for sentence, told in this.told.items() if _speaks(sentence, topic) for v in told} for topic in topics]
+    said = {sentence: told for sentence, told in this.told.items() if _states(sentence, told, task)}
+    told = [{v for sentence, told in said.items() if _speaks(sentence, topic) for v in told} for topic in topics]
     parts = {
         "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
         "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
         "sure": saturating(len(ours & theirs), len(ours) / 4 + 1) if other else 0.5,
-        "reasoning": saturating(sum(_REASONING.search(s) is not None for s in this.told), 3),
+        "reasoning": saturating(sum(_REASONING.search(s) is not None for s in said), 3),
         "structure": this.structure,
     }
     weights = DIMENSIONS[dimension_of(dimension)]["parts"]
     return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
+
+
+def _states(sentence: str, told: Set[str], task: str) -> bool:
+    """Whether a sentence that reasons states something beside: a number, a date, or what the task asks of the things
+    that it names."""
+    more = roots(_REASONING.sub(" ", sentence)) & roots(_REASONING.sub(" ", task)) - roots(" ".join(told))
+    return bool(more) or any(value[:1] == "(" for value in told) or not _REASONING.search(sentence)
 
 
 def _speaks(sentence: str, topic: Sequence[str]) -> bool:

@@ -41,7 +41,7 @@ def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
         if not text:
             raise ApiError("Invalid 'input': input cannot be an empty string or array.", "input", "invalid_value")
         if not isinstance(text, str):
-            check(text, {"type": "string|array", "items": "integer"}, f"input[{index}]")
+            check(text, "string|array of integer", f"input[{index}]")
         counts.append(tokens(text) if isinstance(text, str) else len(text))
         vector: Any = embedding(text, asked.get("dimensions", DIMENSIONS))
         if asked.get("encoding_format") == "base64":

@@ -1,14 +1,30 @@
-"""Checks requests against `requests.toml` and says what is wrong with the public API's words, parameters and codes."""
+"""Checks requests against `requests.toml` and says what is wrong with the public API's words, parameters and codes.
+
+In the file a table has a line for each field: a name (! where it must be there) and its form. A form is types (a|b,
+string where there is none) or another table, bounds (least..most, of a list its length), "of" the form of members, and
+  {x y}   the strings that are allowed             /pattern/  of a string    +x  a string that only other models take
+  values  an object's values have the form "of"    listed     a string is a list of one    joined  a list is their text
+Lines of other marks: *like TABLE (its fields too), *ignored (fields without effect), *unsupported (those refused,
+because to ignore them would mislead), *needs TYPE (what must be there by `type`), *default (of `type`), *open (unknown
+fields are passed over), *nulls (null does not mean left out).
+"""
 
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
-_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("requests.toml").read_text(encoding="utf-8"))
+_TABLES: dict[str, str] = tomllib.loads(Path(__file__).with_name("requests.toml").read_text(encoding="utf-8"))
+
+_FORM = re.compile(
+    r"(?P<type>(?!of )[a-z_|]*) ?(?:(?P<least>-?\d*)\.\.(?P<most>-?\d*))? ?(?:/(?P<pattern>\S+)/)?"
+    r"(?:\{(?P<enum>[^}]*)\})?(?P<elsewhere>(?: \+\w+)*) ?(?:of (?P<items>.*))?"
+)
+_TYPES_OF = {"": "string", "listed": "string|array", "joined": "string|array", "values": "object"}
 
 _TYPES = {
     str: "string",
@@ -55,31 +71,60 @@ def read_json(body: bytes) -> dict[str, Any]:
     return values
 
 
-def check(value: Any, form: Any, path: str = "", strict: bool = False) -> Any:
-    """The value without what is not read, by a form or the name of one. Raises ApiError for the first fault.
+@cache
+def _form(told: str) -> dict[str, Any]:
+    """A form of the file, read: `types`, and where it has them `table`, `least`, `most`, `pattern`, `enum` ..."""
+    match = _FORM.fullmatch(told)
+    found: dict[str, Any] = {key: part for key, part in (match.groupdict() if match else {}).items() if part}
+    kind = found.get("type", "")
+    found |= {bound: int(found[bound]) for bound in ("least", "most") if bound in found}
+    found |= {key: found[key].replace("+", "").split() for key in ("enum", "elsewhere") if key in found}
+    types = "object" if kind in _TABLES else _TYPES_OF.get(kind, kind)
+    return found | {"type": kind, "types": types.split("|")}
+
+
+@cache
+def _table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """A table of the file: the form of each field, and the words of each mark, with "!" the fields that must be."""
+    fields: dict[str, str] = {}
+    marks: dict[str, list[str]] = {}
+    for line in _TABLES[name].strip().splitlines():
+        head, _, told = line.partition(" ")
+        if head == "*needs":
+            kind, _, told = told.partition(" ")
+            marks |= {"*open": [], f"*needs {kind}": told.split()}
+        elif head == "*like":
+            fields, marks = dict(_table(told)[0]), dict(_table(told)[1])
+        elif head[0] == "*":
+            marks[head] = marks.get(head, []) + told.split()
+        else:
+            fields[head.rstrip("!")] = told
+            marks["!"] = marks.get("!", []) + [head[:-1]] * head.endswith("!")
+    return fields, marks
+
+
+def check(value: Any, told: str, path: str = "", strict: bool = False) -> Any:
+    """The value without what is not read, by a form (of `requests.toml`). Raises ApiError for the first fault.
 
     With `strict`, tables are schemas, which must be closed and leave nothing optional.
     """
-    if isinstance(form, list):
-        form = {"type": "string", "enum": form}
-    elif isinstance(form, str):
-        form = {"type": "object", "table": _TABLES[form]} if form in _TABLES else {"type": form}
-    value = [value] if isinstance(value, str) and "listed" in form else value
-    kind, kinds = _TYPES[type(value)], form["type"].split("|")
+    form = _form(told)
+    value = [value] if isinstance(value, str) and form["type"] == "listed" else value
+    kind, kinds = _TYPES[type(value)], form["types"]
     if kind not in kinds and (kind, kinds) != ("integer", ["number"]):
         *wanted, got = (_NOUNS.get(name, f"a {name}") for name in (*kinds, kind))
         expected = f"{'one of ' if kinds[1:] else ''}{' or '.join(wanted)}"
         raise ApiError(f"Invalid type for '{path}': expected {expected}, but got {got} instead.", path, "invalid_type")
     if kind == "string":
         _check_string(value, form, path)
-    if kind in ("string", "array", "integer", "number"):
+    if kind in ("array", "integer", "number") or kinds == ["string"]:
         _check_size(value, kind, form, path)
     if kind == "array" and "items" in form:
         found = [check(item, form["items"], f"{path}[{i}]", strict) for i, item in enumerate(value)]
-        return found if "joined" not in form else "\n".join(p.get("text", p.get("refusal", "")) for p in found)
-    if "values" in form:
-        return {name: check(item, form["values"], f"{path}.{name}", strict) for name, item in value.items()}
-    return _fields(value, form["table"], path and f"{path}.", strict) if "table" in form else value
+        return found if form["type"] != "joined" else "\n".join(p.get("text", p.get("refusal", "")) for p in found)
+    if form["type"] == "values":
+        return {name: check(item, form["items"], f"{path}.{name}", strict) for name, item in value.items()}
+    return _fields(value, form["type"], path and f"{path}.", strict) if form["type"] in _TABLES else value
 
 
 def _check_string(value: str, form: Mapping[str, Any], path: str) -> None:
@@ -95,32 +140,32 @@ def _check_string(value: str, form: Mapping[str, Any], path: str) -> None:
 
 
 def _check_size(value: Any, kind: str, form: Mapping[str, Any], path: str) -> None:
-    suffix = {"string": "Length", "array": "Items"}.get(kind, "imum")
-    size, what = (value, "value") if suffix == "imum" else (len(value), "length")
-    least, most = form.get(f"min{suffix}", size), form.get(f"max{suffix}", size)
+    size, what = (len(value), "length") if kind in ("string", "array") else (value, "value")
+    least, most = form.get("least", size), form.get("most", size)
     if least <= size <= most:
         return
-    noun = "decimal" if form["type"] == "number" else kind
+    noun = "decimal" if form["types"] == ["number"] else kind
     side, sign, bound = ("below_min", ">=", least) if size < least else ("above_max", "<=", most)
     fault = f"{noun} {side.replace('_', ' ')}imum {what}. Expected a {what} {sign} {bound}, but got {size} instead."
     code = f"empty_{noun}" if what == "length" and size == 0 else f"{noun}_{side}_{what}"
     raise ApiError(f"Invalid '{path}': {fault}", path, code)
 
 
-def _fields(value: Mapping[str, Any], table: Mapping[str, Any], at: str, strict: bool) -> dict[str, Any]:
+def _fields(value: Mapping[str, Any], name: str, at: str, strict: bool) -> dict[str, Any]:
     """An object's fields as the table has them; null mostly means left out, as clients write it."""
-    found, unsupported = {}, table.get("$unsupported", ())
-    passed = {*unsupported, *table.get("$ignored", ())}
-    given = {name: part for name, part in value.items() if part is not None or "$nulls" in table}
-    for name, part in {**table.get("$default", {}), **given}.items():
+    table, marks = _table(name)
+    found, unsupported = {}, marks.get("*unsupported", ())
+    passed = {*unsupported, *marks.get("*ignored", ())}
+    given = {name: part for name, part in value.items() if part is not None or "*nulls" in marks}
+    for name, part in {**dict(zip(("type",), marks.get("*default", ()), strict=False)), **given}.items():
         if part and name in unsupported:
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             raise ApiError(message, name, "unsupported_parameter")
         if name in table:
             found[name] = check(part, table[name], at + name, strict)
-        elif name not in passed and "$needs" not in table:
+        elif name not in passed and "*open" not in marks:
             raise ApiError(f"Unknown parameter: '{at}{name}'.", at + name, "unknown_parameter")
-    for name in (*table.get("$required", ()), *table.get("$needs", {}).get(str(found.get("type")), ())):
+    for name in (*marks.get("!", ()), *marks.get(f"*needs {found.get('type')}", ())):
         if name not in found:
             raise ApiError(f"Missing required parameter: '{at}{name}'.", at + name, "missing_required_parameter")
     if strict:

@@ -1,4 +1,4 @@
-"""The offline judges are blind where docs/judges.md says they are, and a calibration finds it."""
+"""The offline judges are blind where docs/judge-calibration.md says they are, and a calibration finds it."""
 
 from pathlib import Path
 

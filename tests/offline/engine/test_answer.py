@@ -49,6 +49,32 @@ def sources(*titles: str) -> list[Source]:
 
 
 @pytest.mark.parametrize(
+    ("told", "value"),
+    [
+        ("Bram Tolley, sworn in as mayor of Ostrel on 2 June 2026, was a baker.", "Bram Tolley"),
+        ("Bram Tolley, sworn in as mayor of Ostrel on 2 June 2019, was a baker.", "Ida Quill"),
+    ],
+)
+def test_a_page_without_a_date_is_as_new_as_what_it_tells(told: str, value: str) -> None:
+    dated = Source("The mayor of Ostrel is Ida Quill.", "https://a.example", "Ostrel", date(2025, 5, 1))
+    assert answer("Who is the current mayor of Ostrel?", [dated, Source(told, "https://b.example")], NOW).value == value
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the population of Nevshaw?",
+        "How many people live in Nevshaw?",
+        "How many inhabitants does Nevshaw have?",
+    ],
+)
+def test_a_number_counts_what_is_named_before_it(question: str) -> None:
+    text = "Nevshaw covers 412 square kilometres on 3 rivers and has a population of 460,032."
+    found = answer(question, [Source(text, "https://a.example", "Nevshaw")], NOW)
+    assert (found.value, found.confidence > 0.5) == ("460,032", True)
+
+
+@pytest.mark.parametrize(
     ("question", "value"),
     [
         ("Who wrote The Tin Orchard?", "Mara Venn"),

@@ -34,7 +34,26 @@ KINDS = [
     ("ask_user", "Asks the user a clarifying question.", ("question",), "ask"),
     ("write_todos", "Replaces your list of steps.", ("todos",), "steps"),
     ("搜索网页", "在互联网上搜索。", ("查询",), "search"),
+    ("dig", "Search the web", ("needle",), "search"),
+    ("oracle", "Useful for looking up facts about current events.", ("needle",), "search"),
+    ("peek", "Opens a web page and gives its text.", ("where",), "fetch"),
+    ("translate", "Translates a text into French.", ("text",), "other"),
+    ("calculator", "Evaluates an arithmetic expression.", ("input",), "other"),
 ]
+
+
+PARAMETERS = [
+    ("location", "The address of the hit.", "fetch"),
+    ("place", "Its URL.", "fetch"),
+    ("location", "The address of the house.", "search"),
+    ("city", "The city's name.", "search"),
+]
+
+
+@pytest.mark.parametrize(("name", "description", "kind"), PARAMETERS)
+def test_a_tool_is_known_by_what_it_needs(name: str, description: str, kind: str) -> None:
+    spec = tool("get_document", "Get the full text.", name, **{name: {"type": "string", "description": description}})
+    assert understand(ToolSpec.model_validate(spec)).kind == kind
 
 
 @pytest.mark.parametrize(("name", "description", "parameters", "kind"), KINDS)
@@ -50,6 +69,59 @@ def test_the_first_call_searches_for_what_is_asked(ask: Ask) -> None:
     reply = respond(ask("Who built Vorn Mill?", tools=(SEARCH, FETCH)))
     assert [call.function.name for call in reply.tool_calls] == ["lookup"]
     assert "Vorn Mill" in str(arguments(reply)["q"])
+
+
+DIG = tool("dig", "Search the web", "needle")
+WEATHER = tool("lookup_wx", "weather of a city", "city")
+CLIMATE = tool("climate", "Looks up the climate.", "where", where={"type": "string", "description": "The city's name."})
+STOCK = tool("stock", "Returns the latest price of a share.", "ticker")
+PERSON = tool("people", "Finds what is known about somebody.", "person")
+CHRONICLE = tool("chronicle", "Looks up what happened on a day.", "date")
+RECIPES = tool("search_recipes", "Searches recipes for dishes.", "query")
+NEWS = tool("search_news", "Searches articles of newspapers.", "query")
+CHOSEN = [
+    ("Who built Vorn Mill?", (DIG,), "dig", "Vorn Mill"),
+    ("What is the weather in Torvane?", (WEATHER,), "lookup_wx", "Torvane"),
+    ("What is the climate of Torvane like?", (CLIMATE,), "climate", "Torvane"),
+    ("What is the price of AAPL?", (STOCK,), "stock", "AAPL"),
+    ("When was Ada Kestrel born?", (PERSON,), "people", "Ada Kestrel"),
+    ("What happened on 3 May 1998?", (CHRONICLE,), "chronicle", "1998-05-03"),
+    ("Who built Vorn Mill?", (WEATHER, PERSON), None, ""),
+    ("What is the weather like?", (WEATHER, CLIMATE, CHRONICLE, STOCK), None, ""),
+    ("When was Ada Kestrel born?", (WEATHER, CHRONICLE, STOCK), None, ""),
+    ("What is the weather in Torvane?", (DIG, WEATHER), "lookup_wx", "Torvane"),
+    ("Which recipes use sesame?", (DIG, NEWS, RECIPES), "search_recipes", "sesame"),
+    ("Who built Vorn Mill?", (RECIPES, NEWS, DIG), "dig", "Vorn Mill"),
+    ("Hello! Who built Vorn Mill?", (DIG,), "dig", "Vorn Mill"),
+    ("Hello!", (DIG,), None, ""),
+    ("Thanks a lot!", (DIG,), None, ""),
+    ("谢谢！", (DIG,), None, ""),
+]
+
+
+@pytest.mark.parametrize(("task", "tools", "name", "value"), CHOSEN)
+def test_the_tool_that_fits_is_called_with_what_it_takes(
+    task: str, tools: tuple[dict[str, object], ...], name: str | None, value: str, ask: Ask
+) -> None:
+    calls = respond(ask(task, tools=tools)).tool_calls
+    assert [call.function.name for call in calls] == [name] * (name is not None)
+    for call in calls:
+        (given,) = call.function.parsed.values()
+        assert value in given if call.function.name in ("dig", "search_recipes") else value == given
+
+
+def test_thanks_for_an_answer_are_not_answered_with_it(ask: Ask) -> None:
+    told = (*called(("dig", {"needle": "Vorn Mill"}, [HIT])), {"role": "assistant", "content": "Ada Kestrel."})
+    reply = respond(ask("Who built Vorn Mill?", *told, {"role": "user", "content": "Thanks!"}, tools=(DIG,)))
+    assert not reply.tool_calls
+    assert len(reply.text.split()) < 10
+    assert "Kestrel" not in reply.text
+
+
+def test_a_store_that_brought_nothing_is_left_for_another(ask: Ask) -> None:
+    told = called(("search_recipes", {"query": "sesame recipes"}, "[]"))
+    reply = respond(ask("Which recipes use sesame?", *told, tools=(RECIPES, DIG)))
+    assert [call.function.name for call in reply.tool_calls] == ["dig"]
 
 
 def test_arguments_are_typed_as_the_schema_says(ask: Ask) -> None:
@@ -171,6 +243,20 @@ def test_a_teaser_is_opened(ask: Ask) -> None:
     done = called(("lookup", {"q": "Vorn Mill builder"}, teaser))
     reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FETCH)))
     assert arguments(reply) == {"href": HIT["link"]}
+
+
+def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off(ask: Ask) -> None:
+    said = {
+        "link": "https://a.offline.example/news",
+        "headline": "News",
+        "body": "Ada Kestrel built Vorn Mill in 1904.",
+    }
+    cut = HIT | {"body": "Vorn Mill stands on the river Orl and has three wheels, of which the ..."}
+    for first, opened in ((cut, True), (HIT, False)):
+        reply = respond(
+            ask("Who built Vorn Mill?", *called(("lookup", {"q": "who built"}, [first, said])), tools=(SEARCH, FETCH))
+        )
+        assert [call.function.parsed for call in reply.tool_calls] == [{"href": HIT["link"]}] * opened
 
 
 def test_open_tasks_are_asked_facet_by_facet(ask: Ask) -> None:

@@ -54,6 +54,32 @@ def test_calls_and_the_end_are_written_as_the_prompt_says(ask: Ask, system: str,
     assert "Edda Marrow" in last[last.index(end) :]
 
 
+def test_a_docstring_says_what_a_parameter_holds(ask: Ask) -> None:
+    system = '''Tools are Python functions:
+```python
+def look_up(phrases: array) -> string:
+    """Look things up on the web.
+
+    Args:
+        phrases: What to look up.
+    """
+
+def get_document(location: string) -> string:
+    """Get the full text of a hit.
+
+    Args:
+        location: The address of the hit.
+    """
+```
+Write code in ```py blocks and end with final_answer(...).'''
+    told = [{"role": "assistant", "content": "```py\nprint(look_up(phrases=['Brone Glass founder']))\n```"}]
+    told += [
+        {"role": "user", "content": "Observation: Brone Glass https://a.offline.example/brone The story of its ..."}
+    ]
+    reply = respond(ask("Question: Who founded Brone Glass of Harl?", *told, system=system))
+    assert "get_document(location='https://a.offline.example/brone')" in reply.text
+
+
 def test_prose_about_tools_is_no_dialect(ask: Ask) -> None:
     text = respond(ask("Which tools did Edda Marrow use?", system="You answer questions on tools and actions.")).text
     assert "Action" not in text

@@ -94,7 +94,8 @@ def invented(value: Any, asked: ChatRequest) -> list[tuple[str, Any]]:
     """The leaves of a reply that neither stand in the request nor consist of its words and the documented frames."""
     text = " ".join([*(m.text for m in asked.messages), json.dumps(asked.response_format, ensure_ascii=False)])
     plain = " ".join(text.replace("\\n", " ").split()).casefold()
-    frames = " ".join([*FRAMES.values(), small_talk("Hello"), small_talk("你好"), "Background Conclusion 背景 结论"])
+    talk = map(small_talk, ("Hello", "你好", "Thanks"))
+    frames = " ".join([*FRAMES.values(), *talk, "Background Conclusion 背景 结论"])
     known = set(re.findall(r"\w+", f"{plain} {frames}".casefold()))
     found: list[tuple[str, Any]] = []
     for path, leaf in leaves(value):

@@ -81,6 +81,8 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Work in at most 2 rounds.", {"most_rounds": 2}, "Work in rounds.", NOTHING),
     ("Use these headings: Background, Costs, Outlook.", {"sections": ("Background", "Costs", "Outlook")},
         "Use headings.", NOTHING),
+    ("Use headings: Background, Costs.", {"sections": ("Background", "Costs")},
+        "Use headings: # for the title, ## for sections, ### for their parts.", NOTHING),
     ('It has the sections "Costs" and "Outlook".', {"sections": ("Costs", "Outlook")},
         'It is "short" and "clear".', NOTHING),
     ("Answer in two sentences.", {"sentences": (2, 2)}, "Answer in full sentences.", NOTHING),

@@ -91,6 +91,10 @@ def test_sources_of_any_form(text: str) -> None:
          [("a.pdf, p.1", "a.pdf, p.1", PORT), ("b.txt", "b.txt", NEWS)]),
         (json.dumps([{"title": "佩洛码头的历史与现状（2025年年鉴）", "url": QUAY, "text": "佩洛码头的市长是奥迪尔。"}]),
          [(QUAY, "佩洛码头的历史与现状（2025年年鉴）", "佩洛码头的市长是奥迪尔。")]),
+        (f"Title: Pellow Quay\n\nURL: {QUAY}\nContent: A port, its mayor Odile Farrant ...\n\n"
+         f"Title: Farrant steps down\n\nURL: {LEFT}\nContent: Hugh Lamorick, the new mayor ...",
+         [(QUAY, "Pellow Quay", "A port, its mayor Odile Farrant ..."),
+          (LEFT, "Farrant steps down", "Hugh Lamorick, the new mayor ...")]),
         ("No results found for 'mayor'.", []),
         ('{"error": "not found", "status": 404}', []),
         ('{"isError": true, "content": [{"type": "text", "text": "The page could not be opened today."}]}', []),

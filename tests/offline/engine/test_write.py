@@ -95,7 +95,7 @@ def test_a_summary_keeps_to_its_length(ask: Ask) -> None:
     assert text.split(".")[0] in document
 
 
-@pytest.mark.parametrize("greeting", ["Hello!", "Thanks a lot", "What can you do?", "你好"])
+@pytest.mark.parametrize("greeting", ["Hello!", "Thanks a lot", "Thank you, that was all.", "What can you do?", "你好"])
 def test_small_talk_needs_no_search(ask: Ask, greeting: str) -> None:
     reply = respond(ask(greeting, tools=()))
     assert reply.text
@@ -137,3 +137,16 @@ def test_who_plays_an_assistant_answers(ask: Ask, part: str) -> None:
 def test_a_text_below_the_order_to_sum_it_up_is_summed_up(ask: Ask) -> None:
     text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned down in a storm in 1902."
     assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Summarize: Vorn Mill was built by Ada Kestrel in 1904. It burned down in 1931. Her sons rebuilt it in brick.",
+        "TL;DR: Vorn Mill was built by Ada Kestrel in 1904. It burned down in 1931. Her sons rebuilt it in brick.",
+        "总结：沃恩磨坊由艾达于1904年建造。1931年被雷击烧毁。两年后家族用砖重建。",
+    ],
+)
+def test_a_text_on_the_line_of_the_order_is_summed_up_in_its_order(told: str, ask: Ask) -> None:
+    said = respond(ask(told)).text
+    assert 0 <= said.find("1904") < said.find("1931")

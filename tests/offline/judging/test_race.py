@@ -1,11 +1,14 @@
 """RACE offline: better reports score higher, whichever stands first; noise and place count little."""
 
 import json
+import random
 import re
 
 import pytest
 
+from aiq.agents.external.perturbations import PERTURBATIONS
 from aiq.judges.wording import PROMPTS
+from aiq.offline.judging.facts import named_in
 from tests.offline.judging.cases import (
     DRB,
     TASKS,
@@ -40,6 +43,27 @@ def test_repetition_and_another_subject_cost(task: str) -> None:
     assert share(task, twice, whole) < 0.49
     assert share(task, other, whole) < 0.5
     assert share(task, "I do not know.", whole) < 0.25
+
+
+@pytest.mark.parametrize("task", EVERY_OTHER)
+def test_words_of_reasoning_that_state_nothing_cost(task: str) -> None:
+    whole = reference(task)
+    scores = [share(task, PERTURBATIONS["nonsense"](whole, degree, random.Random(1)), whole) for degree in (0.0, 0.5)]
+    assert scores[1] < scores[0]
+
+
+CHINESE_NAMES = [
+    ("报告是否比较了丹塞瓦恩河谷的高等教育各对象。", ["丹塞瓦恩河谷"]),
+    ("报告是否解释泰斯维盆地的节庆如何起步。", ["泰斯维盆地"]),
+    ("包括帕尔维福德学院和霍尔马克钻井公司。", ["帕尔维福德学院", "霍尔马克钻井公司"]),
+    ("句子是否清楚，名称前后是否一致，而不是罗列事实。", []),
+    ("人物就读于哪所院校，共同的城市或院校。", []),
+]
+
+
+@pytest.mark.parametrize(("criterion", "names"), CHINESE_NAMES)
+def test_chinese_names_are_cut_where_they_begin(criterion: str, names: list[str]) -> None:
+    assert [span.text for span in named_in(criterion)] == names
 
 
 def test_praise_of_itself_earns_nothing() -> None:

@@ -1,5 +1,6 @@
 """Judges that aiq did not write: the request is known by its material and its form, not by its words or sender."""
 
+import json
 from typing import Any
 
 import pytest
@@ -110,12 +111,46 @@ def test_what_else_a_response_says_counts_where_the_prompt_wants_it(rule: str, c
 
 
 @pytest.mark.parametrize(
+    "order",
+    [
+        "Find the entries that are repetitions of one another.",
+        "Put those together that state an identical fact.",
+        "Which of these say the same?",
+        "哪些陈述的意思相同？",
+    ],
+)
+def test_statements_are_grouped_however_it_is_asked_for(order: str) -> None:
+    listed = "1. Nordal has five ships.\n2. The mill is from 1871.\n3. Nordal has five ships."
+    form = 'Reply with JSON only: {"groups": [[1, 2], [3]]}'
+    assert json.loads(ask(f"{order}\n\n<statements>\n{listed}\n</statements>\n\n{form}")) == {"groups": [[1, 3], [2]]}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Copy the report, minus everything that shows its sources.",
+        "Give it back without its references.",
+        "Return the full text with all citation marks removed: strip every citation.",
+        "请返回去除引用后的全文。",
+    ],
+)
+def test_an_article_is_cleaned_however_it_is_asked_for(order: str) -> None:
+    article = (
+        "Nordal has five ships [1]. See [the fleet](https://a.example).\n\n## References\n\n[1] A - https://x.example"
+    )
+    assert ask(f"<article>\n{article}\n</article>\n\n{order}") == "Nordal has five ships. See the fleet."
+
+
+@pytest.mark.parametrize(
     "request_",
     [
         asked("Who is the mayor of Brackwater?"),
         asked("Write a report on tidal energy. Cite your sources, and compare and evaluate the companies."),
         asked('<question>Who wrote it?</question>\nClassify it. Reply with JSON: {"intent": "...", "score": 0.5}'),
         asked("<article>The mill is from 1871 [1].</article>\nWho built the mill? Add a citation."),
+        asked("<article>The mill is from 1871 [1].</article>\nWrite a summary of the article without citations."),
+        asked("<article>The mill is from 1871 [1].</article>\nWho built the mill? Reply without citations."),
+        asked("<statements>\n1. Nordal has five ships.\n</statements>\nSort them by subject."),
         asked("Summarise the document in one sentence.\n<document>Nordal has five ships.</document>"),
     ],
 )

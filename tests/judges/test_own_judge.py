@@ -1,0 +1,54 @@
+"""The judge that docs/judges.md prints runs as printed, and says in one line what is wrong with a setting."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "judges.md"
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The printed files lie in the working folder; the printed command."""
+    page = PAGE.read_text(encoding="utf-8")
+    code, config = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "yaml"))
+    printed = re.search(r"Then `aiq (run .*?)`", page)
+    assert code is not None
+    assert config is not None
+    assert printed is not None
+    assert len(code[1].splitlines()) <= 60
+    (tmp_path / "conf" / "judge").mkdir(parents=True)
+    (tmp_path / "my_judge.py").write_text(code[1], encoding="utf-8")
+    (tmp_path / "conf" / "judge" / "mine.yaml").write_text(config[1], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return shlex.split(printed[1])
+
+
+def test_the_printed_judge_scores(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "runner.progress=false"]) == 0
+    (run,) = Path("results").glob("*/*")
+    assert json.loads((run / "summary.json").read_text(encoding="utf-8"))["metrics"]["focus.score"]["n"] == 2
+    row = json.loads((run / "scores.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert row["prompt_hash"]
+    assert row["detail"]["tries"] == 1
+    capsys.readouterr()
+    assert main([*command, "judge.focus.tries=0"]) == 2
+    assert "judge.focus.tries=0: Input should be greater than or equal to 1" in capsys.readouterr().err
+
+
+def test_a_class_that_is_no_judge_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("nojudge.py").write_text(
+        "from aiq.judges.base import NoSettings\n"
+        "class Focus:\n"
+        "    Settings = NoSettings\n"
+        "    def __init__(self, settings): ...\n"
+    )
+    Path("conf/judge/mine.yaml").write_text("# @package judge.focus\ntarget: nojudge:Focus\n")
+    assert main(command) == 2
+    assert "nojudge:Focus is no subclass of aiq.judges.base.Judge" in capsys.readouterr().err
