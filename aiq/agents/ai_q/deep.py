@@ -14,19 +14,18 @@ from typing import Annotated, Any, NotRequired
 from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemMiddleware
-from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
+from langchain.agents.middleware import TodoListMiddleware
 from langchain.agents.middleware.types import OmitFromInput
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
 from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds, file_data
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
-from aiq.agents.toolkit.langchain import Execute, SessionCalls, as_langchain
+from aiq.agents.toolkit.langchain import Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
 from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolBudget, ToolNameSanitization
 from aiq.agents.toolkit.subagents import TASK, SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
@@ -63,7 +62,6 @@ FILE_TOOLS = {
 }
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
-Middleware = AgentMiddleware[Any, Any, Any]
 
 
 class DeepState(DeepAgentState):
@@ -75,10 +73,10 @@ class DeepState(DeepAgentState):
     available_documents: NotRequired[list[Any] | None]
 
 
-class ReportDraft(AgentMiddleware[Any, Any, Any]):
+class ReportDraft(Middleware):
     """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         result = await handler(request)
         arguments = request.tool_call["args"]
         path = "/" + str(arguments.get("file_path", "")).lstrip("/")
