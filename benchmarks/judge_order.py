@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from aiq.citations.passages import without_citations
 from aiq.core.files import shipped
 from aiq.core.samples import Criterion, Rubric
-from aiq.judges.cleaning import without_citations
 from aiq.judges.race_criteria import criteria_json
 from aiq.judges.race_scores import compare
 from aiq.judges.wording import PROMPTS

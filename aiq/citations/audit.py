@@ -18,6 +18,13 @@ from aiq.citations.urls import parse_url, writable
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
 NO_SOURCES = "no_sources"
 """The reason where an audit was given no sources and finds nothing else wrong; there is no outcome then."""
+_NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
+_DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"(?<![0-9a-z])arxiv(?:\s+preprint)?\s*[:：\s]\s*"
+    r"((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?![0-9a-z])",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,12 @@ class UrlFinding:
 
     @property
     def kept(self) -> bool:
-        """Whether it may stand where only sources do."""
+        """Whether it may be where only sources are."""
         return self.outcome in ("valid", None)
 
     @property
     def unsafe(self) -> bool:
-        """Whether it breaks a sanitising rule, and so may stand nowhere."""
+        """Whether it breaks a sanitising rule, and so may be nowhere."""
         return self.outcome == "unsafe"
 
 
@@ -105,17 +112,8 @@ class ReportAudit:
     unused: tuple[int, ...]
     """Positions of the entries that no mark points to."""
     uncited_paragraphs: tuple[Place, ...]
-    """Paragraphs of the body in which neither a mark nor a URL stands."""
+    """Paragraphs of the body without a mark and without a URL."""
     with_sources: bool = True
-
-
-_NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
-_DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
-_ARXIV = re.compile(
-    r"(?<![0-9a-z])arxiv(?:\s+preprint)?\s*[:：\s]\s*"
-    r"((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?![0-9a-z])",
-    re.IGNORECASE,
-)
 
 
 def audit_report(report: ParsedReport, index: SourceIndex | None, others: SourceIndex | None = None) -> ReportAudit:
@@ -229,7 +227,7 @@ class _Reader:
         return found
 
     def _text_without_urls(self, entry: Entry) -> str:
-        """The entry's text without its URLs, in one line: where a document's name or a work's number may stand."""
+        """The entry's text without its URLs, in one line: where a document's name, a DOI or an arXiv number may be."""
         parts, at = [], entry.place.body
         for use in entry.urls:
             if _is_name(use.url):

@@ -13,7 +13,7 @@ from typing import Literal
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
 _RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
 _NO_DATE = r"(?![0-9a-z]|\s+(?!(?:and|und|et|y|of|von|de)\b)[a-z])"
-"""Behind a further page: in `p. 15, 3 May` the 3 is none."""
+"""After a further page: in `p. 15, 3 May` the 3 is none."""
 _RANGES = rf"{_RANGE}(?:\s*(?:[,;，；、&]|and|und|et|y|和|及)\s*{_RANGE}{_NO_DATE}){{0,7}}"
 _PAGES = re.compile(
     rf"""
@@ -28,20 +28,20 @@ _PAGES = re.compile(
 _FILE = re.compile(r"[^\s/\\](?:[^/\\]*[^\s/\\])?\.(?=\w*[a-z])\w{2,5}", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.(?=\w*[a-z])\w{2,5}\Z", re.IGNORECASE)
 _STRONG = re.compile(r" [-–—|]+ |[:：] ?| ?[|] ?")
-"""What stands between a document and words about it; behind it a page makes any words a name."""
+"""Between a document and words about it; after it a page makes any words a name."""
 _WEAK = re.compile(r"[,;，；、] ?|\. +|。|[()（）\[\]]")
-"""What may stand there too; behind it only a file's name is one."""
+"""May be there too; after it only a file's name is one."""
 _REMARK = re.compile(r" ?[(（][^()（）]*[)）]$")
 _LONGEST_ENTRY = 2000
-"""Characters of an entry in which a document's name may stand."""
+"""Characters of an entry in which a document's name may be."""
 _MOST_STARTS, _MOST_ENDS, _MOST_PAGES = 12, 6, 12
 """Places of an entry at which a name may begin, counted back from its end; at which one may end; pages that count."""
 _TRIM = " \t\n*_`~<>\"'“”‘’«»《》「」[]。."
 _BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
-
 _Pages = tuple[int, int]
-_Mention = tuple[int, int, tuple[_Pages, ...]]
+_PageReference = tuple[int, int, tuple[_Pages, ...]]
 """Where a text names pages (start, end), and which."""
+PageRule = Literal["ignore", "window", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class DocumentKey:
 
 
 def parse_key(text: str) -> DocumentKey:
-    """Read a citation key; the page counts only where a separator stands before it and nothing behind it."""
+    """Read a citation key; the page counts only after a separator and with nothing after it."""
     text = " ".join(text.split())[:_LONGEST_ENTRY]
     end = len(text.rstrip(_TRIM + ")）"))
-    for start, stop, pages in _mentions(text):
+    for start, stop, pages in _page_references(text):
         name = _name(text[:start].rstrip(_BEFORE_PAGES))
         if stop >= end and name:
             return DocumentKey(name, *pages[0])
@@ -73,14 +73,14 @@ def parse_key(text: str) -> DocumentKey:
 def named_documents(entry: str) -> tuple[DocumentKey, ...]:
     """The keys an entry's text may mean, most literal first: all of it, then the parts at its separators.
 
-    A part must name a file or a page; all of an entry may be any name. The pages that stand anywhere in
+    A part must name a file or a page; all of an entry may be any name. The pages anywhere in
     the entry are those of every part, a key for each of them: no part means a document without its page.
     """
     entry = " ".join(entry.split())[:_LONGEST_ENTRY]
-    mentions = list(islice(_mentions(entry), _MOST_ENDS))
+    references = list(islice(_page_references(entry), _MOST_ENDS))
     keys = [DocumentKey(_name(entry))]
-    for start, end in _names(entry, [start for start, _, _ in mentions]):
-        outside = dict.fromkeys(page for at, stop, pages in mentions if at >= end or stop <= start for page in pages)
+    for start, end in _names(entry, [start for start, _, _ in references]):
+        outside = dict.fromkeys(page for at, stop, pages in references if at >= end or stop <= start for page in pages)
         name = _name(entry[start:end])
         keys += [DocumentKey(name, *page) for page in islice(outside, _MOST_PAGES)] or [DocumentKey(name)]
     return tuple(dict.fromkeys(key for key in keys if key.name))
@@ -91,25 +91,25 @@ def looks_like_document(entry: str) -> bool:
     return any(key.tells for key in named_documents(entry))
 
 
-def _names(entry: str, mentions: list[int]) -> Iterator[tuple[int, int]]:
-    """Where in an entry a document's name may stand: before a page, or as a file's name, or all but a remark."""
+def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
+    """Where in an entry a document's name may be: before a page, or as a file's name, or all but a remark."""
     strong, weak = list(_STRONG.finditer(entry)), list(_WEAK.finditer(entry))
     remark = _REMARK.search(entry)
     if remark:
         yield 0, remark.start()
-    behind_strong = [0, *(cut.end() for cut in strong)]
-    behind_any = sorted({*behind_strong, *(cut.end() for cut in weak)})
-    before_pages = [len(entry[:at].rstrip(_BEFORE_PAGES)) for at in mentions]
+    after_strong = [0, *(cut.end() for cut in strong)]
+    after_any = sorted({*after_strong, *(cut.end() for cut in weak)})
+    before_pages = [len(entry[:at].rstrip(_BEFORE_PAGES)) for at in references]
     cuts = sorted({len(entry), *before_pages, *(cut.start() for cut in (*strong, *weak))})
     files = [end for end in cuts if _EXTENSION.search(entry[max(0, end - 16) : end].rstrip(_TRIM))]
     for end in sorted({*before_pages, *files[-_MOST_ENDS:]}, reverse=True):
-        starts = behind_any if end in files else behind_strong
+        starts = after_any if end in files else after_strong
         for start in dict.fromkeys((0, *starts[: bisect_right(starts, end)][-_MOST_STARTS:])):
             if end in before_pages or _FILE.fullmatch(entry[start:end].strip(_TRIM)):
                 yield start, end
 
 
-def _mentions(text: str) -> Iterator[_Mention]:
+def _page_references(text: str) -> Iterator[_PageReference]:
     for match in _PAGES.finditer(text):
         written = next(found for found in match.groups() if found)
         yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))
@@ -141,9 +141,6 @@ def _value(written: str) -> int:
 def _name(text: str) -> str:
     text = " ".join(text.strip(_TRIM).rstrip(",;，；、 ").split())
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
-
-
-PageRule = Literal["ignore", "window", "exact"]
 
 
 @dataclass(slots=True)

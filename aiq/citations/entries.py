@@ -14,7 +14,6 @@ from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
 from aiq.core.base import Record
 
 Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
-
 _TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
 _LEAD = rf"[ \t>]*{_TAG}"
 _BULLET = r"[-*+•·–◦▪●○■‣∙]"
@@ -56,7 +55,6 @@ _FORMS: dict[Family, re.Pattern[str]] = {
 """The forms of an entry's first line, in the order they are tried; `n` (or `m`) is the number."""
 UNNUMBERED: frozenset[Family] = frozenset({"bullet", "row", "plain"})
 """The forms that count by position."""
-
 _TARGET = re.compile(
     r"[a-z]://|www\.|\b(?:java|vb)script:|\bdata:\w|\bdoi\b|arxiv"
     r"|\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|json)\b",
@@ -85,9 +83,7 @@ _NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
     "bullet": re.compile(r"(?=(?P<mark>(?P<style><li)\b[^<>]*>)(?P<n>))", re.IGNORECASE),
 }
 """A further entry in a line of this form: what parts it from the one before, its mark, and how that is written."""
-
 Strength = Literal["strong", "weak"]
-
 _LONGEST = 100
 _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|\]\([^()]*\)|\\[a-z]+\*?\{?")
 _NUMBERING = re.compile(
@@ -95,7 +91,7 @@ _NUMBERING = re.compile(
     r"|第?\s*(?:\d{1,3}(?:\.\d{1,3})*|[一二三四五六七八九十百]{1,4})\s*(?:章|节|節|部分|部|장|[.、):]|(?=\s)|$)"
     r"|[ivxlc]{1,6}\s*[.、):]|[a-z][.、):]|\d{1,3}(?=[^\W\d]))\s*"
 )
-_BEHIND = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|\d{1,4})[\W_]*$")
+_AFTER = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|\d{1,4})[\W_]*$")
 _AND_MORE = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|[&/]|[与及和與])\s*[\w\s]{1,40}$")
 
 
@@ -126,7 +122,7 @@ class EntryStart:
 
 
 class _Words(Record):
-    """The words of titles: one that is strong makes a title, a weak one perhaps; others stand beside them."""
+    """The words of titles: one that is strong makes a title, a weak one perhaps; others may be beside them."""
 
     strong: frozenset[str]
     weak: frozenset[str]
@@ -139,7 +135,7 @@ def title_strength(line: str) -> Strength | None:
         return None
     words = _MARKUP.sub(" ", unicodedata.normalize("NFKC", line).lower()).strip()
     meanings = dict.fromkeys([words, _NUMBERING.sub("", words, count=1)])
-    for surplus in (_BEHIND, _AND_MORE):
+    for surplus in (_AFTER, _AND_MORE):
         meanings |= dict.fromkeys([surplus.sub("", meaning) for meaning in meanings])
     found = {_strength(meaning) for meaning in meanings}
     return "strong" if "strong" in found else "weak" if "weak" in found else None

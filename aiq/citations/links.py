@@ -8,13 +8,14 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal
 
 from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked
 
 UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
-"""Full-width punctuation, which ends a bare URL although it may stand in one."""
+"""Full-width punctuation, which ends a bare URL although one may contain it."""
 _STOP = re.compile(f"[{_STOPS}]")
 _BRACKET = r"\](?!\()"  # in front of `(` it ends the label of a link that the parser could not read
 _BARE = re.compile(
@@ -38,7 +39,7 @@ _DEFINITION = re.compile(
     rf"<?([^\s<>\x00]++)>?(?=[ \t]*+(?:{_TITLE})?[ \t]*+(?:[\r\n]|\Z))",
     re.MULTILINE,
 )
-"""`[a]: url`, perhaps with a title behind it; with other words behind it, it defines nothing."""
+"""`[a]: url`, perhaps with a title after it; with other words after it, it defines nothing."""
 _ATTRIBUTE = re.compile(
     r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc|ping|manifest|(?P<set>srcset))\s*=\s*"
     r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
@@ -55,6 +56,11 @@ _FORMS: dict[SpanKind | None, UrlForm] = {
 }
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_STEPS = 12
+_ADDRESS = re.compile(
+    r"https?://[^\s<>\"'`|\\^{}\x00-\x20，。；：！？、）】》〉」』”’“‘【《〈「『（　]+", re.IGNORECASE
+)
+_TRAILING = ".,;:!?*_~"
+_BRACKETS = {")": "(", "]": "["}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
     spans = [span for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(markdown.text, span)]
     linked = [_linked(markdown.text, span) for span in spans]
     text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked])
-    return sorted([*linked, *_unwrapped(text, start)], key=_place)
+    return sorted([*linked, *_unwrapped(text, start)], key=attrgetter("start"))
 
 
 def _unwrapped(text: str, offset: int) -> Iterator[UrlUse]:
@@ -144,17 +150,13 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
     others = (use for use in (*found, *defined, *_attributes(markdown)) if _holds(body, use.start))
-    return sorted([*others, *bare], key=_place)
+    return sorted([*others, *bare], key=attrgetter("start"))
 
 
 def _holds(stretches: Sequence[Place], offset: int) -> bool:
     """Whether one of these stretches, which are in order, holds the offset."""
     at = bisect_right(stretches, (offset, sys.maxsize)) - 1
     return at >= 0 and offset < stretches[at][1]
-
-
-def _place(use: UrlUse) -> int:
-    return use.start
 
 
 def _leads_away(text: str, span: Span) -> bool:
@@ -226,15 +228,8 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)
 
 
-_ADDRESS = re.compile(
-    r"https?://[^\s<>\"'`|\\^{}\x00-\x20，。；：！？、）】》〉」』”’“‘【《〈「『（　]+", re.IGNORECASE
-)
-_TRAILING = ".,;:!?*_~"
-_BRACKETS = {")": "(", "]": "["}
-
-
 def addresses(text: str) -> Iterator[str]:
-    """The http and https URLs in a text, in order, without the punctuation behind them."""
+    """The http and https URLs in a text, in order, without the punctuation after them."""
     for match in _ADDRESS.finditer(text):
         url = _without_surplus(match[0])
         if len(url) > len("https://"):

@@ -20,7 +20,6 @@ from markdown_it.token import Token
 Place = tuple[int, int]
 """Where a stretch of a text begins and ends."""
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
-
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
 _CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
 _LONGEST_FORMULA = 400
@@ -29,6 +28,19 @@ _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
 _NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
 _PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
 _TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
+MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
+"""A closing fence with citations after it, as models write it; Markdown wants it bare."""
+_TAGS = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
+_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
+_HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
+_NEWLINE = re.compile(r"\r\n?|\n")
+_WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
+_IN_LINE = re.compile(r"[^\r\n]+")
 
 
 def _nested(depth: int) -> str:
@@ -53,158 +65,84 @@ class Span:
     target: Place = (0, 0)
 
 
-def inline_spans(content: str) -> list[Span]:
-    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
-    scanner = _Scanner(content)
-    scanner.scan()
-    return _closed_over_code_tags(content, sorted(scanner.spans, key=lambda span: (span.start, -span.end)))
+@dataclass(frozen=True)
+class Markdown:
+    """A text in lines, with what is not prose in it.
 
-
-@cache
-def parser() -> MarkdownIt:
-    """The parser of blocks; what stands in them is read here, emphasis and entities concern nobody."""
-    md = MarkdownIt("commonmark").enable("table")
-    md.validateLink = lambda url: True  # type: ignore[method-assign]  # unsafe links are ours to find
-    md.normalizeLink = lambda url: url  # type: ignore[method-assign]
-    md.core.ruler.enableOnly(["normalize", "block"])
-    md.disable("reference")  # `[1]: https://...` is an entry here, not a definition to swallow
-    return md
-
-
-class _Scanner:
-    """Goes once through a block's content, from one special character to the next."""
-
-    def __init__(self, content: str) -> None:
-        self.content = content
-        self.spans: list[Span] = []
-        self.open: list[Place] = []  # open brackets: where the construct begins, where its label does
-        self.spent = 0  # this many of them can be no links, because what they hold became one
-
-    @cached_property
-    def _state(self) -> StateInline:
-        return StateInline(self.content, parser(), {}, [])
-
-    def scan(self) -> None:
-        rules: dict[str, Callable[[int], int]] = {
-            "`": self._code,
-            "<": self._angle,
-            "$": self._dollar,
-            "\\": self._backslash,
-            "[": lambda at: self._bracket(at, at + 1),
-            "![": lambda at: self._bracket(at, at + 2),
-            "]": self._close,
-        }
-        at = 0
-        while special := _SPECIAL.search(self.content, at):
-            at = rules[special[0]](special.start())
-
-    def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
-        """Where what the library's rule reads here ends; `at` if it reads nothing."""
-        self._state.pos = at
-        return self._state.pos if rule(self._state, True) else at
-
-    def _found(self, kind: SpanKind, start: int, end: int) -> int:
-        self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
-        return end
-
-    def _code(self, at: int) -> int:
-        end = self._by_library(backtick, at)
-        unclosed = not self.content[at:end].strip("`")
-        return end if unclosed else self._found("code", at, end)
-
-    def _angle(self, at: int) -> int:
-        if (end := self._by_library(autolink, at)) > at:
-            return self._found("autolink", at, end)
-        if (end := self._by_library(html_inline, at)) > at:
-            return self._found("tag", at, end)
-        return at + 1
-
-    def _dollar(self, at: int) -> int:
-        r"""`$x$` and `$$x$$`; a dollar closes only behind a non-blank and before a non-digit."""
-        if self.content.startswith("$$", at):
-            return self._formula(at, "$$") or at + 2
-        if not self.content[at + 1 : at + 2].isspace():
-            closing = _DOLLAR.search(self.content, at + 2, at + _LONGEST_FORMULA)
-            if closing:
-                return self._found("maths", at, closing.end())
-        return at + 1
-
-    def _backslash(self, at: int) -> int:
-        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character stands for itself."""
-        closing = {"(": r"\)", "[": r"\]"}.get(self.content[at + 1 : at + 2])
-        if closing and not _NUMBERS_ONLY.match(self.content, at):
-            return self._formula(at, closing) or at + 2
-        return at + 2
-
-    def _formula(self, at: int, closing: str) -> int:
-        found = self.content.find(closing, at + 2, at + _LONGEST_DISPLAY)
-        return self._found("maths", at, found + 2) if found >= 0 else 0
-
-    def _bracket(self, start: int, label: int) -> int:
-        self.open.append((start, label))
-        return label
-
-    def _close(self, at: int) -> int:
-        if not self.open:
-            return at + 1
-        start, label = self.open.pop()
-        image = self.content[start] == "!"
-        spent = len(self.open) < self.spent
-        self.spent = min(self.spent, len(self.open))
-        target = _TARGET.match(self.content, at + 1) if image or not spent else None
-        if target is None:
-            return at + 1
-        group = "plain" if target["angle"] is None else "angle"
-        self.spans.append(Span(start, target.end(), "image" if image else "link", (label, at), target.span(group)))
-        if not image:
-            self.spent = len(self.open)  # a link holds no other link
-        return target.end()
-
-
-def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
-    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags.
-
-    Links in it lead away all the same, as readers of Markdown make them.
+    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `blocks` are
+    fenced or indented code and raw HTML elements, `spans` inline code, maths, tags and links, each in order.
+    `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
+    may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
+    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
     """
-    result, until, unclosed = [], -1, set()
-    for span in spans:
-        if span.start < until:
-            if span.kind in ("link", "image", "autolink"):
-                result.append(span)
+
+    text: str
+    lines: tuple[Place, ...]
+    headings: Mapping[int, int]
+    fences: tuple[Place, ...]
+    unclosed: Place | None
+    blocks: tuple[Place, ...]
+    paragraphs: tuple[Place, ...]
+    spans: tuple[Span, ...]
+    tags: tuple[Place, ...]
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds this offset."""
+        return _line_at(self.lines, offset)
+
+    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
+        """The spans that begin in `start:end`."""
+        first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
+        return self.spans[first:last]
+
+    def prose(self) -> str:
+        """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
+        hidden = [(span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans]
+        return masked(self.text, [*self.blocks, *hidden])
+
+
+def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
+    """Parse a report; what is between these stretches is parsed by itself.
+
+    A report that is wrapped as a whole in a ```markdown fence is read from inside.
+    """
+    source = text.replace("\x00", "\ufffd")
+    edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
+    lines = tuple(zip(edges[::2], edges[1::2], strict=True))
+    wrapped = _WRAPPED.match(source)
+    reader = _BlockReader(source, lines)
+    stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
+    for (_, start), (end, _) in pairwise(stretches):
+        reader.read(start, end)
+    elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
+    tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
+    return Markdown(
+        text=text,
+        lines=lines,
+        headings=reader.headings,
+        fences=tuple(reader.fences),
+        unclosed=reader.unclosed,
+        blocks=tuple(sorted(reader.blocks)),
+        paragraphs=tuple(sorted(reader.paragraphs)),
+        spans=tuple(sorted(reader.spans, key=lambda span: (span.start, -span.end))),
+        tags=tuple(sorted(tags)),
+    )
+
+
+def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
+    """The text with these stretches filled, so that offsets stay; line breaks stay too."""
+    pieces, at = [], 0
+    for start, end in sorted(hidden):
+        if end <= at:
             continue
-        opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
-        if opened and (name := opened[1].lower()) not in unclosed:
-            closing = re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(content, span.end)
-            if closing:
-                until = closing.end()
-                span = Span(span.start, until, "code")
-            else:
-                unclosed.add(name)
-        result.append(span)
-    return result
+        start = max(start, at)
+        pieces += [text[at:start], _IN_LINE.sub(lambda line: fill * len(line[0]), text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
-MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
-"""A closing fence with citations behind it, as models write it; Markdown wants it bare."""
-_TAGS = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
-    re.IGNORECASE | re.DOTALL,
-)
-_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
-_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
-_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
-_HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
-
-
-def tags_in(text: str, start: int, end: int) -> list[Place]:
-    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
-
-    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
-    """
-    if _RAW.match(text, start, end):
-        tag = _TAG.match(text, start, end)
-        return [tag.span() if tag else (start, end)]
-    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
+def _line_at(lines: Sequence[Place], offset: int) -> int:
+    return bisect_right(lines, (offset, maxsize)) - 1
 
 
 class _BlockReader:
@@ -272,7 +210,7 @@ class _BlockReader:
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
-            content = content.replace("|", "\\|")  # as it stands in the source: an unescaped one ends a cell
+            content = content.replace("|", "\\|")  # as it is in the source: an unescaped one ends a cell
             starts = [self._cell_start(content, first)]
         else:
             starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
@@ -300,13 +238,13 @@ class _BlockReader:
     def _cell_start(self, content: str, number: int) -> int:
         """Where a table cell begins in the source: cells come in order."""
         start, end = self._lines[number]
-        behind = self._cell[1] if self._cell[0] == number else start
-        found = max(self._source.find(content, behind, end), behind)
+        after = self._cell[1] if self._cell[0] == number else start
+        found = max(self._source.find(content, after, end), after)
         self._cell = (number, found + len(content))
         return found
 
     def _line_start(self, line: str, number: int) -> int:
-        """Where a line of a block's content begins in the source: markers and indent stand before it."""
+        """Where a line of a block's content begins in the source: markers and indent are before it."""
         start, end = self._lines[min(number, len(self._lines) - 1)]
         found = self._source.find(line, start, end)
         if found < 0:  # the parser wrote tabs of the indent as blanks
@@ -315,86 +253,143 @@ class _BlockReader:
         return max(start, found)
 
 
-_NEWLINE = re.compile(r"\r\n?|\n")
-_WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
-_IN_LINE = re.compile(r"[^\r\n]+")
+def tags_in(text: str, start: int, end: int) -> list[Place]:
+    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
 
-
-@dataclass(frozen=True)
-class Markdown:
-    """A text in lines, with what is not prose in it.
-
-    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `blocks` are
-    fenced or indented code and raw HTML elements, `spans` inline code, maths, tags and links, each in order.
-    `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
-    may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
-    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
+    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
     """
-
-    text: str
-    lines: tuple[Place, ...]
-    headings: Mapping[int, int]
-    fences: tuple[Place, ...]
-    unclosed: Place | None
-    blocks: tuple[Place, ...]
-    paragraphs: tuple[Place, ...]
-    spans: tuple[Span, ...]
-    tags: tuple[Place, ...]
-
-    def line_at(self, offset: int) -> int:
-        """The number of the line that holds this offset."""
-        return _line_at(self.lines, offset)
-
-    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
-        """The spans that begin in `start:end`."""
-        first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
-        return self.spans[first:last]
-
-    def prose(self) -> str:
-        """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
-        hidden = [(span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans]
-        return masked(self.text, [*self.blocks, *hidden])
+    if _RAW.match(text, start, end):
+        tag = _TAG.match(text, start, end)
+        return [tag.span() if tag else (start, end)]
+    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
 
 
-def _line_at(lines: Sequence[Place], offset: int) -> int:
-    return bisect_right(lines, (offset, maxsize)) - 1
+def inline_spans(content: str) -> list[Span]:
+    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
+    scanner = _Scanner(content)
+    scanner.scan()
+    return _closed_over_code_tags(content, sorted(scanner.spans, key=lambda span: (span.start, -span.end)))
 
 
-def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
-    """The text with these stretches filled, so that offsets stay; line breaks stay too."""
-    pieces, at = [], 0
-    for start, end in sorted(hidden):
-        if end <= at:
+@cache
+def parser() -> MarkdownIt:
+    """The parser of blocks; what is in them is read here, emphasis and entities concern nobody."""
+    md = MarkdownIt("commonmark").enable("table")
+    md.validateLink = lambda url: True  # type: ignore[method-assign]  # unsafe links are ours to find
+    md.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    md.core.ruler.enableOnly(["normalize", "block"])
+    md.disable("reference")  # `[1]: https://...` is an entry here, not a definition to swallow
+    return md
+
+
+class _Scanner:
+    """Goes once through a block's content, from one special character to the next."""
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.spans: list[Span] = []
+        self.open: list[Place] = []  # open brackets: where the construct begins, where its label does
+        self.spent = 0  # this many of them can be no links, because what they hold became one
+
+    @cached_property
+    def _state(self) -> StateInline:
+        return StateInline(self.content, parser(), {}, [])
+
+    def scan(self) -> None:
+        rules: dict[str, Callable[[int], int]] = {
+            "`": self._code,
+            "<": self._angle,
+            "$": self._dollar,
+            "\\": self._backslash,
+            "[": lambda at: self._bracket(at, at + 1),
+            "![": lambda at: self._bracket(at, at + 2),
+            "]": self._close,
+        }
+        at = 0
+        while special := _SPECIAL.search(self.content, at):
+            at = rules[special[0]](special.start())
+
+    def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
+        """Where what the library's rule reads here ends; `at` if it reads nothing."""
+        self._state.pos = at
+        return self._state.pos if rule(self._state, True) else at
+
+    def _found(self, kind: SpanKind, start: int, end: int) -> int:
+        self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
+        return end
+
+    def _code(self, at: int) -> int:
+        end = self._by_library(backtick, at)
+        unclosed = not self.content[at:end].strip("`")
+        return end if unclosed else self._found("code", at, end)
+
+    def _angle(self, at: int) -> int:
+        if (end := self._by_library(autolink, at)) > at:
+            return self._found("autolink", at, end)
+        if (end := self._by_library(html_inline, at)) > at:
+            return self._found("tag", at, end)
+        return at + 1
+
+    def _dollar(self, at: int) -> int:
+        r"""`$x$` and `$$x$$`; a dollar closes only after a non-blank and before a non-digit."""
+        if self.content.startswith("$$", at):
+            return self._formula(at, "$$") or at + 2
+        if not self.content[at + 1 : at + 2].isspace():
+            closing = _DOLLAR.search(self.content, at + 2, at + _LONGEST_FORMULA)
+            if closing:
+                return self._found("maths", at, closing.end())
+        return at + 1
+
+    def _backslash(self, at: int) -> int:
+        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character means itself."""
+        closing = {"(": r"\)", "[": r"\]"}.get(self.content[at + 1 : at + 2])
+        if closing and not _NUMBERS_ONLY.match(self.content, at):
+            return self._formula(at, closing) or at + 2
+        return at + 2
+
+    def _formula(self, at: int, closing: str) -> int:
+        found = self.content.find(closing, at + 2, at + _LONGEST_DISPLAY)
+        return self._found("maths", at, found + 2) if found >= 0 else 0
+
+    def _bracket(self, start: int, label: int) -> int:
+        self.open.append((start, label))
+        return label
+
+    def _close(self, at: int) -> int:
+        if not self.open:
+            return at + 1
+        start, label = self.open.pop()
+        image = self.content[start] == "!"
+        spent = len(self.open) < self.spent
+        self.spent = min(self.spent, len(self.open))
+        target = _TARGET.match(self.content, at + 1) if image or not spent else None
+        if target is None:
+            return at + 1
+        group = "plain" if target["angle"] is None else "angle"
+        self.spans.append(Span(start, target.end(), "image" if image else "link", (label, at), target.span(group)))
+        if not image:
+            self.spent = len(self.open)  # a link holds no other link
+        return target.end()
+
+
+def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
+    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags.
+
+    Links in it lead away all the same, as readers of Markdown make them.
+    """
+    result, until, unclosed = [], -1, set()
+    for span in spans:
+        if span.start < until:
+            if span.kind in ("link", "image", "autolink"):
+                result.append(span)
             continue
-        start = max(start, at)
-        pieces += [text[at:start], _IN_LINE.sub(lambda line: fill * len(line[0]), text[start:end])]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
-    """Parse a report; what is between these stretches is parsed by itself.
-
-    A report that is wrapped as a whole in a ```markdown fence is read from inside.
-    """
-    source = text.replace("\x00", "\ufffd")
-    edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
-    lines = tuple(zip(edges[::2], edges[1::2], strict=True))
-    wrapped = _WRAPPED.match(source)
-    reader = _BlockReader(source, lines)
-    stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
-    for (_, start), (end, _) in pairwise(stretches):
-        reader.read(start, end)
-    elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
-    tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
-    return Markdown(
-        text=text,
-        lines=lines,
-        headings=reader.headings,
-        fences=tuple(reader.fences),
-        unclosed=reader.unclosed,
-        blocks=tuple(sorted(reader.blocks)),
-        paragraphs=tuple(sorted(reader.paragraphs)),
-        spans=tuple(sorted(reader.spans, key=lambda span: (span.start, -span.end))),
-        tags=tuple(sorted(tags)),
-    )
+        opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
+        if opened and (name := opened[1].lower()) not in unclosed:
+            closing = re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(content, span.end)
+            if closing:
+                until = closing.end()
+                span = Span(span.start, until, "code")
+            else:
+                unclosed.add(name)
+        result.append(span)
+    return result

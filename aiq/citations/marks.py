@@ -15,13 +15,99 @@ from aiq.citations.urls import rules
 CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
 """The characters that are a number in a circle, as a range for a pattern."""
 RAISED = "⁰¹²³⁴-⁹"
-"""The digits that stand raised, as a range for a pattern."""
+"""The raised digits, as a range for a pattern."""
 _CIRCLE = re.compile(f"[{CIRCLED}]")
 _RAISE = re.compile(f"[{RAISED}]")
 _CIRCLES = ((1, 20, "①"), (21, 35, "㉑"), (36, 50, "㊱"))
 _PLAIN = "0123456789"
 _RAISED_DIGITS = str.maketrans(_PLAIN, "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _WIDE_DIGITS = str.maketrans(_PLAIN, "０１２３４５６７８９")
+BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
+DASHES = "-‐‑‒–—−－~～〜至到⁻"
+"""What is between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
+DASH = rf"{BLANK}?[{DASHES}]{BLANK}?"
+COMMA = (
+    rf"(?:{BLANK}*[,，、;；・]{BLANK}*(?:\r?\n)?(?:and |& )?"
+    rf"|{BLANK}(?:and|&|und|et|y){BLANK}|{BLANK}?[和与與及]{BLANK}?)"
+)
+NAMES = (
+    r"(?:sources?|references?|refs?\.?|citations?|cite|doc(?:ument)?s?|quellen?"
+    r"|来源|來源|引用|(?:参考)?文献|(?:參考)?文獻|(?:参考)?资料|(?:參考)?資料|参考|參考|文档|出典|출처)"
+)
+"""What a citation or an entry may call itself in front of its number: `[Source 1]`, `来源1：`; any case."""
+LARGEST = 999
+"""A greater number is a year, unless a list has it."""
+_WIDEST = 100
+_RANGE = re.compile(rf"\^?(\d+|[{CIRCLED}]|[{RAISED}]+)(?:{DASH}\^?(\d+|[{RAISED}]+))?")
+_DASH = re.compile(DASH)
+_COMMA = re.compile(COMMA)
+_WRAP = re.compile(r"\r?\n")
+_NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
+MarkForm = Literal[
+    "number",  # [1]
+    "group",  # [1, 3]
+    "range",  # [1-3], [1]-[3]
+    "footnote",  # [^1]
+    "lenticular",  # 【1†L2-L4】
+    "superscript",  # <sup>1</sup>, <sup>[1]</sup>, ¹
+    "circled",  # ①
+    "numbered_link",  # [1](url)
+    "bare_number",  # So it is.1
+]
+_SUPERSCRIPT = re.compile(rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>", re.IGNORECASE)
+# _RAISED and _BARE_NUMBERS begin with what they look for, and only then look back: nearly every place fails at once.
+_RAISED = re.compile(
+    rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
+    rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
+    re.DOTALL,
+)
+_POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺])$", re.IGNORECASE)
+_UNIT = re.compile(
+    r"(?:\d|\b[^\W\u3040-\u9fff\uac00-\ud7a3]|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$"
+)
+_ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
+_CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
+_BARE_NUMBERS = re.compile(
+    r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
+)
+_ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
+_Excluded = Callable[[re.Match[str], tuple[int, ...]], bool]
+_ENOUGH = 5
+"""Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
+_NUMBER = r"\^?\d{1,4}"
+_SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
+_PART = (
+    r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para(?:graph)?s?"
+    r"|第|頁|页|图|圖|表)"
+)
+_OF_PART = (
+    rf"\.?{BLANK}?(?:[.-]?[\d一二三四五六七八九十]"
+    r"|(?<![a-z])(?:[a-z]{1,2}[.-]?\d|[ivxlcdm]{1,6}(?![a-z])|[a-z](?![a-z])))"
+)
+"""What a part has after its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
+_PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
+_MARK = re.compile(
+    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
+    rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
+    rf"(?P<suffix>\^?{BLANK}?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_BETWEEN = re.compile(DASH)
+_INTERVAL = re.compile(
+    r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple|CI|IQR)(?: of| is|[:,])?"
+    r"|(?:区间|區間|範圍|范围|取值|向量|数组|(?<![A-Za-z])CI)[为為是在：]?) ?$",
+    re.IGNORECASE,
+)
+_OF_INTERVAL = re.compile(r" ?(?:之间|之間|区间|區間)")
+_ASSIGNED = re.compile(r"[^\s=<>!]\s?=\s?$")
+_WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_.]+$")
+_INDICES = re.compile(r"(?:\[[^\[\]]*+\])+\Z")
+_TAG_BEFORE = re.compile(
+    r"<(sup|small|span|a)\b(?![^<>]*(?:href|src)\s*=\s*[\"']?[^\"'#\s])[^<>]{0,200}>$", re.IGNORECASE
+)
+_FURTHEST = 40
+"""Characters before a bracket that say what it is."""
 
 
 def is_circled(written: str) -> bool:
@@ -48,44 +134,9 @@ def like(written: str, number: int) -> str:
     return str(number).zfill(len(written)) if written.startswith("0") else str(number)
 
 
-BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
-DASHES = "-‐‑‒–—−－~～〜至到⁻"
-"""What stands between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
-DASH = rf"{BLANK}?[{DASHES}]{BLANK}?"
-COMMA = (
-    rf"(?:{BLANK}*[,，、;；・]{BLANK}*(?:\r?\n)?(?:and |& )?"
-    rf"|{BLANK}(?:and|&|und|et|y){BLANK}|{BLANK}?[和与與及]{BLANK}?)"
-)
-NAMES = (
-    r"(?:sources?|references?|refs?\.?|citations?|cite|doc(?:ument)?s?|quellen?"
-    r"|来源|來源|引用|(?:参考)?文献|(?:參考)?文獻|(?:参考)?资料|(?:參考)?資料|参考|參考|文档|出典|출처)"
-)
-"""What a citation or an entry may call itself in front of its number: `[Source 1]`, `来源1：`; any case."""
-LARGEST = 999
-"""A greater number is a year, unless a list has it."""
-_WIDEST = 100
-_RANGE = re.compile(rf"\^?(\d+|[{CIRCLED}]|[{RAISED}]+)(?:{DASH}\^?(\d+|[{RAISED}]+))?")
-_DASH = re.compile(DASH)
-_COMMA = re.compile(COMMA)
-_WRAP = re.compile(r"\r?\n")
-_NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
-
-MarkForm = Literal[
-    "number",  # [1]
-    "group",  # [1, 3]
-    "range",  # [1-3], [1]-[3]
-    "footnote",  # [^1]
-    "lenticular",  # 【1†L2-L4】
-    "superscript",  # <sup>1</sup>, <sup>[1]</sup>, ¹
-    "circled",  # ①
-    "numbered_link",  # [1](url)
-    "bare_number",  # So it is.1
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An inline mark `start:end` that cites `numbers`; its items stand at `items`, `form` says how it is written.
+    """An inline mark `start:end` that cites `numbers`; its items are at `items`, `form` says how it is written.
 
     A `numbered_link` leads to the URL at `url`.
     """
@@ -130,113 +181,6 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
     return (_WRAP.sub(" ", comma[0]) if comma else ", ").join(parts)
 
 
-_SUPERSCRIPT = re.compile(rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>", re.IGNORECASE)
-# _RAISED and _BARE_NUMBERS begin with what they look for, and only then look back: nearly every place fails at once.
-_RAISED = re.compile(
-    rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
-    rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
-    re.DOTALL,
-)
-_POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺])$", re.IGNORECASE)
-_UNIT = re.compile(
-    r"(?:\d|\b[^\W\u3040-\u9fff\uac00-\ud7a3]|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$"
-)
-_ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
-_CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
-_BARE_NUMBERS = re.compile(
-    r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
-)
-_ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
-_Excluded = Callable[[re.Match[str], tuple[int, ...]], bool]
-_ENOUGH = 5
-"""Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
-
-
-def _raised_marks(
-    text: str,
-    prose: str,
-    body: Collection[Place],
-    listed: frozenset[int],
-    circled: frozenset[int],
-    bracketed: int,
-) -> list[Mark]:
-    """Marks without brackets in these stretches; `bracketed` is how many others there are.
-
-    Powers, units and enumerations look the same: each needs a number of the list, the bare ones also a habit.
-    """
-
-    def marks(form: MarkForm, pattern: re.Pattern[str], excluded: _Excluded, known: frozenset[int]) -> list[Mark]:
-        found = []
-        source = text if pattern is _SUPERSCRIPT else prose
-        for match in (match for stretch in body for match in pattern.finditer(source, *stretch)):
-            numbers, items = numbers_in(match["items"]), match.span("items")
-            if numbers and known.issuperset(numbers) and not excluded(match, numbers):
-                found.append(Mark(*(items if form == "bare_number" else match.span()), numbers, items, form))
-        return found
-
-    def in_formula(match: re.Match[str], numbers: tuple[int, ...]) -> bool:
-        masked = "\x00" in prose[slice(*match.span("items"))]
-        after_unit = len(numbers) == 1 and _UNIT.search(_before(text, match.start()))
-        return bool(masked or after_unit or _ISOTOPE.match(text, match.start()))
-
-    if not listed:
-        return []
-    result = marks("superscript", _SUPERSCRIPT, in_formula, listed)
-    # `如此①。`: an enumeration's number is before its item, a citation's after what is said
-    result += marks("circled", _CIRCLED, lambda match, _: False, circled)
-    raised = marks("superscript", _RAISED, lambda match, _: bool(_POWER.search(_before(prose, match.start()))), listed)
-    if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
-        result += raised
-    # `So it is.1`: how reports look whose superscripts were lost
-    bare = marks(
-        "bare_number",
-        _BARE_NUMBERS,
-        lambda match, _: bool(_ABBREVIATION.search(_before(prose, match.start("items")))),
-        listed,
-    )
-    return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result
-
-
-def _before(text: str, at: int) -> str:
-    return text[max(0, at - 6) : at]
-
-
-_NUMBER = r"\^?\d{1,4}"
-_SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
-_PART = (
-    r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para(?:graph)?s?"
-    r"|第|頁|页|图|圖|表)"
-)
-_OF_PART = (
-    rf"\.?{BLANK}?(?:[.-]?[\d一二三四五六七八九十]"
-    r"|(?<![a-z])(?:[a-z]{1,2}[.-]?\d|[ivxlcdm]{1,6}(?![a-z])|[a-z](?![a-z])))"
-)
-"""What a part has behind its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
-_PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
-_MARK = re.compile(
-    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
-    rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
-    rf"(?P<suffix>\^?{BLANK}?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
-    re.IGNORECASE,
-)
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_BETWEEN = re.compile(DASH)
-_INTERVAL = re.compile(
-    r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple|CI|IQR)(?: of| is|[:,])?"
-    r"|(?:区间|區間|範圍|范围|取值|向量|数组|(?<![A-Za-z])CI)[为為是在：]?) ?$",
-    re.IGNORECASE,
-)
-_OF_INTERVAL = re.compile(r" ?(?:之间|之間|区间|區間)")
-_ASSIGNED = re.compile(r"[^\s=<>!]\s?=\s?$")
-_WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_.]+$")
-_INDICES = re.compile(r"(?:\[[^\[\]]*+\])+\Z")
-_TAG_BEFORE = re.compile(
-    r"<(sup|small|span|a)\b(?![^<>]*(?:href|src)\s*=\s*[\"']?[^\"'#\s])[^<>]{0,200}>$", re.IGNORECASE
-)
-_FURTHEST = 40
-"""Characters before a bracket that say what it is."""
-
-
 def find_marks(
     markdown: Markdown,
     prose: str,
@@ -261,15 +205,15 @@ def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> Iterator[M
     last = -1
     for match in _MARK.finditer(prose, *stretch):
         numbers = numbers_in(match["items"])
-        if _is_citation(prose, match, numbers, listed, behind_mark=match.start() == last):
+        if _is_citation(prose, match, numbers, listed, after_mark=match.start() == last):
             yield _mark(prose, match, numbers)
             last = match.end()
 
 
 def _is_citation(
-    prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, behind_mark: bool
+    prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, after_mark: bool
 ) -> bool:
-    """Years, indices and intervals stand in brackets too: see docs/citations.md for each rule."""
+    """Years, indices and intervals are in brackets too: see docs/citations.md for each rule."""
     known = [number in listed for number in numbers]
     if not numbers or any(not ok and not 0 < n <= LARGEST for n, ok in zip(numbers, known, strict=True)):
         return False
@@ -280,7 +224,7 @@ def _is_citation(
         return False
     if len(numbers) > 1 and (_INTERVAL.search(before) or _OF_INTERVAL.match(prose, match.end())):
         return False
-    if before.endswith("]") and not behind_mark:
+    if before.endswith("]") and not after_mark:
         word = _WORD.search(_INDICES.sub("", before))
         return all(known) and not (word and _is_indexed(word[0]))
     word = _WORD.search(before)
@@ -293,7 +237,7 @@ def _is_citation(
 
 
 def _is_indexed(word: str) -> bool:
-    """Whether a bracket behind this word is an index, and so are the brackets behind that: `arr[0][1]`."""
+    """Whether a bracket after this word is an index, and so are the brackets after that: `arr[0][1]`."""
     if word.endswith("_"):
         word = word.strip("_")  # emphasis: `__So it is__[1]`
     last = word.rpartition(".")[2]  # of `self.items`
@@ -356,3 +300,52 @@ def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
     mark = replace(mark, start=span.start, end=span.end)
     inside = text.startswith("#", span.target[0]) or span.target[0] == span.target[1]
     return mark if inside else replace(mark, form="numbered_link", url=span.target)
+
+
+def _raised_marks(
+    text: str,
+    prose: str,
+    body: Collection[Place],
+    listed: frozenset[int],
+    circled: frozenset[int],
+    bracketed: int,
+) -> list[Mark]:
+    """Marks without brackets in these stretches; `bracketed` is how many others there are.
+
+    Powers, units and enumerations look the same: each needs a number of the list, the bare ones also a habit.
+    """
+
+    def marks(form: MarkForm, pattern: re.Pattern[str], excluded: _Excluded, known: frozenset[int]) -> list[Mark]:
+        found = []
+        source = text if pattern is _SUPERSCRIPT else prose
+        for match in (match for stretch in body for match in pattern.finditer(source, *stretch)):
+            numbers, items = numbers_in(match["items"]), match.span("items")
+            if numbers and known.issuperset(numbers) and not excluded(match, numbers):
+                found.append(Mark(*(items if form == "bare_number" else match.span()), numbers, items, form))
+        return found
+
+    def in_formula(match: re.Match[str], numbers: tuple[int, ...]) -> bool:
+        masked = "\x00" in prose[slice(*match.span("items"))]
+        after_unit = len(numbers) == 1 and _UNIT.search(_before(text, match.start()))
+        return bool(masked or after_unit or _ISOTOPE.match(text, match.start()))
+
+    if not listed:
+        return []
+    result = marks("superscript", _SUPERSCRIPT, in_formula, listed)
+    # `如此①。`: an enumeration's number is before its item, a citation's after what is said
+    result += marks("circled", _CIRCLED, lambda match, _: False, circled)
+    raised = marks("superscript", _RAISED, lambda match, _: bool(_POWER.search(_before(prose, match.start()))), listed)
+    if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
+        result += raised
+    # `So it is.1`: how reports look whose superscripts were lost
+    bare = marks(
+        "bare_number",
+        _BARE_NUMBERS,
+        lambda match, _: bool(_ABBREVIATION.search(_before(prose, match.start("items")))),
+        listed,
+    )
+    return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result
+
+
+def _before(text: str, at: int) -> str:
+    return text[max(0, at - 6) : at]

@@ -11,30 +11,32 @@ from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, PageRule, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
-from aiq.citations.urls import ParsedUrl, Query, UrlKey, parse_url, read_url, spelled, without_ellipsis
+from aiq.citations.urls import ParsedUrl, Query, UrlKey, parse_url, spelled, without_ellipsis
 from aiq.core.reports import MatchLevel
 from aiq.core.sources import Source
-
-AMBIGUOUS = -1
-"""In place of a source's number where there are several."""
 
 _Pair = tuple[str, str]
 _MOST_SHARED = 64
 """Sources at one path that may share every cited parameter; among more of them a query picks out none."""
 _LEAST_SEGMENTS = 2
 """Segments that a parent's path must have: `/docs` is no parent of all that is below it."""
+_WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
+"""A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
+_MARK = r"(?:_|[^\w/?&=])"
+_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
+_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 class _Paths:
-    """The paths of the sources as one tree: what is at a path, and the only source that continues it.
+    """The paths of the sources as one tree: what is at a path, and the only source that continues it (None: several).
 
     A place is a number; `_steps` leads from a place by the next segment (from the root by the site) to another.
     """
 
     def __init__(self) -> None:
         self._steps: dict[tuple[int, object], int] = {}
-        self._here: dict[int, tuple[bool, int]] = {}  # whether its URL has neither query nor route, and the source
-        self._below: dict[int, int] = {}
+        self._here: dict[int, tuple[bool, int | None]] = {}  # whether its URL has neither query nor route, the source
+        self._below: dict[int, int | None] = {}
         self._with_pair: dict[tuple[int, _Pair], list[int]] = {}
 
     def add(self, number: int, url: ParsedUrl) -> None:
@@ -42,17 +44,17 @@ class _Paths:
         plain = not url.query and not url.route
         place = 0
         for step in (url.site, *url.segments):
-            self._below[place] = AMBIGUOUS if place in self._below else number
+            self._below[place] = None if place in self._below else number
             place = self._steps.setdefault((place, step), len(self._steps) + 1)
         if not plain:
-            self._below[place] = AMBIGUOUS if place in self._below else number
+            self._below[place] = None if place in self._below else number
         for pair in dict.fromkeys(url.query):
             self._with_pair.setdefault((place, pair), []).append(number)
         known = self._here.get(place)
         if known is None or plain > known[0]:
             self._here[place] = plain, number
         elif plain == known[0]:
-            self._here[place] = plain, AMBIGUOUS
+            self._here[place] = plain, None
 
     def continuing(self, url: ParsedUrl) -> int | None:
         """The only source that continues this path; a query is a set, has no beginning and is not continued."""
@@ -94,18 +96,11 @@ def _includes(whole: Query, part: Query) -> bool:
     return all(pair in rest for pair in part)
 
 
-_WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
-"""A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
-_MARK = r"(?:_|[^\w/?&=])"
-_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
-_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
-
-
 def completes_identifier(start: str, whole: str) -> bool:
     """Whether `whole`, which begins with `start`, goes on with what is part of an identifier.
 
     That is so where the cut runs through a word with a digit (`/pull/1` and `/pull/112`, `4f2a` and
-    `4f2a91c`, `article` and `article12`), and where words with digits stand on both sides of one mark
+    `4f2a91c`, `article` and `article12`), and where words with digits are on both sides of one mark
     (`1706` and `1706.03762`, the groups of a UUID or a date).
     """
     left, right = _LEFT.search(start[-200:]), _RIGHT.match(whole, len(start), len(start) + 200)
@@ -148,7 +143,7 @@ class SourceIndex:
         self._urls: dict[int, ParsedUrl] = {}
         self._paths = _Paths()
         for number, source in enumerate(sources):
-            url = read_url(source.url) if source.url else None
+            url = parse_url(source.url) if source.url else None
             if url is not None and self._exact.setdefault(url.key, number) == number:
                 self._urls[number] = url
                 self._paths.add(number, url)
@@ -191,9 +186,7 @@ class SourceIndex:
         return self._hosts.flags(text)
 
     def _match(self, number: int | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
-        if number is None or number == AMBIGUOUS:
-            return None
-        return Match(self._sources[number], level, marked=marked)
+        return None if number is None else Match(self._sources[number], level, marked=marked)
 
     def _cut_off(self, stub: str) -> int | None:
         """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""
@@ -214,7 +207,7 @@ class SourceIndex:
         """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
         shared = self._paths.with_parameters(cited)
         if len(shared) > _MOST_SHARED:
-            return AMBIGUOUS
+            return None
         fitting = [
             number
             for number in shared
@@ -225,7 +218,7 @@ class SourceIndex:
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
         number = self._paths.continuing(url)
-        found = None if number is None or number == AMBIGUOUS else self._urls[number]
+        found = None if number is None else self._urls[number]
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
         return self._match(number, "truncation" if cut_off else "prefix")
 

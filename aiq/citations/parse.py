@@ -21,57 +21,10 @@ from aiq.citations.references import ReferenceList, reference_lists
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
 """The opening of a fence that does not name a language of code."""
 _OF_MARKDOWN = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*", re.IGNORECASE)
-
-
-def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
-    """Where code is taken to end in a fence that is never closed, if a reference list follows in it."""
-    start = len(markdown.text) if markdown.unclosed is None else markdown.unclosed[0]
-    swallowed = next((found.start for found in lists if found.start > start), None)
-    if swallowed is None:
-        return None
-    lines = markdown.lines[markdown.line_at(start) + 1 : markdown.line_at(swallowed) + 1]
-    return next((line[0] for line in lines if not markdown.text[slice(*line)].strip()), lines[-1][0])
-
-
-def _fence_of_prose(markdown: Markdown, lists: Sequence[ReferenceList]) -> tuple[Place, Place] | None:
-    """First and last line of a fence that holds no code but the report, or its list."""
-    if not markdown.fences:
-        return None
-    return _around_report_with_code(markdown) if lists else _around_list(markdown)
-
-
-def _around_report_with_code(markdown: Markdown) -> tuple[Place, Place] | None:
-    """A fence of Markdown that the first code within it seems to close, so that its own end opens another."""
-    first = markdown.lines[markdown.line_at(markdown.fences[0][0])]
-    if markdown.unclosed is None or not _OF_MARKDOWN.fullmatch(markdown.text, *first):
-        return None
-    return first, markdown.lines[markdown.line_at(markdown.unclosed[0])]
-
-
-def _around_list(markdown: Markdown) -> tuple[Place, Place] | None:
-    """The closed fence that holds the list of a report which has none outside of code.
-
-    It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
-    list's title or at the report's end. Any other list in code is an example.
-    """
-    found = next(iter(reference_lists(replace(markdown, fences=()))), None)
-    if found is None:
-        return None
-    text, end = markdown.text, found.entries[-1].end
-    fence = next(((a, b) for a, b in markdown.fences if a < found.entries[0].start and end < b), None)
-    if fence is None:
-        return None
-    first, last = (markdown.lines[markdown.line_at(edge)] for edge in fence)
-    if not _OF_PROSE.fullmatch(text, *first):
-        return None
-    most = 2 * (fence[1] - first[0]) > len(text.strip()) and found.start > first[0]
-    alone = not text[first[1] : max(first[1], found.start)].strip() and not text[end : last[0]].strip()
-    placed = found.start < first[0] or not text[fence[1] :].strip()
-    return (first, last) if most or (alone and placed and found.entries[0].number_span) else None
-
-
 _BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
 _WORD = re.compile(r"\w")
+_RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
+_TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +44,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class ParsedReport:
-    """A report in parts. `marks`, `body_urls` and `paragraphs` stand outside the lists; all are in order.
+    """A report in parts. `marks`, `body_urls` and `paragraphs` are outside the lists; all are in order.
 
-    `paragraphs` are where a citation could stand: paragraphs, list items and the rows of a table
+    `paragraphs` are where a citation could be: paragraphs, list items and the rows of a table
     (as one), with words in them, each as `(start, end)` without its marker; no headings, no code.
     """
 
@@ -173,8 +126,51 @@ def _gaps(stretches: Sequence[Place], length: int) -> list[Place]:
     return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
 
 
-_RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
-_TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
+def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
+    """Where code is taken to end in a fence that is never closed, if a reference list follows in it."""
+    start = len(markdown.text) if markdown.unclosed is None else markdown.unclosed[0]
+    swallowed = next((found.start for found in lists if found.start > start), None)
+    if swallowed is None:
+        return None
+    lines = markdown.lines[markdown.line_at(start) + 1 : markdown.line_at(swallowed) + 1]
+    return next((line[0] for line in lines if not markdown.text[slice(*line)].strip()), lines[-1][0])
+
+
+def _fence_of_prose(markdown: Markdown, lists: Sequence[ReferenceList]) -> tuple[Place, Place] | None:
+    """First and last line of a fence that holds no code but the report, or its list."""
+    if not markdown.fences:
+        return None
+    return _around_report_with_code(markdown) if lists else _around_list(markdown)
+
+
+def _around_report_with_code(markdown: Markdown) -> tuple[Place, Place] | None:
+    """A fence of Markdown that the first code within it seems to close, so that its own end opens another."""
+    first = markdown.lines[markdown.line_at(markdown.fences[0][0])]
+    if markdown.unclosed is None or not _OF_MARKDOWN.fullmatch(markdown.text, *first):
+        return None
+    return first, markdown.lines[markdown.line_at(markdown.unclosed[0])]
+
+
+def _around_list(markdown: Markdown) -> tuple[Place, Place] | None:
+    """The closed fence that holds the list of a report which has none outside of code.
+
+    It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
+    list's title or at the report's end. Any other list in code is an example.
+    """
+    found = next(iter(reference_lists(replace(markdown, fences=()))), None)
+    if found is None:
+        return None
+    text, end = markdown.text, found.entries[-1].end
+    fence = next(((a, b) for a, b in markdown.fences if a < found.entries[0].start and end < b), None)
+    if fence is None:
+        return None
+    first, last = (markdown.lines[markdown.line_at(edge)] for edge in fence)
+    if not _OF_PROSE.fullmatch(text, *first):
+        return None
+    most = 2 * (fence[1] - first[0]) > len(text.strip()) and found.start > first[0]
+    alone = not text[first[1] : max(first[1], found.start)].strip() and not text[end : last[0]].strip()
+    placed = found.start < first[0] or not text[fence[1] :].strip()
+    return (first, last) if most or (alone and placed and found.entries[0].number_span) else None
 
 
 def without_references(text: str) -> str:

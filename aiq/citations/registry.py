@@ -1,15 +1,14 @@
-"""The sources of one (sample, epoch), ordered by where their calls stand, not by arrival, and kept apart by kind."""
+"""The sources of one (sample, epoch), in the order of their calls, not of arrival, and kept apart by kind."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
 
 from aiq.citations.documents import parse_key
 from aiq.citations.links import addresses
-from aiq.citations.urls import read_url
+from aiq.citations.urls import parse_url
 from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
-
 _STRENGTH: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
 _Seen = tuple[int, CallPath, str, Source]
 """How strong, where, as what, and the source: the order in which what was seen of one thing counts."""
@@ -58,7 +57,7 @@ class SourceRegistry:
 def identity(source: Source) -> Identity | None:
     """What makes two sources the same: the URL's key, or the document's name and page."""
     if source.url:
-        url = read_url(source.url)
+        url = parse_url(source.url)
         return ("url", url.key) if url else ("raw", source.url)
     if source.citation_key and source.citation_key.strip():
         return ("document", parse_key(source.citation_key))

@@ -18,6 +18,20 @@ _BRACKETS = ("()", "（）", "[]", "【】", "``", "<>", "“”")
 _EMPHASIS = ("**", "__", "*", "_")
 _FIRST_CJK = "\u2e80"
 _CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
+_SIGN = "\u2421"
+"""Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 \u2421]`."""
+_LIKE_A_MARK = re.compile(
+    rf"[\[【［〔][^\d\n\]】］〕]{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
+)  # the dashes first: after another sign the hyphen would make a range of it
+_LONGEST_MARK = 120
+_LONGEST_ADDRESS = 200
+"""Characters in which the sign of an address (a slash, a colon) is, if what ends there is one."""
+_BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
+"""Between marks side by side."""
+_OF_SENTENCE = re.compile(r"[A-Za-z，；]")
+"""What between two marks belongs to the sentence where that goes on after them."""
+_GOES_ON = re.compile(r"[ \t]*+[^\W_]")
+_BLANK_REST = re.compile(r"\s*+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,90 +75,6 @@ def composed(text: str, rounds: Sequence[Sequence[Edit]]) -> tuple[Edit, ...]:
             result.append(Edit(at, cell, written, rules[at]))
         at, written = cell + 1, ""
     return tuple(result)
-
-
-def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits in order; where two overlap, the later one keeps what lies behind the earlier."""
-    kept: list[Edit] = []
-    at = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        start = max(edit.start, at)
-        if start < edit.end or (start == edit.start == edit.end):
-            kept.append(replace(edit, start=start))
-            at = edit.end
-    return tuple(kept)
-
-
-def removal(text: str, start: int, end: int, rule: str) -> Edit:
-    """Take `start:end` out of running text, with the blank or the empty brackets that would be left."""
-    while (wider := _wrapped(text, start, end)) is not None:
-        start, end = wider
-    before, until = _blanks_before(text, start), end
-    while text[until : until + 1] in ("*", "_"):
-        until += 1
-    follows = text[until : until + 1]
-    if before == 0 or text[before - 1] in "\r\n":
-        while text[end : end + 1] in (" ", "\t"):
-            end += 1
-    elif not follows or follows in _CLOSING or follows.isspace() or follows >= _FIRST_CJK:
-        start = before
-    return Edit(start, end, "", rule)
-
-
-def _wrapped(text: str, start: int, end: int) -> Place | None:
-    """The stretch with the brackets or the emphasis that hold it and nothing else, if any do."""
-    before = _blanks_before(text, start)
-    if end < len(text) and text[max(0, before - 1) : before] + text[end] in _BRACKETS:
-        return before - 1, end + 1
-    for mark in _EMPHASIS:
-        first, last = start - len(mark), end + len(mark)
-        outside = text[max(0, first - 1) : max(0, first)] + text[last : last + 1]
-        if text.endswith(mark, 0, start) and text.startswith(mark, end) and not any(map(str.isalnum, outside)):
-            return first, last
-    return None
-
-
-def _blanks_before(text: str, start: int) -> int:
-    while start and text[start - 1] in " \t":
-        start -= 1
-    return start
-
-
-_SIGN = "\u2421"
-"""Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 \u2421]`."""
-_LIKE_A_MARK = re.compile(
-    rf"[\[【［〔][^\d\n\]】］〕]{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
-)  # the dashes first: behind another sign the hyphen would make a range of it
-_LONGEST_MARK = 120
-
-
-def _parted(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
-    """The edits, with a sign for a removal that would join what is left to a mark."""
-    result = apply_edits(text, edits)
-    shift, last = 0, -1
-    for edit in edits:
-        place = edit.start + shift + len(edit.replacement)
-        shift = place - edit.end
-        joins = not edit.replacement and place != last and _joins(result, place)
-        yield replace(edit, replacement=_SIGN) if joins else edit
-        last = place
-
-
-def _joins(text: str, place: int) -> bool:
-    """Whether a mark lies across this place."""
-    start = max(text.rfind(bracket, max(0, place - _LONGEST_MARK), place) for bracket in "[【［〔")
-    found = _LIKE_A_MARK.match(text, start) if start >= 0 else None
-    return found is not None and found.end() > place
-
-
-_LONGEST_ADDRESS = 200
-"""Characters in which the sign of an address (a slash, a colon) stands, if what ends there is one."""
-_BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
-"""Between marks that stand side by side."""
-_OF_SENTENCE = re.compile(r"[A-Za-z，；]")
-"""What between two marks belongs to the sentence where that goes on behind them."""
-_GOES_ON = re.compile(r"[ \t]*+[^\W_]")
-_BLANK_REST = re.compile(r"\s*+\Z")
 
 
 def new_numbers(audit: ReportAudit) -> dict[int, int]:
@@ -362,3 +292,69 @@ def _beside(text: str, one: Mark, other: Mark) -> bool:
 def _line_end(text: str, end: int) -> int:
     """After the line break that ends a whole-line entry."""
     return end + (2 if text[end : end + 2] == "\r\n" else text[end : end + 1] in ("\r", "\n"))
+
+
+def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits in order; where two overlap, the later one keeps what is after the earlier."""
+    kept: list[Edit] = []
+    at = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        start = max(edit.start, at)
+        if start < edit.end or (start == edit.start == edit.end):
+            kept.append(replace(edit, start=start))
+            at = edit.end
+    return tuple(kept)
+
+
+def removal(text: str, start: int, end: int, rule: str) -> Edit:
+    """Take `start:end` out of running text, with the blank or the empty brackets that would be left."""
+    while (wider := _wrapped(text, start, end)) is not None:
+        start, end = wider
+    before, until = _blanks_before(text, start), end
+    while text[until : until + 1] in ("*", "_"):
+        until += 1
+    follows = text[until : until + 1]
+    if before == 0 or text[before - 1] in "\r\n":
+        while text[end : end + 1] in (" ", "\t"):
+            end += 1
+    elif not follows or follows in _CLOSING or follows.isspace() or follows >= _FIRST_CJK:
+        start = before
+    return Edit(start, end, "", rule)
+
+
+def _wrapped(text: str, start: int, end: int) -> Place | None:
+    """The stretch with the brackets or the emphasis that hold it and nothing else, if any do."""
+    before = _blanks_before(text, start)
+    if end < len(text) and text[max(0, before - 1) : before] + text[end] in _BRACKETS:
+        return before - 1, end + 1
+    for mark in _EMPHASIS:
+        first, last = start - len(mark), end + len(mark)
+        outside = text[max(0, first - 1) : max(0, first)] + text[last : last + 1]
+        if text.endswith(mark, 0, start) and text.startswith(mark, end) and not any(map(str.isalnum, outside)):
+            return first, last
+    return None
+
+
+def _blanks_before(text: str, start: int) -> int:
+    while start and text[start - 1] in " \t":
+        start -= 1
+    return start
+
+
+def _parted(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """The edits, with a sign for a removal that would join what is left to a mark."""
+    result = apply_edits(text, edits)
+    shift, last = 0, -1
+    for edit in edits:
+        place = edit.start + shift + len(edit.replacement)
+        shift = place - edit.end
+        joins = not edit.replacement and place != last and _joins(result, place)
+        yield replace(edit, replacement=_SIGN) if joins else edit
+        last = place
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether a mark lies across this place."""
+    start = max(text.rfind(bracket, max(0, place - _LONGEST_MARK), place) for bracket in "[【［〔")
+    found = _LIKE_A_MARK.match(text, start) if start >= 0 else None
+    return found is not None and found.end() > place

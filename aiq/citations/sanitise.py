@@ -1,11 +1,8 @@
-"""Decides whether a URL is unsafe or unreliable, whoever returned it: the table of sanitising rules.
+"""Decides whether a URL is unsafe or unreliable, whoever returned it, and whether its host passes for another.
 
-The names of hosts and schemes stand in `rules.toml`. A rule sees the URL as a reader's browser
+The names of hosts and schemes are in `rules.toml`. A rule sees the URL as a reader's browser
 would: entities, percent-encoding, case, control characters, backslashes and full-width letters undone.
-
-Hosts that look like others: letters of another script in a label, or a name that reads like a known one.
-
-Such a host is flagged and not removed: the rule is about what eyes see and is sometimes wrong.
+A look-alike host is flagged and not removed: that rule is about what eyes see and is sometimes wrong.
 """
 
 import html
@@ -19,7 +16,7 @@ from aiq.citations.urls import canonical_host, parse_url, rules, under, unicode_
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?:(?:https?|ftp|wss?):[/\\]*|[/\\]{2,})([^/?#\\]*)", re.IGNORECASE)
-"""Behind these schemes browsers want no slash, and take any number; without a scheme they want two."""
+"""After these schemes browsers want no slash, and take any number; without a scheme they want two."""
 _PORT = re.compile(r":[0-9]*\Z")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _INVISIBLE = re.compile(
@@ -30,7 +27,24 @@ _GARBLED = re.compile(
     r"[\ufffd…‥⋯]|%E2%80%A6|%EF%BF%BD|\[\.\.\.\]|/\.\.\.(?:[/?#]|\Z)|\Ahttps?://[^/?#\\]*\.\.\.", re.IGNORECASE
 )
 _HEAD = 2000
-"""Characters in which scheme and host must stand; what is longer is data."""
+"""Characters in which scheme and host must be; what is longer is data."""
+_RULES: dict[str, Callable[[str, str], bool]] = {
+    "unsafe_scheme": lambda url, host: scheme_of(url) in rules().unsafe_schemes,
+    "shortened_url": lambda url, host: under(host, rules().shorteners),
+    # dotted, short, integer, octal and hex IPv4, any IPv6: a last label that is a number is never a name
+    "ip_address_url": lambda url, host: ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None,
+    "private_host": lambda url, host: bool(host) and ("." not in host or under(host, rules().private_suffixes)),
+    "truncated_url": lambda url, host: without_ellipsis(url) is not None or _GARBLED.search(url) is not None,
+}
+"""Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""
+HOMOGRAPH = "homograph_host"
+_TOGETHER = (
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
+    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
+    frozenset({"LATIN", "CJK", "HANGUL"}),
+)
+"""Scripts that are written together (UTS 39 5.2, highly restrictive)."""
+_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 
 
 @lru_cache(maxsize=16384)
@@ -38,7 +52,7 @@ def broken_rule(url: str) -> str | None:
     """The first sanitising rule that a URL breaks, by its name in the audit, or None where it is fine."""
     plain = plain_text(url)
     host = host_of(plain)
-    return next((name for name, broken in SANITISING_RULES.items() if broken(plain, host)), None)
+    return next((name for name, broken in _RULES.items() if broken(plain, host)), None)
 
 
 def plain_text(url: str) -> str:
@@ -72,48 +86,6 @@ def host_of(url: str) -> str:
     match = _AUTHORITY.match(url)
     host = _PORT.sub("", match[1].rpartition("@")[2]) if match else "..."
     return "" if "..." in host else canonical_host(host.rstrip(".")) or ""
-
-
-def _unsafe_scheme(url: str, host: str) -> bool:
-    return scheme_of(url) in rules().unsafe_schemes
-
-
-def _shortened(url: str, host: str) -> bool:
-    return under(host, rules().shorteners)
-
-
-def _ip_address(url: str, host: str) -> bool:
-    """Dotted, short, integer, octal and hex IPv4, any IPv6: a last label that is a number is never a name."""
-    return ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None
-
-
-def _private(url: str, host: str) -> bool:
-    return bool(host) and ("." not in host or under(host, rules().private_suffixes))
-
-
-def _truncated(url: str, host: str) -> bool:
-    return without_ellipsis(url) is not None or _GARBLED.search(url) is not None
-
-
-SANITISING_RULES: dict[str, Callable[[str, str], bool]] = {
-    "unsafe_scheme": _unsafe_scheme,
-    "shortened_url": _shortened,
-    "ip_address_url": _ip_address,
-    "private_host": _private,
-    "truncated_url": _truncated,
-}
-"""Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""
-
-
-HOMOGRAPH = "homograph_host"
-
-_TOGETHER = (
-    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
-    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
-    frozenset({"LATIN", "CJK", "HANGUL"}),
-)
-"""Scripts that are written together (UTS 39 5.2, highly restrictive)."""
-_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 
 
 class KnownHosts:

@@ -18,7 +18,6 @@ from aiq.core.base import Record
 
 Site = tuple[str, int | None]
 """Host in canonical form, and port (None: the scheme's default)."""
-
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{0,9}))?")
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00-\ufe0f\ufeff]")
@@ -26,6 +25,184 @@ _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LONGEST, _LONGEST_LABEL = 253, 63
 """Characters of a host name and of one label (RFC 1035 2.3.4, less the length bytes)."""
+Segments = tuple[str, ...]
+_DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/.+)", re.IGNORECASE | re.DOTALL)
+_PUBLISHED = re.compile(
+    r"doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|epub|epdfplus|reader)/)?"
+    r"(10\.\d{4,9}/.+?)(?:/(?:full|abstract|pdf|epdf))?",
+    re.IGNORECASE | re.DOTALL,
+)
+_ARXIV = re.compile(
+    r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?(/.+)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.DOTALL)
+_ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org"})
+_DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
+Query = tuple[tuple[str, str], ...]
+UrlKey = tuple[Site, Segments, Query, str]
+_URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
+_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
+LEFT_OUT = re.compile(r"[\t\r\n]+")
+"""What browsers take out of a URL, wherever it is (WHATWG URL 4.4)."""
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
+"""What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
+_MAX_LENGTH = 8192
+_ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
+_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
+
+
+class Rules(Record):
+    """The lists of `rules.toml`; each is explained there."""
+
+    shorteners: frozenset[str]
+    unsafe_schemes: frozenset[str]
+    private_suffixes: frozenset[str]
+    trackers: frozenset[str]
+    soft_trackers: frozenset[str]
+    code_hosts: frozenset[str]
+    api_labels: frozenset[str]
+    doi_hosts: frozenset[str]
+    confusables: Mapping[str, str]
+    code_words: frozenset[str]
+
+
+@cache
+def rules() -> Rules:
+    """The table, read once."""
+    return Rules.model_validate(tomllib.loads((Path(__file__).with_name("rules.toml")).read_text(encoding="utf-8")))
+
+
+class ParsedUrl(NamedTuple):
+    """One http or https address in canonical parts; its scheme is no part of them.
+
+    The host of `site` is lower case, IDNA-encoded, without `www.` and trailing dot. `segments` are
+    percent-decoded, without path parameters and trailing slashes. `query` is sorted, decoded and
+    without trackers. `route` is the decoded fragment where it selects a page (`#/...`, `#!...`), else empty.
+    `written` is path and query decoded but otherwise as given: what a cut-off URL begins.
+    """
+
+    raw: str
+    site: Site
+    segments: Segments
+    query: Query
+    route: str
+    written: str
+
+    @property
+    def key(self) -> UrlKey:
+        """What equal URLs have equal."""
+        return self.site, self.segments, self.query, self.route
+
+    @property
+    def spelling(self) -> str:
+        """Host, path and query as written but decoded, without scheme and `www.`."""
+        host, port = self.site
+        return f"{host}{self.written}" if port is None else f"{host}:{port}{self.written}"
+
+
+@lru_cache(maxsize=16384)  # those of a report are asked for again and again
+def parse_url(text: str) -> ParsedUrl | None:
+    """The URL in canonical parts, or None where it is not a well-formed http or https address."""
+    raw = text.strip()
+    if len(raw) > _MAX_LENGTH:
+        return None
+    plain = raw if raw.isprintable() else _without_unseen(raw)
+    match = _URL.fullmatch(_AMPERSAND.sub("&", plain))
+    if match is None:
+        return None
+    scheme, authority, path, query, fragment = match.groups()
+    site = read_site(scheme.lower(), authority)
+    if site is None:
+        return None
+    path = path.replace("\\", "/")  # as browsers do: `https://e.com\@v.com/` leads to e.com
+    host, segments = _canonical_paper(site[0], _segments(path))
+    return ParsedUrl(
+        raw,
+        site if host == site[0] else (host, site[1]),
+        segments,
+        _query(query, host, segments) if query else (),
+        _route(fragment) if fragment and fragment[0] in "/!" else "",
+        decoded(path if query is None else f"{path}?{query}"),
+    )
+
+
+def _without_unseen(raw: str) -> str:
+    scheme, slashes, rest = LEFT_OUT.sub("", raw).partition("://")
+    return scheme + slashes + _UNSEEN.sub("", rest)
+
+
+def _segments(path: str) -> Segments:
+    """Decoded segments; dot segments resolved, parameters of the last one and trailing slashes dropped."""
+    path = path.rstrip("/")
+    if ";" in path:
+        head, slash, last = path.rpartition("/")
+        path = (head + slash + last.partition(";")[0]).rstrip("/")
+    segments = path.split("/")[1:]
+    if "%" in path or "/." in path or not path.isascii():
+        segments = _without_dots([decoded(segment) for segment in segments])
+    return tuple(segments)
+
+
+def _without_dots(segments: list[str]) -> list[str]:
+    kept: list[str] = []
+    for segment in segments:
+        if segment == "..":
+            kept[-1:] = []
+        elif segment != ".":
+            kept.append(segment)
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept
+
+
+def _query(query: str, host: str, segments: Segments) -> Query:
+    table = rules()
+    pairs = []
+    for part in query.split("&"):
+        name, _, value = part.replace("+", " ").partition("=")
+        name, value = decoded(name), decoded(value)
+        folded = name.lower()
+        if not part or folded in table.trackers or folded.startswith("utm_"):
+            continue
+        if folded in table.soft_trackers and not _selects_content(host, segments):
+            continue
+        pairs.append((name, value))
+    return tuple(sorted(pairs))
+
+
+def _route(fragment: str) -> str:
+    """A fragment that selects a page, decoded; an encoded slash stays apart from a written one."""
+    return "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
+
+
+def _selects_content(host: str, segments: Segments) -> bool:
+    """Whether `ref` and `source` name what is shown, as on code hosts and APIs."""
+    table = rules()
+    return under(host, table.code_hosts) or not table.api_labels.isdisjoint((*host.split("."), *segments))
+
+
+def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
+    """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
+
+    `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
+    publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), and nowhere else.
+    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are kept apart.
+    """
+    if host in _ARXIV_HOSTS:
+        paper = _ARXIV.fullmatch("/".join(segments))
+        return "arxiv.org", ("abs", paper[1].lower() + (paper[2] or "")) if paper else segments
+    if host in _DOI_HOSTS:
+        host, doi = "doi.org", _DOI.fullmatch("/".join(segments))
+    elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):
+        doi = _PUBLISHED.fullmatch("/".join(segments))
+    else:
+        return host, segments
+    if doi is None:
+        return host, segments
+    name = doi[1].lower()
+    paper = _ARXIV_DOI.fullmatch(name)
+    return ("arxiv.org", ("abs", paper[1])) if paper else ("doi.org", (name,))
 
 
 @lru_cache(maxsize=16384)
@@ -102,193 +279,6 @@ def _seen(label: str) -> str:
         return label
 
 
-class Rules(Record):
-    """The lists of `rules.toml`; each is explained there."""
-
-    shorteners: frozenset[str]
-    unsafe_schemes: frozenset[str]
-    private_suffixes: frozenset[str]
-    trackers: frozenset[str]
-    soft_trackers: frozenset[str]
-    code_hosts: frozenset[str]
-    api_labels: frozenset[str]
-    doi_hosts: frozenset[str]
-    confusables: Mapping[str, str]
-    code_words: frozenset[str]
-
-
-@cache
-def rules() -> Rules:
-    """The table, read once."""
-    return Rules.model_validate(tomllib.loads((Path(__file__).with_name("rules.toml")).read_text(encoding="utf-8")))
-
-
-Segments = tuple[str, ...]
-
-_DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/.+)", re.IGNORECASE | re.DOTALL)
-_PUBLISHED = re.compile(
-    r"doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|epub|epdfplus|reader)/)?"
-    r"(10\.\d{4,9}/.+?)(?:/(?:full|abstract|pdf|epdf))?",
-    re.IGNORECASE | re.DOTALL,
-)
-_ARXIV = re.compile(
-    r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?(/.+)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.DOTALL)
-_ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org"})
-_DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
-
-
-def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
-    """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
-
-    `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
-    publishers' hosts of `rules.toml` (abstract, full text and PDF are one work), and nowhere else.
-    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are told apart.
-    """
-    if host in _ARXIV_HOSTS:
-        paper = _ARXIV.fullmatch("/".join(segments))
-        return "arxiv.org", ("abs", paper[1].lower() + (paper[2] or "")) if paper else segments
-    if host in _DOI_HOSTS:
-        host, doi = "doi.org", _DOI.fullmatch("/".join(segments))
-    elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):
-        doi = _PUBLISHED.fullmatch("/".join(segments))
-    else:
-        return host, segments
-    if doi is None:
-        return host, segments
-    name = doi[1].lower()
-    paper = _ARXIV_DOI.fullmatch(name)
-    return ("arxiv.org", ("abs", paper[1])) if paper else ("doi.org", (name,))
-
-
-Query = tuple[tuple[str, str], ...]
-UrlKey = tuple[Site, Segments, Query, str]
-
-_URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
-_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
-LEFT_OUT = re.compile(r"[\t\r\n]+")
-"""What browsers take out of a URL, wherever it stands (WHATWG URL 4.4)."""
-_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
-"""What copying out of a page leaves in a URL behind its scheme; joiners stay, which some scripts spell with."""
-_MAX_LENGTH = 8192
-_ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
-_UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
-
-
-class ParsedUrl(NamedTuple):
-    """One http or https address in canonical parts; its scheme is no part of them.
-
-    The host of `site` is lower case, IDNA-encoded, without `www.` and trailing dot. `segments` are
-    percent-decoded, without path parameters and trailing slashes. `query` is sorted, decoded and
-    without trackers. `route` is the decoded fragment where it selects a page (`#/...`, `#!...`), else empty.
-    `written` is path and query decoded but otherwise as given: what a cut-off URL begins.
-    """
-
-    raw: str
-    site: Site
-    segments: Segments
-    query: Query
-    route: str
-    written: str
-
-    @property
-    def key(self) -> UrlKey:
-        """What equal URLs have equal."""
-        return self.site, self.segments, self.query, self.route
-
-    @property
-    def spelling(self) -> str:
-        """Host, path and query as written but decoded, without scheme and `www.`."""
-        host, port = self.site
-        return f"{host}{self.written}" if port is None else f"{host}:{port}{self.written}"
-
-
-def read_url(text: str) -> ParsedUrl | None:
-    """The URL in canonical parts, or None where it is not a well-formed http or https address."""
-    raw = text.strip()
-    if len(raw) > _MAX_LENGTH:
-        return None
-    plain = raw if raw.isprintable() else _without_unseen(raw)
-    match = _URL.fullmatch(_AMPERSAND.sub("&", plain))
-    if match is None:
-        return None
-    scheme, authority, path, query, fragment = match.groups()
-    site = read_site(scheme.lower(), authority)
-    if site is None:
-        return None
-    path = path.replace("\\", "/")  # as browsers do: `https://e.com\@v.com/` leads to e.com
-    host, segments = _canonical_paper(site[0], _segments(path))
-    return ParsedUrl(
-        raw,
-        site if host == site[0] else (host, site[1]),
-        segments,
-        _query(query, host, segments) if query else (),
-        _route(fragment) if fragment and fragment[0] in "/!" else "",
-        decoded(path if query is None else f"{path}?{query}"),
-    )
-
-
-parse_url = lru_cache(maxsize=16384)(read_url)
-"""`read_url` for URLs that are asked for again and again, as those of a report are."""
-
-
-def _without_unseen(raw: str) -> str:
-    scheme, slashes, rest = LEFT_OUT.sub("", raw).partition("://")
-    return scheme + slashes + _UNSEEN.sub("", rest)
-
-
-def _segments(path: str) -> Segments:
-    """Decoded segments; dot segments resolved, parameters of the last one and trailing slashes dropped."""
-    path = path.rstrip("/")
-    if ";" in path:
-        head, slash, last = path.rpartition("/")
-        path = (head + slash + last.partition(";")[0]).rstrip("/")
-    segments = path.split("/")[1:]
-    if "%" in path or "/." in path or not path.isascii():
-        segments = _without_dots([decoded(segment) for segment in segments])
-    return tuple(segments)
-
-
-def _without_dots(segments: list[str]) -> list[str]:
-    kept: list[str] = []
-    for segment in segments:
-        if segment == "..":
-            kept[-1:] = []
-        elif segment != ".":
-            kept.append(segment)
-    while kept and not kept[-1]:
-        kept.pop()
-    return kept
-
-
-def _query(query: str, host: str, segments: Segments) -> Query:
-    table = rules()
-    pairs = []
-    for part in query.split("&"):
-        name, _, value = part.replace("+", " ").partition("=")
-        name, value = decoded(name), decoded(value)
-        folded = name.lower()
-        if not part or folded in table.trackers or folded.startswith("utm_"):
-            continue
-        if folded in table.soft_trackers and not _selects_content(host, segments):
-            continue
-        pairs.append((name, value))
-    return tuple(sorted(pairs))
-
-
-def _route(fragment: str) -> str:
-    """A fragment that selects a page, decoded; an encoded slash stays apart from a written one."""
-    return "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
-
-
-def _selects_content(host: str, segments: Segments) -> bool:
-    """Whether `ref` and `source` name what is shown, as on code hosts and APIs."""
-    table = rules()
-    return under(host, table.code_hosts) or not table.api_labels.isdisjoint((*host.split("."), *segments))
-
-
 def decoded(text: str) -> str:
     """Percent-decoded; bytes that are no UTF-8 stay distinct from each other."""
     if "%" not in text and text.isascii():
@@ -313,7 +303,7 @@ def spelled(stub: str) -> str | None:
 
 
 def writable(url: str) -> str:
-    """A URL that stands for itself in Markdown: what would end or break it is percent-encoded.
+    """A URL that means itself in Markdown: what would end or break it is percent-encoded.
 
     Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
     """

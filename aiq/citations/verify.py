@@ -68,13 +68,12 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
         found = audit_report(parse_report(verified), index, others)
         numbers = new_numbers(found)
         edits = repair(found, numbers)
-        rounds.append(
-            _Round(found, edits, numbers, [origins.get(entry.entry.number, entry) for entry in found.entries])
-        )
+        known = [origins.pop(finding.entry.number, finding) for finding in found.entries]
+        rounds.append(_Round(found, edits, numbers, known))
         if not edits:
             break
         verified = apply_edits(verified, edits)
-        origins = {numbers[p]: rounds[-1].origins[p] for p, entry in enumerate(found.entries) if entry.kept}
+        origins = {numbers[p]: known[p] for p, finding in enumerate(found.entries) if finding.kept}
     last = rounds[-1]
     positions = {id(finding): position for position, finding in enumerate(rounds[0].found.entries)}
     kept = [(origin, last.numbers[p]) for p, origin in enumerate(last.origins) if last.found.entries[p].kept]

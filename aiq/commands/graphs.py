@@ -55,14 +55,13 @@ async def _page(overrides: Sequence[str]) -> str:
     from aiq.llm.transport import open_client
 
     plugin = settings_from(compose(["experiment=full_freshqa", *overrides])).agent
-    made = plugins.load(plugin.target, "agent.target")
-    agent = made(plugins.validate(made.Settings, plugin.settings, "agent"))
+    agent, _ = plugins.make(plugin, "agent")
     if not isinstance(agent, Drawable):
-        raise UserError(f"{plugin.target} has no graphs to draw: it has no method graphs(models)")
+        raise UserError(f"{plugin.target} has no graphs to draw")
     nowhere = LlmSettings(base_url="http://model.offline.example/v1", model="none")
     async with open_client(nowhere, offline_port=None) as client:
         drawings = agent.graphs(RunModels(nowhere, client))
-    return "\n".join([_HEAD.format(name=made.__name__), *map(_section, drawings)])
+    return "\n".join([_HEAD.format(name=type(agent).__name__), *map(_section, drawings)])
 
 
 def _section(drawing: "Drawing") -> str:

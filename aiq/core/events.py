@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolErrorKind
@@ -48,7 +48,7 @@ class StageChanged(Event):
 
     type: Literal["stage_changed"] = "stage_changed"
     stage: str
-    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+    detail: Mapping[str, JsonValue] = {}
 
 
 class AgentStarted(Event):
@@ -112,7 +112,7 @@ class Decision(Event):
     name: str
     value: JsonValue
     cause: str = ""
-    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+    detail: Mapping[str, JsonValue] = {}
 
 
 class Round(Event):

@@ -207,7 +207,7 @@ def shipped(name: str) -> Path:
 
 
 def resolve(path: str) -> Path:
-    """A path from config: as it stands, or the shipped file where it starts with `benchmarks/` and is not here."""
+    """A path from config as it is, or the shipped file where it starts with `benchmarks/` and is not here."""
     here = Path(path).expanduser()
     if not here.exists() and path.startswith("benchmarks/") and shipped(path).exists():
         return shipped(path)

@@ -24,7 +24,7 @@ class Locks:
 
 
 class Answers(Protocol):
-    """What a run's models have answered to questions that stand for themselves, whoever asked."""
+    """What a run's models have answered to questions whose answer does not depend on who asks."""
 
     async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
         """The answer under `key` (a digest of everything that decides it), asked for where there is none yet.

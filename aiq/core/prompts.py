@@ -26,7 +26,7 @@ class Prompts:
     """The templates of one folder, and of a second one (`variants`) that replaces some of them by name.
 
     `render("x.j2", name=value, ...)` gives the text; `hash("x.j2")` the first 16 hex digits of the
-    SHA-256 of the template's source, which stands in every row that the prompt produced.
+    SHA-256 of the template's source, which is in every row that the prompt produced.
     Raises ConfigError, with `setting`, for a variant that replaces nothing, is no template, or uses a variable that
     the shipped one does not.
     """
@@ -50,7 +50,7 @@ class Prompts:
         return self._environment.get_template(name).render(**variables).strip()
 
     def source(self, name: str) -> str:
-        """The template as it stands in its file."""
+        """The template as its file has it."""
         path = self._environment.get_template(name).filename
         return Path(str(path)).read_text(encoding="utf-8")
 

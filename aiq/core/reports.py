@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import JsonValue, model_validator
 
 from aiq.core.base import Record
 
@@ -18,7 +18,7 @@ class Metric(Record):
     means that nothing bounds them on that side.
 
     For the calibration of judges: `notices` names the perturbations that the metric claims to notice
-    (None: all that lower quality); `parity` is what a report scores that is compared with itself and stands
+    (None: all that lower quality); `parity` is what a report scores that is compared with itself and comes
     first (None: it is not compared so); `once_per_run`: epochs of a run copy one judgement.
     """
 
@@ -60,7 +60,7 @@ class Score(Record):
     denominator: float | None = None
     error: str | None = None
     not_applicable: str | None = None
-    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+    detail: Mapping[str, JsonValue] = {}
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -140,4 +140,4 @@ class Report(Record):
     route: str
     outcome: Literal["ok", "partial", "rejected"] = "ok"
     audit: Audit | None = None
-    extras: Mapping[str, JsonValue] = Field(default_factory=dict)
+    extras: Mapping[str, JsonValue] = {}

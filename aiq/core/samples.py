@@ -73,8 +73,8 @@ class Rubric(Record):
     criteria: Mapping[str, tuple[Criterion, ...]]
 
 
-class Fact(Record):
-    """A needed fact of the closed world: stated when any of its `forms` stands in a report."""
+class NeededFact(Record):
+    """A fact of the closed world that a question needs: stated when a report has any of its `forms`."""
 
     id: str
     forms: tuple[str, ...]
@@ -85,7 +85,7 @@ class Truth(Record):
 
     hops: int
     needs_depth: bool
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[NeededFact, ...] = ()
 
 
 class TruthRow(Truth):
@@ -109,7 +109,7 @@ class Sample(Record):
     answers: tuple[str, ...] = ()
     reference: str | None = None
     rubric: Rubric | None = None
-    tags: Mapping[str, str] = Field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     truth: Truth | None = None
 
     @property

@@ -112,7 +112,7 @@ class Session:
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """The seed that model requests of this session carry: of (run seed, sample, epoch, vote).
 
-        A `subject` stands in for sample and epoch: then it is the same whoever asks.
+        A `subject` takes the place of sample and epoch: then it is the same whoever asks.
         """
         if subject is not None:
             return derive(self.run_seed, subject, vote)
@@ -207,7 +207,7 @@ class Session:
 
 @contextmanager
 def nested_call(turn: int, index: int, call_id: str | None) -> Iterator[None]:
-    """Mark the running code as call `index` of `turn`, below whatever call it stands in already.
+    """Mark the running code as call `index` of `turn`, below the call that it is part of already.
 
     Agent loops wrap each tool execution in it, so that sources and events have an order that does
     not depend on which of several parallel calls returns first. `call_id` becomes the parent of what

@@ -6,7 +6,8 @@ carried as they came.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Self
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -23,7 +24,12 @@ from pydantic import (
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
-_NUMBERS = (int, float, int | None, float | None)
+Count = Annotated[int, Field(ge=1)]
+Results = Annotated[int, Field(ge=1, le=20)]
+NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
 class Settings(BaseModel):
@@ -35,8 +41,11 @@ class Settings(BaseModel):
     @classmethod
     def _number_is_a_number(cls, value: object, info: ValidationInfo) -> object:
         field = cls.model_fields.get(info.field_name or "")
-        if isinstance(value, bool) and field is not None and field.annotation in _NUMBERS:
-            raise ValueError("Input should be a number")
+        if isinstance(value, bool) and field is not None:
+            optional = get_origin(field.annotation) in (Union, UnionType)
+            kinds = get_args(field.annotation) if optional else (field.annotation,)
+            if any(getattr(kind, "__origin__", kind) in (int, float) for kind in kinds):
+                raise ValueError("Input should be a number")
         return value
 
 
@@ -54,7 +63,7 @@ class Plugin(Settings):
 
 
 def _endpoint(value: object) -> object:
-    """An address of http or https that paths can be added to; without a key or password: it stands in the manifest."""
+    """An address of http or https that paths can be added to; without a key or password: the manifest shows it."""
     if isinstance(value, str):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -75,7 +84,7 @@ def _one_or_more(value: object) -> object:
 
 
 OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
-"""A list of names; a single one may stand without brackets."""
+"""A list of names; a single one needs no brackets."""
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
@@ -83,9 +92,9 @@ Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 class Price(Settings):
     """US dollars per million tokens."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached_input: float | None = Field(default=None, ge=0)
+    input: NotNegative
+    output: NotNegative
+    cached_input: NotNegative | None = None
 
     def cost(self, usage: Usage) -> float:
         """US dollars for the tokens of `usage`."""
@@ -98,17 +107,17 @@ class RoleSettings(Settings):
     """What differs for one role (or for all roles below a prefix such as `judge`)."""
 
     model: str | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, ge=1)
-    extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    extra_body: Mapping[str, JsonValue] = {}
 
 
 class RetrySettings(Settings):
     """The one retry policy of model calls: waits double from `first_seconds` up to `most_seconds`."""
 
-    attempts: int = Field(default=6, ge=1, description="sends of one request, the first included")
-    first_seconds: float = Field(default=1.0, ge=0)
-    most_seconds: float = Field(default=60.0, ge=0)
+    attempts: Count = Field(default=6, description="sends of one request, the first included")
+    first_seconds: NotNegative = 1.0
+    most_seconds: NotNegative = 60.0
 
 
 class LlmSettings(Settings):
@@ -122,18 +131,18 @@ class LlmSettings(Settings):
     known_as: str | None = Field(default=None, pattern=r"\S")
     model: str
     api_key_env: str | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, ge=1)
-    timeout_seconds: float = Field(default=120.0, gt=0)
-    max_connections: int = Field(default=64, ge=1)
-    requests_per_minute: float | None = Field(default=None, gt=0)
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    timeout_seconds: Positive = 120.0
+    max_connections: Count = 64
+    requests_per_minute: Positive | None = None
     retry: RetrySettings = RetrySettings()
-    roles: Mapping[str, RoleSettings] = Field(default_factory=dict)
+    roles: Mapping[str, RoleSettings] = {}
     fallbacks: Mapping[str, str] = Field(
         default={"aiq.planner": "aiq.orchestrator", "aiq.researcher": "aiq.orchestrator"}
     )
-    prices: Mapping[str, Price] = Field(default_factory=dict)
-    extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
+    prices: Mapping[str, Price] = {}
+    extra_body: Mapping[str, JsonValue] = {}
 
     @property
     def endpoint(self) -> str:
@@ -175,15 +184,15 @@ class SearchSettings(Settings):
     """
 
     provider: str
-    options: Mapping[str, JsonValue] = Field(default_factory=dict)
+    options: Mapping[str, JsonValue] = {}
     base_url: Endpoint | None = None
     api_key_env: str | None = None
     corpus: str | None = None
-    max_results: int = Field(default=3, ge=1, le=20)
-    max_content_length: int | None = Field(default=4000, ge=1, description="characters of each result")
+    max_results: Results = 3
+    max_content_length: Count | None = Field(default=4000, description="characters of each result")
     depth: Literal["basic", "advanced"] = "basic"
     include_answer: Literal["basic", "advanced"] | None = None
-    timeout_seconds: float = Field(default=30.0, gt=0)
+    timeout_seconds: Positive = 30.0
 
 
 class PapersSettings(Settings):
@@ -195,8 +204,8 @@ class PapersSettings(Settings):
     provider: str | None = None
     base_url: Endpoint | None = None
     api_key_env: str | None = "SERPER_API_KEY"
-    max_results: int = Field(default=10, ge=1, le=20)
-    timeout_seconds: float = Field(default=30.0, gt=0)
+    max_results: Results = 10
+    timeout_seconds: Positive = 30.0
 
 
 class KnowledgeSettings(Settings):
@@ -209,8 +218,8 @@ class KnowledgeSettings(Settings):
     dir: str = "knowledge"
     collection: str | None = None
     documents: OneOrMore = ()
-    max_results: int = Field(default=5, ge=1, le=20)
-    max_content_length: int = Field(default=2000, ge=1, description="characters of each result")
+    max_results: Results = 5
+    max_content_length: Count = Field(default=2000, description="characters of each result")
     summarizer: Literal["rules", "model"] = "rules"
     summary_chars: int = Field(default=400, ge=40)
 
@@ -220,8 +229,8 @@ class WebSettings(Settings):
 
     kind: Literal["offline", "corpus", "live"]
     allow_hosts: OneOrMore = ()
-    timeout_seconds: float = Field(default=30.0, gt=0)
-    max_bytes: int = Field(default=5_000_000, ge=1)
+    timeout_seconds: Positive = 30.0
+    max_bytes: Count = 5_000_000
     max_redirects: int = Field(default=5, ge=0)
 
 
@@ -235,7 +244,7 @@ class CitationSettings(Settings):
 
     verify: bool = True
     pages: Literal["ignore", "window", "exact"] = "window"
-    page_window: int = Field(default=1, ge=0, description="pages before and behind a retrieved one")
+    page_window: int = Field(default=1, ge=0, description="pages before and after a retrieved one")
     accept: tuple[SourceKind, ...] = Field(default=("retrieved",), min_length=1)
 
 
@@ -253,13 +262,13 @@ class DatasetSettings(Plugin):
     split: str | None = None
     language: str | None = None
     type: str | None = None
-    sample: int | None = Field(default=None, ge=1)
+    sample: Count | None = None
     truth: str | None = None
 
     @field_validator("ids", mode="before")
     @classmethod
     def _as_text(cls, value: object) -> object:
-        """YAML reads ids such as 58 as numbers; a single one may stand without brackets."""
+        """YAML reads ids such as 58 as numbers; a single one needs no brackets."""
         if value is None:
             return None
         return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
@@ -309,8 +318,8 @@ class UserSettings(Settings):
 class RunnerSettings(Settings):
     """Group `runner`. `max_error_rate`: share of failed attempts above which a run ends with exit code 3."""
 
-    concurrency: int = Field(default=8, ge=1)
-    max_error_rate: float = Field(default=0.1, ge=0, le=1)
+    concurrency: Count = 8
+    max_error_rate: Share = 0.1
     agent_failures: Literal["worst", "exclude"] = "worst"
     retry_failed: bool = False
     progress: bool = True
@@ -327,8 +336,8 @@ class OfflineSettings(Settings):
     target: str = "aiq.offline.launch:OfflineStack"
     world: str | None = None
     pages: OneOrMore = ()
-    faults: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
-    context_tokens: int = Field(default=131_072, ge=1)
+    faults: Mapping[str, Share] = {}
+    context_tokens: Count = 131_072
 
 
 def _clock(value: object) -> object:
@@ -349,8 +358,8 @@ class RunSettings(Settings):
 
     name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="the experiment's name; results/<name>/")
     seed: int = Field(default=0, ge=0)
-    epochs: int = Field(default=1, ge=1)
-    limit: int | None = Field(default=None, ge=1)
+    epochs: Count = 1
+    limit: Count | None = None
     clock: Annotated[datetime, BeforeValidator(_clock)] = Field(default="now", validate_default=True)
     output_dir: str = "results"
     judge_reliability: str | None = Field(default=None, description="a reliability.json; null: the latest that fits")
@@ -361,7 +370,7 @@ class RunSettings(Settings):
     web: WebSettings
     papers: PapersSettings = PapersSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
-    judge: Mapping[str, Plugin] = Field(default_factory=dict)
+    judge: Mapping[str, Plugin] = {}
     cassette: CassetteSettings = CassetteSettings()
     checkpointer: CheckpointerSettings = CheckpointerSettings()
     user: UserSettings = UserSettings()

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from aiq.core.base import Record
 
 CallPath = tuple[int, ...]
-"""Where in a run a call stands: (turn, call within the turn), repeated for each nesting of agents."""
+"""A call's place in a run: (turn, call within the turn), repeated for each nesting of agents."""
 
 
 SourceKind = Literal["retrieved", "mentioned", "echoed"]
@@ -43,7 +43,7 @@ class Registry(Protocol):
         """Remember a source; the first of a URL or key, by `order`, gives its URL and call."""
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
-        """Remember the URLs that stand in a text; none of them was retrieved."""
+        """Remember the URLs of a text; none of them was retrieved."""
 
     def all(self) -> tuple[Source, ...]:
         """Every retrieved source once, by order: what verifies."""

@@ -50,7 +50,7 @@ class Questions(DatasetSource):
 
 
 def _items(row: Row, name: str) -> list[JsonValue]:
-    """A list as it stands, or the parts of a cell."""
+    """A list as it is, or the parts of a cell."""
     value = row.values.get(name)
     return value if isinstance(value, list) else list(row.text(name).split(" | "))
 

@@ -8,8 +8,7 @@ import re
 from functools import partial
 from typing import Final
 
-from aiq.citations.parse import cut, parse_report, trimmed
-from aiq.citations.passages import PRIVATE, VOID, hidden, without_pins
+from aiq.citations.passages import without_citations
 from aiq.core.session import Session
 from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.structured import Unusable, ask_once, without_thoughts
@@ -18,18 +17,10 @@ from aiq.judges.wording import Wording, wordings
 ROLE: Final = "judge.race_clean"
 
 _OWN_WORDS: Final = 0.9
-"""Share of a cleaned report's words that must stand in the report: cleaning takes out and adds nothing."""
+"""Share of a cleaned report's words that must be in the report: cleaning takes out and adds nothing."""
 
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
 _FENCED: Final = re.compile(r"\A```(?:markdown|md|text)?[ \t]*\n(.*)\n```\Z", re.DOTALL)
-
-
-def without_citations(text: str) -> str:
-    """The report without reference lists, citation marks and link targets; code stays as it is."""
-    parsed = parse_report(text.translate(PRIVATE))
-    edits = [(found.start, found.end, "") for found in parsed.lists]
-    edits += [(start, end, sign) for start, end, sign in hidden(parsed) if start < end or sign == VOID]
-    return trimmed(without_pins(cut(parsed.text, edits)))
 
 
 class Cleaner:

@@ -11,11 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
-from aiq.core.samples import Fact, Sample
+from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
 from aiq.judges.base import Judge, not_applicable
-from aiq.judges.cleaning import without_citations
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
@@ -122,7 +122,7 @@ class World(Judge):
         ]
 
 
-def _depths(facts: Sequence[Fact]) -> dict[str, int]:
+def _depths(facts: Sequence[NeededFact]) -> dict[str, int]:
     """How many facts of each depth, by the first part of their ids."""
     depths = sorted(fact.id.split("/")[0] for fact in facts)
     return {depth: depths.count(depth) for depth in depths}

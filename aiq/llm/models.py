@@ -29,7 +29,7 @@ def read_key(variable: str, setting: str) -> str:
     """The key in the environment variable that `setting` names.
 
     Raises ConfigError when `variable` is no name of one (it may be the key itself, so it is not
-    repeated), when it is not set, and when its value cannot stand in an HTTP header.
+    repeated), when it is not set, and when no HTTP header can hold its value.
     """
     if not _VARIABLE.fullmatch(variable):
         raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
@@ -153,7 +153,7 @@ class RunModels:
 
 
 class _NoSyncCalls(BaseTransport):
-    """Stands where a sync client would open connections that no session could see."""
+    """In the place of a sync client, whose connections no session could see."""
 
     def handle_request(self, request: Request) -> Response:
         raise RuntimeError("sync model calls are refused: use the model's async methods (ainvoke, astream)")

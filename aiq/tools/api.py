@@ -25,7 +25,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class SearchApi:
+class ApiClient:
     """Where an API answers and how it is asked. Retries are the client's.
 
     `failure`: the error's text, with `{}` for the reason. `kinds`: statuses that this API documents besides `KINDS`.

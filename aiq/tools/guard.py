@@ -88,7 +88,7 @@ def is_public(ip: IPv4Address | IPv6Address) -> bool:
 
 
 def _hidden(ip: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The IPv4 address behind a mapped, compatible, NAT64 or 6to4 address."""
+    """The IPv4 address that is reached by a mapped, compatible, NAT64 or 6to4 address."""
     if isinstance(ip, IPv4Address):
         return None
     if ip in _NAT64 or ip in _COMPATIBLE:

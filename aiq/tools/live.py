@@ -39,7 +39,7 @@ USER_AGENT = "aiq-bench (research evaluation)"
 class LiveWeb:
     """Implements core `Web` over the internet; a client per fetch, so that nothing is left open.
 
-    Proxies of the environment are not used: behind one, the guard could not see the address.
+    Proxies of the environment are not used: through one, the guard could not see the address.
     """
 
     def __init__(self, settings: WebSettings, *, resolve: Resolve | None = None) -> None:

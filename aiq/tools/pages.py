@@ -127,7 +127,7 @@ async def page_of(url: str, download: Download) -> Page:
 def decoded(body: bytes, content_type: str) -> str:
     """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
 
-    UTF-8 stands before the declaration because valid UTF-8 is hardly ever anything else, while
+    UTF-8 goes before the declaration because valid UTF-8 is hardly ever anything else, while
     declarations are often wrong; not where an escape byte tells of ISO-2022.
     """
     for mark, name in _BOMS:

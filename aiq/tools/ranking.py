@@ -96,7 +96,7 @@ TITLE_WEIGHT = 3
 """How many times a page's title counts in each of its passages."""
 
 GAP = "\n[...]\n"
-"""Stands where an excerpt leaves out passages between two that it shows."""
+"""In an excerpt, in the place of passages that it leaves out."""
 
 
 class PassageIndex:

@@ -12,7 +12,7 @@ class ThinkArguments(BaseModel):
 
 
 class Think:
-    """`think`: gives the thought back, so that it stands in the conversation and in the event log."""
+    """`think`: gives the thought back, so that it is in the conversation and in the event log."""
 
     name = "think"
     description = (

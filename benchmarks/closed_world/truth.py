@@ -12,8 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from aiq.core.samples import Fact as NeededFact
-from aiq.core.samples import TruthRow
+from aiq.core.samples import NeededFact, TruthRow
 from benchmarks.closed_world.entities import Entity, Fact, Value
 from benchmarks.closed_world.tables import Language
 

@@ -5,22 +5,26 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
+from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog
-from aiq.core.samples import SampleKey
+from aiq.core.reports import Report
+from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
-from aiq.core.settings import LlmSettings, RetrySettings
+from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
 from aiq.core.usage import Limits
+from aiq.experiment.resources import open_checkpointer
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
@@ -28,6 +32,7 @@ from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
+from aiq.tools.blocks import document
 
 Script = Callable[[ChatRequest], ChatReply | int]
 
@@ -79,24 +84,22 @@ class ThoughtArguments(BaseModel):
 
 @dataclass
 class WebSearch:
-    """Finds a page of its own for every query; `empty` finds none and returns blank text."""
+    """Finds a page of its own for every query, with this text; a blank text is a result without pages."""
 
     name: str = "web_search_tool"
     description: str = "Searches the web."
     parameters: type[BaseModel] = QueryArguments
     data_source: str | None = "web"
-    empty: bool = False
+    text: str = "{query} is well described."
     queries: list[str] = field(default_factory=list)
 
     async def run(self, arguments: BaseModel) -> ToolResult:
         query = str(getattr(arguments, "query", ""))
         self.queries.append(query)
-        if self.empty:
-            return ToolResult(content="   ")
-        url = "https://pages.test/" + "-".join(query.lower().split())
-        text = f"{query} is well described."
-        content = f'<Document href="{url}">\n<title>\n{query}\n</title>\n{text}\n</Document>'
-        return ToolResult(content=content, sources=(Source(url=url, title=query, text=text),))
+        if not self.text.strip():
+            return ToolResult(content=self.text)
+        url, text = "https://pages.test/" + "-".join(query.lower().split()), self.text.format(query=query)
+        return ToolResult(content=document(url, query, text), sources=(Source(url=url, title=query, text=text),))
 
 
 @dataclass
@@ -145,6 +148,17 @@ class Bench:
     def logged(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
+    async def ask(self, agent: AiqAgent, text: str, *, epoch: int = 1, user: User | None = None, **more: Any) -> Report:
+        """The agent's report to a question (`more`: its other fields) in a session of its own."""
+        session = self.another(epoch=epoch, user=user or self.session.user)
+        with session.bind():
+            return await agent.research(Question(text=text, **more), session)
+
+    async def resume(self, agent: AiqAgent, thread: str, user: User | None = None) -> Report | None:
+        session = self.another(user=user)
+        with session.bind():
+            return await agent.resume(thread, session)
+
     def another(self, name: str = "s", epoch: int = 1, user: User | None = None) -> Session:
         """A session of another turn, epoch or sample of the same run."""
         run = self.session
@@ -192,6 +206,18 @@ async def bench(script: Script, *, search: WebSearch | None = None, **given: Any
         )
         with session.bind():
             yield Bench(endpoint, session, search, events)
+
+
+def agent(**settings: Any) -> AiqAgent:
+    return AiqAgent(AiqSettings.model_validate(settings))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """Each kind of checkpointer that needs no server."""
+    settings = CheckpointerSettings(kind=request.param, path=str(tmp_path / "checkpoints.db"))
+    async with open_checkpointer(settings) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -41,3 +41,34 @@ def test_each_graph_has_its_diagram(graph: str) -> None:
     assert section.count("```mermaid\n") == 1
     assert "__start__" in section
     assert "__end__" in section
+
+
+def test_any_agent_may_offer_its_graphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "drawn.py").write_text(
+        "from langgraph.graph import END, START, StateGraph\n"
+        "from aiq.agents.base import Drawing\n"
+        "from aiq.core.settings import Settings\n"
+        "class Drawn:\n"
+        "    Settings = Settings\n"
+        "    def __init__(self, settings): pass\n"
+        "    def graphs(self, models):\n"
+        "        graph = StateGraph(dict)\n"
+        "        graph.add_node('look', lambda state: state)\n"
+        "        graph.add_edge(START, 'look')\n"
+        "        return [Drawing('lookout', 'It looks.', graph.compile())]\n"
+    )
+    (tmp_path / "conf/agent").mkdir(parents=True)
+    (tmp_path / "conf/agent/drawn.yaml").write_text("# Looks\ntarget: drawn:Drawn\n")
+    assert main(["graphs", "agent=drawn"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# Graphs of Drawn\n")
+    assert "## lookout\n\nIt looks.\n\n```mermaid\n" in out
+    assert "__start__ --> look;" in out
+
+
+def test_an_agent_without_graphs_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graphs", "agent=reports", "agent.path=benchmarks/drb_mini/reference.jsonl"]) == 2
+    assert capsys.readouterr().err == "aiq: aiq.agents.external.reports:Reports has no graphs to draw\n"

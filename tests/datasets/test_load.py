@@ -74,6 +74,22 @@ def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_a_format_of_ones_own_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/datasets.md prints it."""
+    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    (tmp_path / "riddles.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = tmp_path / "riddles.csv"
+    path.write_text("riddle,solution\nWhat has keys?,A piano\nWhat has hands?,\n")
+    with pytest.raises(DatasetError, match=r"riddles\.csv, row 3: no solution"):
+        loaded("riddles:Riddles", path=str(path))
+    path.write_text("riddle,solution\nWhat has keys?,A piano\n")
+    (sample,) = loaded("riddles:Riddles", path=str(path)).samples
+    assert (sample.id, sample.question.text, sample.answers) == ("1", "What has keys?", ("A piano",))
+    with pytest.raises(DatasetError, match=r"dataset.path is not set; name a CSV"):
+        loaded("riddles:Riddles")
+
+
 def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no module 'aiq\.datasets\.nothing'"):
         loaded("aiq.datasets.nothing:X", path="x")

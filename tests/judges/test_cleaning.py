@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.citations.parse import split_references, without_references
+from aiq.citations.passages import without_citations
 from aiq.core.errors import JudgeError
-from aiq.judges.cleaning import Cleaner, read_cleaned, without_citations
+from aiq.judges.cleaning import Cleaner, read_cleaned
 from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.structured import Unusable
 from tests.judges.parts import scripted

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from aiq.core.reports import Report, Score
-from aiq.core.samples import Fact, Question, Sample, Truth
+from aiq.core.samples import NeededFact, Question, Sample, Truth
 from aiq.core.session import Session
 from aiq.core.usage import Usage
 from aiq.judges.base import NoSettings
@@ -15,7 +15,7 @@ SESSION = cast(Session, None)  # it asks nothing of its session
 USAGE = Usage(calls=2, input_tokens=100, output_tokens=20, cost_usd=0.25)
 COSTS = ["escalation.shallow_tokens", "escalation.deep_tokens", "escalation.deep_cost_usd"]
 NEEDED, NOT_NEEDED = (
-    Truth(hops=2, needs_depth=True, facts=(Fact(id="d1/a", forms=("x",)),)),
+    Truth(hops=2, needs_depth=True, facts=(NeededFact(id="d1/a", forms=("x",)),)),
     Truth(hops=1, needs_depth=False),
 )
 

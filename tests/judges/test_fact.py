@@ -225,8 +225,8 @@ async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None
     url = "https://atlas.offline.example/ormark-kilns"
     async with offline() as session:
         page = await session.web.fetch(url)
-        told = page.text.replace("\n", " ").split(". ")
-        true = next(sentence for sentence in told if any(c.isdigit() for c in sentence))
+        sentences = page.text.replace("\n", " ").split(". ")
+        true = next(sentence for sentence in sentences if any(c.isdigit() for c in sentence))
         false = "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)
         text = (
             f"{true} [1]. {false} [1]. Gone for good [2].\n\n## References\n\n"
@@ -256,7 +256,7 @@ async def judged(
     return detail["pages"][0], endpoint
 
 
-def told(page: dict[str, Any]) -> list[str]:
+def verdicts_on(page: dict[str, Any]) -> list[str]:
     return [one["verdict"] for one in page["judged"]]
 
 
@@ -264,7 +264,7 @@ async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged(
     answers = ['{"groups": [[3], [2, 1]]}', verdicts("supported", "unsupported")]
     page, endpoint = await judged(answers, deduplication="model")
     assert [one["statement"] for one in page["judged"]] == [SAID[0], SAID[2]]
-    assert told(page) == ["supported", "unsupported"]
+    assert verdicts_on(page) == ["supported", "unsupported"]
     assert [request["role"] for request in endpoint.got] == ["judge.fact_dedup", "judge.fact_validate"]
     assert "1. Tessmark has 12 ships.\n2. There are twelve" in endpoint.prompt(0)
     _, endpoint = await judged([verdicts("supported")], said=SAID[:1], deduplication="model")
@@ -289,10 +289,10 @@ async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
 
     text = "a" * 91 + "b" * 100 + "c" * 100  # after the title and a blank line: 100 characters a part
     page, endpoint = await judged(answer, text, max_page_chars=100, page_chunks=2)
-    assert told(page) == ["supported", "unknown", "unsupported"]
+    assert verdicts_on(page) == ["supported", "unknown", "unsupported"]
     assert len(endpoint.got) == 2
     page, _ = await judged(answer, text, max_page_chars=100, page_chunks=9)
-    assert set(told(page)) == {"supported"}
+    assert set(verdicts_on(page)) == {"supported"}
     _, endpoint = await judged([verdicts("unknown", "unknown", "unknown")], "", page_chunks=3)
     assert len(endpoint.got) == 1
 
@@ -300,7 +300,7 @@ async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
 async def test_statements_in_several_questions_are_numbered_anew_in_each() -> None:
     answers = [verdicts("supported", "unsupported"), verdicts("unknown")]
     page, endpoint = await judged(answers, statements_per_call=2)
-    assert told(page) == ["supported", "unsupported", "unknown"]
+    assert verdicts_on(page) == ["supported", "unsupported", "unknown"]
     assert f"1. {SAID[2]}" in endpoint.prompt(1)
     assert SAID[0] not in endpoint.prompt(1)
 
@@ -342,5 +342,5 @@ async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> N
             scores = await Fact(settings).score(SAMPLE, Report(text=given, raw_text=given, route="deep"), session)
             detail: Any = scores[0].detail
             found[support] = detail["pages"][0]
-    assert told(found["whole"]) == ["supported", "unsupported"]
-    assert told(found["part"]) == ["supported", "supported"]
+    assert verdicts_on(found["whole"]) == ["supported", "unsupported"]
+    assert verdicts_on(found["part"]) == ["supported", "supported"]

@@ -37,13 +37,13 @@ async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
 
 
 async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(tmp_path: Path) -> None:
-    store, told, seeds = AnswerStore(RunFolder(tmp_path)), [], []
+    store, answers, seeds = AnswerStore(RunFolder(tmp_path)), [], []
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
         async with scripted([answer], base_url=base_url) as (session, endpoint):
             kept = replace(session, answers=store.of_one())
-            told.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
+            answers.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
             seeds += [request["seed"] for request in endpoint.got]
-    assert told == ["A", "B", "A"]
+    assert answers == ["A", "B", "A"]
     assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
 
 

@@ -1,4 +1,4 @@
-"""Official prompts from a checkout: parsed and never executed, checked before a run, and used as they stand there.
+"""Official prompts from a checkout: parsed and never executed, checked before a run, and used as they are there.
 
 The checkouts here are made up, with prompts of our own in the official form.
 """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.reports import Report, Score
-from aiq.core.samples import Fact, Question, Sample, Truth
+from aiq.core.samples import NeededFact, Question, Sample, Truth
 from aiq.core.session import Session
 from aiq.judges.base import NoSettings
 from aiq.judges.world import Statements, World
@@ -15,10 +15,10 @@ from aiq.judges.world import Statements, World
 SESSION = cast(Session, None)  # it asks nothing of its session
 
 FACTS = (
-    Fact(id="d1/halden-works/headquarters", forms=("Halden Works & Tessmark",)),
-    Fact(id="d1/halden-works/employees", forms=("Halden Works & 4310", "Halden & four thousand")),
-    Fact(id="d2/corvey/born_in", forms=("Corvey & Orlune",)),
-    Fact(id="d3/velmora/founded", forms=("Velmora & 1921",)),
+    NeededFact(id="d1/halden-works/headquarters", forms=("Halden Works & Tessmark",)),
+    NeededFact(id="d1/halden-works/employees", forms=("Halden Works & 4310", "Halden & four thousand")),
+    NeededFact(id="d2/corvey/born_in", forms=("Corvey & Orlune",)),
+    NeededFact(id="d3/velmora/founded", forms=("Velmora & 1921",)),
 )
 
 
@@ -64,7 +64,7 @@ def test_a_failed_attempt_is_worst_only_in_what_its_sample_can_have() -> None:
     world = World(NoSettings())
     for truth in (None, Truth(hops=1, needs_depth=False)):
         assert world.metrics_for(sample(truth)) == ()
-    needed = sample(Truth(hops=2, needs_depth=True, facts=(Fact(id="d1/a", forms=("x",)),)))
+    needed = sample(Truth(hops=2, needs_depth=True, facts=(NeededFact(id="d1/a", forms=("x",)),)))
     assert world.metrics_for(needed) == World.metrics
 
 

@@ -9,31 +9,29 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 
 from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
-from aiq.core.models import Message
 from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
 from aiq.experiment.plan import model_of
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
+from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed
 
-HELLO = [Message(role="user", content="hello")]
 
-
-async def test_settings_of_the_longest_role_win(bench: Any, answers: Any) -> None:
+async def test_settings_of_the_longest_role_win(bench: Any) -> None:
     roles = {
         "judge": {"model": "big", "temperature": 0.0, "extra_body": {"top_k": 1}},
         "judge.race": {"max_tokens": 50},
         "judge.fact": {"model": "no"},
     }
-    async with bench([answers.OK], roles=roles, temperature=0.7, extra_body={"x": True}) as b:
+    async with bench([OK], roles=roles, temperature=0.7, extra_body={"x": True}) as b:
         assert [b.models.name(r) for r in ("judge.fact_extract", "judge.race", "judger", "judge")] == [
             "big",
             "m",
             "m",
             "big",
         ]
-        await b.models.complete("judge.fact_extract", HELLO)
-        await b.models.complete("judge.race", HELLO)
+        await b.ask("judge.fact_extract")
+        await b.ask("judge.race")
         await b.models.chat("judge.fact_extract").ainvoke("hello")
         judge, race, chat = (g.body for g in b.endpoint.got)
         for body in (judge, chat):
@@ -41,17 +39,17 @@ async def test_settings_of_the_longest_role_win(bench: Any, answers: Any) -> Non
         assert (race["temperature"], race["max_completion_tokens"], race["x"]) == (0.7, 50, True)
 
 
-async def test_options_of_one_call_win_over_config(bench: Any, answers: Any) -> None:
-    async with bench([answers.OK], temperature=0.7) as b:
+async def test_options_of_one_call_win_over_config(bench: Any) -> None:
+    async with bench([OK], temperature=0.7) as b:
         schema = {"name": "verdict", "schema": {"type": "object"}}
-        await b.models.complete("judge.race", HELLO, json_schema=schema, temperature=0.0, max_tokens=9)
+        await b.ask("judge.race", json_schema=schema, temperature=0.0, max_tokens=9)
         body = b.endpoint.got[0].body
         assert (body["temperature"], body["max_completion_tokens"]) == (0.0, 9)
         assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
 
 
-async def test_chat_model_is_one_object_a_role_and_refuses_sync_calls(bench: Any, answers: Any) -> None:
-    async with bench([answers.OK]) as b:
+async def test_chat_model_is_one_object_a_role_and_refuses_sync_calls(bench: Any) -> None:
+    async with bench([OK]) as b:
         model = b.models.chat("aiq.planner")
         assert model is b.models.chat("aiq.planner")
         with pytest.raises(RuntimeError, match="sync model calls are refused"):
@@ -59,16 +57,15 @@ async def test_chat_model_is_one_object_a_role_and_refuses_sync_calls(bench: Any
         assert b.endpoint.got == []
 
 
-async def test_chat_model_calls_tools_and_streams(bench: Any, answers: Any) -> None:
+async def test_chat_model_calls_tools_and_streams(bench: Any) -> None:
     @tool
     def look_up(name: str) -> str:
         """Look a name up."""
         return name
 
     call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
-    c = answers.chunk
-    streamed = answers.streamed(c(content="he"), c(content="llo"), c("stop"), c(usage=answers.USAGE))
-    async with bench([answers.http(200, answers.completed(None, tool_calls=[call])), streamed]) as b:
+    parts = streamed(chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))
+    async with bench([http(200, completed(None, tool_calls=[call])), parts]) as b:
         message = await b.models.chat("aiq.planner").bind_tools([look_up]).ainvoke("hello")
         assert [(t["name"], t["args"], t["id"]) for t in message.tool_calls] == [("look_up", {"name": "x"}, "c1")]
         assert "/chat/completions" in b.endpoint.got[0].path
@@ -101,25 +98,23 @@ def graph(model: Any) -> Any:
     return builder.compile()
 
 
-async def test_session_is_found_inside_langgraph(bench: Any, answers: Any) -> None:
-    async with bench([answers.OK]) as b:
+async def test_session_is_found_inside_langgraph(bench: Any) -> None:
+    async with bench([OK]) as b:
         result = await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
         assert result == {"text": "hello hello hello"}
         assert b.session.usage.by_role()["aiq.planner"].calls == 4
 
 
-async def test_limit_reached_comes_out_of_langgraph_unchanged(bench: Any, answers: Any) -> None:
-    async with bench([answers.OK], limits=Limits(sample_model_calls=2)) as b:
+async def test_limit_reached_comes_out_of_langgraph_unchanged(bench: Any) -> None:
+    async with bench([OK], limits=Limits(sample_model_calls=2)) as b:
         with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
             await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
         assert len(b.endpoint.got) == 2
 
 
 @pytest.mark.parametrize(("status", "kind"), [(500, ModelError), (400, ModelError), (401, RunAborted)])
-async def test_typed_errors_come_out_of_langchain_unchanged(
-    bench: Any, answers: Any, status: int, kind: type[Exception]
-) -> None:
-    async with bench([answers.error(status)]) as b:
+async def test_typed_errors_come_out_of_langchain_unchanged(bench: Any, status: int, kind: type[Exception]) -> None:
+    async with bench([error(status)]) as b:
         for work in (
             b.models.chat("aiq.planner").ainvoke("x"),
             graph(b.models.chat("aiq.planner")).ainvoke({"text": "x"}),
@@ -130,8 +125,8 @@ async def test_typed_errors_come_out_of_langchain_unchanged(
             assert len(b.endpoint.got) == (3 if status == 500 else 1)  # one layer retries, not three
 
 
-async def test_two_sessions_at_once_keep_their_books_apart(bench: Any, answers: Any) -> None:
-    async with bench([answers.OK], delay=0.02) as b:
+async def test_two_sessions_at_once_keep_their_books_apart(bench: Any) -> None:
+    async with bench([OK], delay=0.02) as b:
         other = type(b.session)(
             **{n: getattr(b.session, n) for n in ("run_seed", "now", "models", "tools", "web", "user", "limits")},
             key=b.session.key._replace(epoch=2),
@@ -176,19 +171,19 @@ async def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
         assert "secret" not in str(caught.value)
 
 
-async def test_preflight(bench: Any, answers: Any) -> None:
-    async with bench([answers.http(200, {"data": []})]) as b:
+async def test_preflight(bench: Any) -> None:
+    async with bench([http(200, {"data": []})]) as b:
         await b.models.check()
         assert (b.endpoint.got[0].method, b.endpoint.got[0].path) == ("GET", "/v1/models")
-        b.endpoint.script[:] = [answers.error(404)]
+        b.endpoint.script[:] = [error(404)]
         await b.models.check()
-        b.endpoint.script[:] = [answers.error(401)]
+        b.endpoint.script[:] = [error(401)]
         with pytest.raises(RunAborted, match=r"refuses the key \(HTTP 401\): set llm\.api_key_env"):
             await b.models.check()
 
 
-async def test_preflight_of_an_unreachable_endpoint_is_quick(bench: Any, answers: Any) -> None:
-    async with bench([answers.OK], base_url="http://127.0.0.1:9/v1", retry={"attempts": 9}) as b:
+async def test_preflight_of_an_unreachable_endpoint_is_quick(bench: Any) -> None:
+    async with bench([OK], base_url="http://127.0.0.1:9/v1", retry={"attempts": 9}) as b:
         with pytest.raises(RunAborted, match=r"^llm\.base_url=http://127\.0\.0\.1:9/v1: cannot be reached: [^\n]*$"):
             await asyncio.wait_for(b.models.check(), 2)
 

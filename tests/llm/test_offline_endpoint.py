@@ -10,6 +10,7 @@ import pytest
 from aiq.core.models import Message
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
+from tests.llm.endpoint import OK
 
 QUESTIONS = [[Message(role="user", content=f"What is {i} and why?")] for i in range(12)]
 
@@ -29,11 +30,11 @@ async def stack(world: Path, **faults: float) -> AsyncIterator[int]:
         await child.stop()
 
 
-async def test_endpoint_faults_change_no_answer(bench: Any, answers: Any, world: Path) -> None:
+async def test_endpoint_faults_change_no_answer(bench: Any, world: Path) -> None:
     async def replies(**faults: float) -> tuple[list[str], int]:
         async with stack(world, **faults) as port:
             llm = {"base_url": f"http://127.0.0.1:{port}/v1", "retry": {"attempts": 12, "first_seconds": 0.001}}
-            async with bench([answers.OK], **llm) as b:
+            async with bench([OK], **llm) as b:
                 texts = [(await b.models.complete("test.plain", question)).text for question in QUESTIONS]
                 streamed = [part.content async for part in b.models.chat("test.plain").astream("Who?")]
                 counts = (await b.models._client.get(f"http://127.0.0.1:{port}/stats")).json()
@@ -48,6 +49,6 @@ async def test_endpoint_faults_change_no_answer(bench: Any, answers: Any, world:
     assert more > sends
     async with stack(world, cut_connection=0.4) as port:
         llm = {"base_url": f"http://127.0.0.1:{port}/v1", "retry": {"attempts": 12, "first_seconds": 0.001}}
-        async with bench([answers.OK], **llm) as b:
+        async with bench([OK], **llm) as b:
             assert [(await b.models.complete("test.plain", question)).text for question in QUESTIONS] == calm[:-1]
             assert b.session.usage.total().unreported_calls > 0

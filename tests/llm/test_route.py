@@ -8,6 +8,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import LlmSettings
 from aiq.llm.route import NetworkTransport, is_offline
 from aiq.llm.transport import open_client
+from tests.llm.endpoint import http
 
 SETTINGS = LlmSettings(base_url="http://model.offline.example/v1", model="m")
 
@@ -25,8 +26,8 @@ def test_reserved_hosts(host: str, expected: bool) -> None:
     assert is_offline(host) is expected
 
 
-async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any, answers: Any) -> None:
-    async with bench([answers.http(200, {})]) as b, open_client(SETTINGS, offline_port=b.endpoint.port) as client:
+async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any) -> None:
+    async with bench([http(200, {})]) as b, open_client(SETTINGS, offline_port=b.endpoint.port) as client:
         await client.get("https://atlas.offline.example/a%20b?x=1")
         await client.post("http://search.offline.example/search", json={"query": "q"})
         page, search = b.endpoint.got
@@ -45,9 +46,9 @@ async def test_offline_host_without_a_stack_is_a_clear_error() -> None:
 
 
 async def test_proxies_of_the_machine_are_used_but_not_for_loopback(
-    bench: Any, answers: Any, monkeypatch: pytest.MonkeyPatch
+    bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with bench([answers.http(200, {"by": "proxy"})]) as b:
+    async with bench([http(200, {"by": "proxy"})]) as b:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{b.endpoint.port}")
         monkeypatch.setenv("no_proxy", "inside.example")
         async with open_client(LlmSettings(base_url="http://x/v1", model="m"), offline_port=b.endpoint.port) as client:

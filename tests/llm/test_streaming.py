@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from aiq.core.errors import ModelError
 from aiq.llm.calls import ROLE
 from aiq.llm.streaming import StreamReader
+from tests.llm.endpoint import USAGE, chunk, completed, error, http, streamed
 
 
 async def stream(b: Any, **options: Any) -> tuple[str, list[Any]]:
@@ -22,11 +23,14 @@ async def stream(b: Any, **options: Any) -> tuple[str, list[Any]]:
     return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices), chunks
 
 
-async def test_usage_of_a_streamed_answer(bench: Any, answers: Any) -> None:
-    c = answers.chunk
+async def test_usage_of_a_streamed_answer(bench: Any) -> None:
     script = [
-        answers.streamed(
-            c(role="assistant", content=""), c(content="he"), c(content="llo"), c("stop"), c(usage=answers.USAGE)
+        streamed(
+            chunk(role="assistant", content=""),
+            chunk(content="he"),
+            chunk(content="llo"),
+            chunk("stop"),
+            chunk(usage=USAGE),
         )
     ]
     async with bench(script) as b:
@@ -40,21 +44,15 @@ async def test_usage_of_a_streamed_answer(bench: Any, answers: Any) -> None:
         assert event.finish_reason == "stop"
 
 
-async def test_streamed_tool_calls_are_put_together(bench: Any, answers: Any) -> None:
+async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:
     def part(index: int, **function: str) -> Any:
-        return answers.chunk(tool_calls=[{"index": index, "function": function}])
+        return chunk(tool_calls=[{"index": index, "function": function}])
 
-    first = answers.chunk(
-        tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": ""}}]
-    )
-    second = answers.chunk(
+    first = chunk(tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": ""}}])
+    second = chunk(
         tool_calls=[{"index": 1, "id": "c2", "type": "function", "function": {"name": "g", "arguments": ""}}]
     )
-    script = [
-        answers.streamed(
-            first, part(0, arguments='{"a"'), part(0, arguments=":1}"), second, answers.chunk("tool_calls")
-        )
-    ]
+    script = [streamed(first, part(0, arguments='{"a"'), part(0, arguments=":1}"), second, chunk("tool_calls"))]
     async with bench(script) as b:
         await stream(b)
         assert [
@@ -65,38 +63,36 @@ async def test_streamed_tool_calls_are_put_together(bench: Any, answers: Any) ->
         ]
 
 
-async def test_stream_without_usage_is_unreported(bench: Any, answers: Any) -> None:
-    async with bench([answers.streamed(answers.chunk(content="x"), answers.chunk("stop"), done=False)]) as b:
+async def test_stream_without_usage_is_unreported(bench: Any) -> None:
+    async with bench([streamed(chunk(content="x"), chunk("stop"), done=False)]) as b:
         assert (await stream(b))[0] == "x"
         assert b.session.usage.total().unreported_calls == 1
 
 
 @pytest.mark.parametrize("cut", [True, False])
-async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answers: Any, cut: bool) -> None:
-    async with bench([answers.streamed(answers.chunk(content="half of"), done=False, cut=cut)]) as b:
+async def test_a_cut_stream_is_an_error_and_booked(bench: Any, cut: bool) -> None:
+    async with bench([streamed(chunk(content="half of"), done=False, cut=cut)]) as b:
         with pytest.raises(ModelError, match="broke off its stream"):
             await stream(b)
         assert b.session.usage.total().unreported_calls == 1
         assert b.calls[0].reply == {"role": "assistant", "content": "half of"}
 
 
-async def test_an_error_within_a_stream(bench: Any, answers: Any) -> None:
-    async with bench([answers.streamed(answers.chunk(content="x"), {"error": {"message": "overloaded"}})]) as b:
+async def test_an_error_within_a_stream(bench: Any) -> None:
+    async with bench([streamed(chunk(content="x"), {"error": {"message": "overloaded"}})]) as b:
         with pytest.raises(ModelError, match="overloaded"):
             await stream(b)
 
 
-async def test_a_stream_refused_or_empty_at_its_start_is_sent_for_again(bench: Any, answers: Any) -> None:
-    good = answers.streamed(answers.chunk(content="ok"), answers.chunk("stop"))
-    async with bench([answers.error(503), answers.streamed(done=False, cut=True), good]) as b:
+async def test_a_stream_refused_or_empty_at_its_start_is_sent_for_again(bench: Any) -> None:
+    good = streamed(chunk(content="ok"), chunk("stop"))
+    async with bench([error(503), streamed(done=False, cut=True), good]) as b:
         assert (await stream(b))[0] == "ok"
         assert len(b.endpoint.got) == 3
 
 
-async def test_a_stream_given_up_is_booked(bench: Any, answers: Any) -> None:
-    async with bench(
-        [answers.streamed(*(answers.chunk(content="x" * 1000) for _ in range(200)), answers.chunk("stop"))]
-    ) as b:
+async def test_a_stream_given_up_is_booked(bench: Any) -> None:
+    async with bench([streamed(*(chunk(content="x" * 1000) for _ in range(200)), chunk("stop"))]) as b:
         events = await b.models._openai.chat.completions.create(
             model="m", messages=[{"role": "user", "content": "x"}], stream=True, extra_headers={ROLE: "a.b"}
         )
@@ -106,8 +102,8 @@ async def test_a_stream_given_up_is_booked(bench: Any, answers: Any) -> None:
         assert b.session.usage.in_flight == 0
 
 
-async def test_compressed_answers(bench: Any, answers: Any) -> None:
-    packed = answers.http(200, gzip.compress(json.dumps(answers.completed()).encode()), content_encoding="gzip")
+async def test_compressed_answers(bench: Any) -> None:
+    packed = http(200, gzip.compress(json.dumps(completed()).encode()), content_encoding="gzip")
     async with bench([packed]) as b:
         raw = await b.models._client.post(
             f"{b.endpoint.base_url}/chat/completions", json={"model": "m", "messages": []}, headers={ROLE: "a.b"}

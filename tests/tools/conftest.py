@@ -101,14 +101,14 @@ APP = Starlette(
 )
 
 
-Serve = Callable[[Starlette], AbstractContextManager[int]]
+Serve = Callable[..., AbstractContextManager[int]]
 
 
 @contextmanager
-def serving(app: Starlette) -> Iterator[int]:
+def serving(app: Starlette, **config: Any) -> Iterator[int]:
     """A server in a thread, for as long as the context stands; gives its port."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, **{"log_level": "error", "lifespan": "off", **config}))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

@@ -1,5 +1,9 @@
+"""Corpora: search in several languages, lookup by URL, broken files; and recall on the real pages."""
+
+import csv
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -197,3 +201,57 @@ def test_loading_and_searching_print_nothing(tmp_path: Path) -> None:
     code = f"from aiq.tools.corpus import Corpus; Corpus.load({str(path)!r}).search('Tessmark', 3)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.fixture(scope="module")
+def freshqa(shared_data: Path) -> Corpus:
+    return Corpus.load(shared_data / "freshqa" / "pages.jsonl.gz")
+
+
+@pytest.mark.shared_data
+def test_every_row_is_read(shared_data: Path, freshqa: Corpus) -> None:
+    assert len(freshqa.pages) == 363  # 378 rows, some of the same URL
+    assert len(Corpus.load(shared_data / "deep_research_bench" / "pages_science.jsonl.gz").pages) == 80
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("Who is the current Canadian president?", "Prime Minister of Canada"),
+        (
+            "In what year did Russia finish disposing of all of its nuclear weapons?",
+            "List of states with nuclear weapons",
+        ),
+        ("When was .NET first released?", ".NET"),
+    ],
+)
+def test_the_page_about_it_is_among_the_first_five(freshqa: Corpus, question: str, title: str) -> None:
+    assert title in [hit.title for hit in freshqa.search(question, 5)]
+
+
+@pytest.mark.shared_data
+def test_recall_of_the_pages_that_the_source_column_names(shared_data: Path, freshqa: Corpus) -> None:
+    found = asked = 0
+    with (shared_data / "freshqa" / "freshqa_dev.csv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            pages = [freshqa.page(url.split("#")[0]) for url in re.findall(r"https?://[^\s,]+", row["source"])]
+            expected = {page.url for page in pages if page}
+            if expected:
+                asked += 1
+                found += bool(expected & {hit.url for hit in freshqa.search(row["question"], 5)})
+    print(f"FreshQA DEV: recall@5 {found / asked:.3f} over {asked} questions")
+    assert asked >= 60
+    assert found / asked >= 0.93
+
+
+@pytest.mark.shared_data
+def test_science_tasks_find_pages(shared_data: Path) -> None:
+    folder = shared_data / "deep_research_bench"
+    corpus = Corpus.load(folder / "pages_science.jsonl.gz")
+    for line in (folder / "query.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if 58 <= row["id"] <= 65:
+            hits = corpus.search(row["prompt"], 5)
+            assert len(hits) == 5, row["id"]
+            assert all(hit.text for hit in hits)

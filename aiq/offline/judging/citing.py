@@ -1,9 +1,9 @@
-"""Citations: which statements of a text cite which URLs, and the text without them."""
+"""Citations: which statements of a text cite which URLs."""
 
 import re
 
-from aiq.citations.parse import cut, parse_report, trimmed
-from aiq.citations.passages import PRIVATE, VOID, cited_statements, hidden, without_pins
+from aiq.citations.parse import parse_report
+from aiq.citations.passages import cited_statements
 from aiq.offline.engine.text import name_spans
 
 _POINTER = re.compile(r"^(?:It|He|She|They)\b")
@@ -26,10 +26,3 @@ def cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
             found += [(told, n, linked or urls[n]) for n in mark.numbers if linked or n in urls]
         found += [(told, None, report.body_urls[at].url) for at in statement.body_urls]
     return list(dict.fromkeys(found))
-
-
-def without_citations(text: str) -> str:
-    """The text without citation marks, link targets, addresses and its list of references; otherwise unchanged."""
-    report = parse_report(text.translate(PRIVATE))
-    cuts = [(start, end, sign) for start, end, sign in hidden(report) if start < end or sign == VOID]
-    return trimmed(without_pins(cut(report.text, [*cuts, *((found.start, found.end, "") for found in report.lists)])))

@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from aiq.citations.passages import without_citations
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.judging.citing import cited, without_citations
+from aiq.offline.judging.citing import cited
 from aiq.offline.judging.credit import credit
 from aiq.offline.judging.facts import DATA
 from aiq.offline.judging.quality import DIMENSIONS, dimension_of, quality

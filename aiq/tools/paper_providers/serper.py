@@ -10,7 +10,7 @@ from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.settings import PapersSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
-from aiq.tools.api import SearchApi
+from aiq.tools.api import ApiClient
 from aiq.tools.papers import Paper
 
 BASE_URL = "https://google.serper.dev"
@@ -36,7 +36,7 @@ class Provider:
         if settings.api_key_env is None:
             raise ConfigError("papers.api_key_env must name the variable that holds the Serper key")
         key = read_key(settings.api_key_env, "papers.api_key_env")
-        self._api = SearchApi(
+        self._api = ApiClient(
             client,
             (settings.base_url or BASE_URL).rstrip("/") + "/scholar",
             settings.timeout_seconds,

@@ -9,7 +9,7 @@ from aiq.core.errors import ToolErrorKind
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
-from aiq.tools.api import SearchApi
+from aiq.tools.api import ApiClient
 from aiq.tools.search import Found, SearchHit
 
 BASE_URL = "https://api.tavily.com"
@@ -36,7 +36,7 @@ class Provider:
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
         url = (settings.base_url or BASE_URL).rstrip("/") + "/search"
-        self._api = SearchApi(
+        self._api = ApiClient(
             client,
             url,
             settings.timeout_seconds,

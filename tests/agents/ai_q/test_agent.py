@@ -1,20 +1,24 @@
-"""A report that was written is never lost: whatever fails afterwards, the attempt's row has it as raw_report."""
+"""AI-Q as one agent: no report that was written is lost, what each stage cost, prompt variants."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.ai_q.agent import STAGES, by_stage
 from aiq.citations.registry import SourceRegistry
+from aiq.core.errors import ConfigError
 from aiq.core.samples import Question, Sample
 from aiq.core.sources import Source
-from aiq.core.usage import Limits
+from aiq.core.usage import Limits, Usage, UsageLedger
 from aiq.experiment.attempt import run_attempt
+from aiq.experiment.compose import compose, settings_from
+from aiq.experiment.plan import make_plan, prompts_digest
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.runs.rows import SampleRow
-
-REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
+from tests.agents.conftest import PROMPTS, agent
+from tests.agents.replies import ADMITS, REPORT, TASK, calls, chat, turn_of
 
 
 class BrokenRegistry(SourceRegistry):
@@ -22,42 +26,33 @@ class BrokenRegistry(SourceRegistry):
 
     broken = True
 
-    def _break(self) -> None:
+    def known(self) -> tuple[Source, ...]:
         if self.broken:
             self.broken = False
             raise ValueError("the registry is broken")
-
-    def all(self) -> tuple[Source, ...]:
-        self._break()
-        return super().all()
-
-    def known(self) -> tuple[Source, ...]:
-        self._break()
         return super().known()
 
 
-async def attempt(
-    on_bench: Any, script: Any, limits: Limits | None = None, broken: bool = False, **settings: Any
-) -> SampleRow:
+async def attempt(on_bench: Any, script: Any, given: dict[str, Any] | None = None, **settings: Any) -> SampleRow:
+    """The row of an attempt; `given`: fields of its session."""
     rows: list[SampleRow] = []
-    sources = BrokenRegistry() if broken else SourceRegistry()
-    async with on_bench(script, limits=limits or Limits(), sources=sources) as bench:
-        agent: Any = AiqAgent(AiqSettings.model_validate(settings))
-        sample = Sample(id="s1", question=Question(text="Write a report on Orlune"))
-        row: SampleRow = await run_attempt(agent, sample, bench.session, rows.append)
+    async with on_bench(script, **given or {}) as bench:
+        sample = Sample(id="s1", question=Question(text=TASK))
+        made: Any = agent(**settings)
+        row: SampleRow = await run_attempt(made, sample, bench.session, rows.append)
     assert rows == [row]
     return row
 
 
 def writes_the_file_and_goes_on(request: ChatRequest) -> ChatReply:
-    turn = sum(message.role == "assistant" for message in request.messages)
-    if turn == 0:
-        return ChatReply(tool_calls=(call("write_file", file_path="/report.md", content=REPORT),))
-    return ChatReply(tool_calls=(call("think", thought="hm"),))
+    if turn_of(request) == 0:
+        return calls(call("write_file", file_path="/report.md", content=REPORT))
+    return calls(call("think", thought="hm"))
 
 
 async def test_a_limit_after_the_file_was_written(on_bench: Any) -> None:
-    row = await attempt(on_bench, writes_the_file_and_goes_on, Limits(sample_model_calls=3), entry="deep")
+    limits = Limits(sample_model_calls=3)
+    row = await attempt(on_bench, writes_the_file_and_goes_on, {"limits": limits}, entry="deep")
     assert (row.status, row.report, row.raw_report) == ("limit", None, REPORT)
     assert row.error is not None
     assert row.error.message == "limit limits.sample_model_calls=3 reached"
@@ -65,40 +60,34 @@ async def test_a_limit_after_the_file_was_written(on_bench: Any) -> None:
 
 async def test_a_failing_endpoint_after_the_file_was_written(on_bench: Any) -> None:
     def script(request: ChatRequest) -> ChatReply | int:
-        return 400 if len(request.messages) > 2 else writes_the_file_and_goes_on(request)
+        return 400 if turn_of(request) else writes_the_file_and_goes_on(request)
 
     row = await attempt(on_bench, script, entry="deep")
     assert (row.status, row.report, row.raw_report) == ("failed", None, REPORT)
 
 
 async def test_a_file_that_could_not_be_written_is_no_draft(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        return ChatReply(tool_calls=(call("write_file", file_path="/report.md", text=REPORT),))
-
-    row = await attempt(on_bench, script, Limits(sample_model_calls=2), entry="deep")
+    wrong = calls(call("write_file", file_path="/report.md", text=REPORT))
+    row = await attempt(on_bench, lambda request: wrong, {"limits": Limits(sample_model_calls=2)}, entry="deep")
     assert (row.status, row.raw_report) == ("limit", None)
 
 
 @pytest.mark.parametrize("entry", ["shallow", "deep"])
 async def test_a_failing_verification(on_bench: Any, entry: str) -> None:
-    row = await attempt(on_bench, lambda request: ChatReply(text=REPORT), broken=True, entry=entry)
-    assert (row.status, row.report, row.raw_report) == ("failed", None, REPORT.strip() if entry == "deep" else REPORT)
+    row = await attempt(on_bench, lambda request: ChatReply(text=REPORT), {"sources": BrokenRegistry()}, entry=entry)
+    assert (row.status, row.report, row.raw_report) == ("failed", None, REPORT)
     assert row.error is not None
     assert "the registry is broken" in row.error.message
 
 
 async def test_the_shallow_answer_of_an_escalation_that_fails(on_bench: Any) -> None:
-    answer = "I was unable to find the mayor of Orlune."
-
-    def script(request: ChatRequest) -> ChatReply | int:
-        if request.role == "aiq.intent_classifier":
-            return ChatReply(
-                text='{"intent": "research", "meta_response": null, "research_depth": "shallow", "depth_reasoning": ""}'
-            )
-        return ChatReply(text=answer) if request.role == "aiq.shallow_researcher" else 400
-
-    row = await attempt(on_bench, script, enable_clarifier=False)
-    assert (row.status, row.raw_report) == ("failed", answer)
+    shallow = {"intent": "research", "meta_response": None, "research_depth": "shallow", "depth_reasoning": ""}
+    roles = {
+        "aiq.intent_classifier": lambda request: ChatReply(text=json.dumps(shallow)),
+        "aiq.orchestrator": lambda request: 400,
+    }
+    row = await attempt(on_bench, chat(shallow=ADMITS, roles=roles), enable_clarifier=False)
+    assert (row.status, row.raw_report) == ("failed", ADMITS)
 
 
 async def test_nothing_written_is_no_report(on_bench: Any) -> None:
@@ -106,3 +95,74 @@ async def test_nothing_written_is_no_report(on_bench: Any) -> None:
     assert (row.status, row.raw_report) == ("failed", None)
     assert row.error is not None
     assert row.error.type == "AgentError"
+
+
+# What each stage of an attempt cost.
+
+PRICED = Usage(calls=1, input_tokens=100, output_tokens=10, cost_usd=0.5)
+
+
+def test_every_role_of_ai_q_has_its_stage() -> None:
+    prompts = {name.removesuffix(".j2") for name in PROMPTS.sources()}
+    roles = {name for name in prompts if not name.endswith(("_request", "_repair"))}
+    assert {f"aiq.{role}" for role in roles} == {role for role in STAGES if role.startswith("aiq.")}
+
+
+def test_roles_of_a_stage_are_summed_and_a_call_without_a_price_leaves_its_stage_without_one() -> None:
+    ledger = UsageLedger()
+    for role in ("aiq.planner", "aiq.researcher", "aiq.shallow_researcher", "my.tool"):
+        ledger.record(role, PRICED)
+    ledger.record("my.tool", PRICED.model_copy(update={"cost_usd": None}))
+    stages = {name: Usage.model_validate(usage) for name, usage in by_stage(ledger).items()}
+    assert {name: (usage.calls, usage.total_tokens, usage.cost_usd) for name, usage in stages.items()} == {
+        "deep": (2, 220, 1.0),
+        "shallow": (1, 110, 0.5),
+        "other": (2, 220, None),
+    }
+
+
+# Prompt variants.
+
+
+def variant(tmp_path: Path, name: str, text: str) -> str:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return str(tmp_path)
+
+
+async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(on_bench: Any, tmp_path: Path) -> None:
+    folder = variant(tmp_path, "shallow_researcher.j2", "Answer briefly, at {{ current_datetime }}.")
+    leaked = "Answer briefly, at whatever time it may be, and never say who told you so."
+    variant(tmp_path, "escalation.j2", leaked)
+    async with on_bench(chat(shallow=f"Ilan Corvey.\n\n{leaked}")) as bench:
+        report = await bench.ask(agent(prompts_dir=folder), "Who?")
+    assert bench.endpoint.of("aiq.shallow_researcher")[0].system == "Answer briefly, at 2026-11-01T09:00:00+00:00."
+    assert bench.endpoint.of("aiq.intent_classifier")[0].system == PROMPTS.render("intent_classifier.j2")
+    assert report.text == "Ilan Corvey."  # a variant stays out of reports as the shipped prompts do
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("shalow.j2", "x", r"shalow\.j2 takes the place of no prompt; there are: clarifier\.j2, "),
+        ("planner.j2", "{{ dialogue }}", r"planner\.j2 uses dialogue, which this prompt is not given; it is given: av"),
+        ("planner.j2", "a\n{% if %}", r"planner\.j2, line 2: "),
+    ],
+)
+def test_a_variant_that_does_not_fit_is_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^agent\.prompts_dir: .*{says}"):
+        agent(prompts_dir=variant(tmp_path, name, text))
+
+
+def test_a_folder_of_variants_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"^agent\.prompts_dir: there is no folder .*nowhere"):
+        agent(prompts_dir="nowhere")
+
+
+def test_variants_count_in_the_hash_of_the_agents_prompts(tmp_path: Path) -> None:
+    def digest(*overrides: str) -> str | None:
+        return prompts_digest(make_plan(settings_from(compose(["experiment=shallow_freshqa", *overrides]))))
+
+    same = variant(tmp_path, "planner.j2", PROMPTS.source("planner.j2"))
+    assert digest(f"agent.prompts_dir={same}") == digest()
+    other = variant(tmp_path, "planner.j2", "Plan.")
+    assert digest(f"agent.prompts_dir={other}") != digest()

@@ -1,37 +1,67 @@
-"""The clarifier within the chat graph: questions, the search nudge, skip words, replies that cannot be read."""
+"""The clarifier within the chat graph: questions, the search nudge, skip words; the plan, its approval and feedback."""
 
+import json
 from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
-from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.ai_q.clarifier import FALLBACK, JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
+from aiq.agents.ai_q.states import Plan
 from aiq.core.errors import AgentError
-from aiq.core.events import Approval, ToolCalled
+from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
 from aiq.core.samples import Document, Question, Turn
+from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.ai_q.clarifier_stack import TASK, ScriptedUser, asks, briefing, clarified, plain, search
+from tests.agents.conftest import agent, fenced
+from tests.agents.replies import PLAN, REPORT, TASK, ScriptedUser, asks, calls, chat, results, search
+
+
+async def clarified(
+    on_bench: Any, clarifier: Any, user: Any = None, question: Question | None = None, **settings: Any
+) -> tuple[Any, Any]:
+    """(report, bench) of a run through the whole chat graph in which the clarifier answers so."""
+    script = chat(roles={ROLE: clarifier, "aiq.orchestrator": lambda request: ChatReply(text=REPORT)})
+    async with on_bench(script, user=user or ApprovingUser()) as bench:
+        return await agent(clarifier=settings).research(question or Question(text=TASK), bench.session), bench
+
+
+def asking(request: ChatRequest) -> ChatReply:
+    return asks()
+
+
+def content(request: ChatRequest) -> ChatReply:
+    return asks(None)
+
+
+def searching(*queries: str, then: str | None = None) -> Any:
+    """A clarifier that searches first."""
+    return lambda request: asks(then) if results(request) else search(*queries)
+
+
+def briefing(bench: Any) -> str:
+    """What the orchestrator's prompt says was settled."""
+    return str(bench.endpoint.of("aiq.orchestrator")[0].system)
 
 
 async def test_no_question_where_none_is_needed(on_bench: Any) -> None:
-    _, bench = await clarified(on_bench, lambda request: asks(None))
+    _, bench = await clarified(on_bench, content)
     assert len(bench.endpoint.of(ROLE)) == 1  # and no nudge to search for nothing
     assert bench.logged(Approval) == bench.search.queries == []
     assert "Plan (not shown to the user):\nOrlune\n1. Origins\n2. People" in briefing(bench)
 
 
 async def test_max_turns_0_asks_nothing_and_calls_nothing(on_bench: Any) -> None:
-    _, bench = await clarified(on_bench, lambda request: asks(), max_turns=0)
+    _, bench = await clarified(on_bench, asking, max_turns=0)
     assert bench.endpoint.of(ROLE) == []
     assert "5. Outlook" in briefing(bench)
 
 
 async def test_remaining_questions_count_down_to_max_turns(on_bench: Any) -> None:
     user = ScriptedUser(["The last ten years", "Trade"], [])
-    _, bench = await clarified(on_bench, lambda request: asks(), user, max_turns=2, max_searches=0)
+    _, bench = await clarified(on_bench, asking, user, max_turns=2, max_searches=0)
     first, second = bench.endpoint.of(ROLE)  # at none left it completes without a call
     assert "Questions left: 2" in first.last_user
+    assert first.tool_names == ()  # without a budget for searches
     assert "Questions left: 1" in second.last_user
     assert "Q: Which period?\nA: The last ten years" in second.last_user
     planned = bench.endpoint.of(PLANNER_ROLE)[0].last_user
@@ -42,7 +72,7 @@ async def test_remaining_questions_count_down_to_max_turns(on_bench: Any) -> Non
 @pytest.mark.parametrize("answer", ["no", "n", "No."])
 async def test_no_may_be_the_true_answer_and_does_not_end_the_dialogue(on_bench: Any, answer: str) -> None:
     user = ScriptedUser([answer, "skip"], [])
-    _, bench = await clarified(on_bench, lambda request: asks("Is trade meant too?"), user)
+    _, bench = await clarified(on_bench, asking, user)
     assert f"A: {answer}" in bench.endpoint.of(PLANNER_ROLE)[0].last_user
     assert len(user.shown) == 2
 
@@ -50,7 +80,7 @@ async def test_no_may_be_the_true_answer_and_does_not_end_the_dialogue(on_bench:
 @pytest.mark.parametrize("answer", ["skip", "Skip.", "", "  ", "done", "继续", "跳過。"])
 async def test_skip_words_end_the_questions(on_bench: Any, answer: str) -> None:
     user = ScriptedUser([answer], [])
-    _, bench = await clarified(on_bench, lambda request: asks(), user)
+    _, bench = await clarified(on_bench, asking, user)
     assert user.shown == ["Which period?"]
     assert [(event.kind, event.answer) for event in bench.logged(Approval)] == [("question", answer.strip())]
     assert "Q:" not in bench.endpoint.of(PLANNER_ROLE)[0].last_user
@@ -58,10 +88,7 @@ async def test_skip_words_end_the_questions(on_bench: Any, answer: str) -> None:
 
 async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_is_not_kept(on_bench: Any) -> None:
     def clarifier(request: ChatRequest) -> ChatReply:
-        if request.last_user == NUDGE:
-            return search("orlune")
-        searched = any(message.role == "tool" for message in request.messages)
-        return asks("Upper or lower Orlune?" if searched else "What?")
+        return search("orlune") if request.last_user == NUDGE else asks("Which?" if results(request) else "What?")
 
     user = ScriptedUser(["Upper", "skip"], [])
     _, bench = await clarified(on_bench, clarifier, user)
@@ -73,106 +100,153 @@ async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_i
         assert later.last_user == JSON_ONLY
         assert [message.role for message in later.messages] == ["system", "user", "assistant", "tool", "user"]
         assert "orlune is well described" in later.messages[3].text
-    assert user.shown == ["Upper or lower Orlune?"] * 2
+    assert user.shown == ["Which?"] * 2
     assert bench.search.queries == ["orlune"]
 
 
 async def test_a_model_that_does_not_search_when_nudged_may_ask(on_bench: Any) -> None:
     user = ScriptedUser(["Ten years", "skip"], [])
-    _, bench = await clarified(on_bench, lambda request: asks(), user)
+    _, bench = await clarified(on_bench, asking, user)
     assert [request.last_user == NUDGE for request in bench.endpoint.of(ROLE)] == [False, True, False]
     assert user.shown == ["Which period?"] * 2
 
 
-async def test_a_model_that_searches_of_its_own_accord_is_not_nudged(on_bench: Any) -> None:
-    def clarifier(request: ChatRequest) -> ChatReply:
-        return asks() if any(message.role == "tool" for message in request.messages) else search("orlune")
-
-    _, bench = await clarified(on_bench, clarifier, ScriptedUser(["skip"], []))
+async def test_what_a_model_finds_of_its_own_accord_is_a_source_and_needs_no_nudge(on_bench: Any) -> None:
+    _, bench = await clarified(on_bench, searching("orlune", then="Which?"), ScriptedUser(["skip"], []))
     assert NUDGE not in [request.last_user for request in bench.endpoint.of(ROLE)]
+    assert [source.url for source in bench.session.sources.all()] == ["https://pages.test/orlune"]
 
 
 async def test_searches_beyond_the_budget_are_answered_in_order_without_being_made(on_bench: Any) -> None:
-    def clarifier(request: ChatRequest) -> ChatReply:
-        return asks(None) if any(message.role == "tool" for message in request.messages) else search("a", "b", "c")
-
-    _, bench = await clarified(on_bench, clarifier, max_searches=2)
-    results = [message.text for message in bench.endpoint.of(ROLE)[1].messages if message.role == "tool"]
+    _, bench = await clarified(on_bench, searching("a", "b", "c"), max_searches=2)
+    last = bench.endpoint.of(ROLE)[1]
     assert bench.search.queries == ["a", "b"]
-    assert results[2].startswith("Error: over budget")
-    assert bench.endpoint.of(ROLE)[1].tool_names == ()
+    assert results(last)[2].startswith("Error: over budget")
+    assert last.tool_names == ()
 
 
 async def test_a_tool_that_was_not_offered_is_not_run(on_bench: Any) -> None:
     def clarifier(request: ChatRequest) -> ChatReply:
-        searched = any(message.role == "tool" for message in request.messages)
-        return asks(None) if searched else ChatReply(tool_calls=(call("think", thought="hm"),))
+        return asks(None) if results(request) else calls(call("think", thought="hm"))
 
     _, bench = await clarified(on_bench, clarifier)
-    assert "think is not a valid tool" in bench.endpoint.of(ROLE)[1].messages[3].text
-    assert [event.tool for event in bench.logged(ToolCalled)] == []
-
-
-async def test_without_a_budget_for_searches_there_are_no_tools_and_no_nudge(on_bench: Any) -> None:
-    _, bench = await clarified(on_bench, lambda request: asks(), ScriptedUser(["skip"], []), max_searches=0)
-    (request,) = bench.endpoint.of(ROLE)
-    assert request.tool_names == ()
-
-
-async def test_what_was_found_is_a_source_before_those_of_deep_research(on_bench: Any) -> None:
-    def clarifier(request: ChatRequest) -> ChatReply:
-        return asks(None) if any(message.role == "tool" for message in request.messages) else search("orlune")
-
-    _, bench = await clarified(on_bench, clarifier)
-    assert [source.url for source in bench.session.sources.all()] == ["https://pages.test/orlune"]
+    assert "think is not a valid tool" in results(bench.endpoint.of(ROLE)[1])[0]
+    assert bench.logged(ToolCalled) == []
 
 
 @pytest.mark.parametrize(
     ("reply", "question"),
     [
-        pytest.param('{"needs_clarification": true, "clarification_question": "When?"}', "When?", id="whole-text"),
-        pytest.param(
-            '```json\n{"needs_clarification": true, "clarification_question": "When?"}\n```', "When?", id="fence"
-        ),
-        pytest.param(
-            'First {"x": 1}, then {"needs_clarification": true, "clarification_question": "When?"}',
-            "When?",
-            id="object-with-the-key",
-        ),
-        pytest.param('Well: {"needs_clarification": false} and so on', None, id="first-object"),
-        pytest.param('{"needs_clarification": false, "clarification_question": "When?"}', None, id="not-needed"),
+        ('{"needs_clarification": true, "clarification_question": "When?"}', "When?"),
+        ('Well: {"needs_clarification": false} and so on', None),
+        ('{"needs_clarification": false, "clarification_question": "When?"}', None),
     ],
 )
-def test_parse_attempts(reply: str, question: str | None) -> None:
+def test_the_next_question(reply: str, question: str | None) -> None:
     assert next_question(reply, TASK) == question
 
 
 @pytest.mark.parametrize("reply", ["hm", "", '{"needs_clarification": "perhaps"}', '{"needs_clarification": true}'])
-def test_an_unusable_reply_asks_about_the_topic(reply: str) -> None:
-    asked = next_question(reply, "Rivers " * 40)
-    assert asked is not None
-    assert ("Rivers " * 40)[:80] in asked
-    assert ("Rivers " * 40)[:81] not in asked
-    assert "'skip'" in asked
-
-
-async def test_an_unparsable_reply_reaches_the_user_as_the_fallback_question(on_bench: Any) -> None:
-    user = ScriptedUser(["skip"], [])
-    await clarified(on_bench, lambda request: ChatReply(text="hm"), user)
-    assert TASK in user.shown[0]
+async def test_an_unusable_reply_asks_about_the_topic(on_bench: Any, reply: str) -> None:
+    user, task = ScriptedUser(["skip"], []), "A report on rivers " * 20
+    await clarified(on_bench, lambda request: ChatReply(text=reply), user, Question(text=task))
+    assert f'"{task[:80]}"' in user.shown[0]
+    assert "'skip'" in user.shown[0]
 
 
 async def test_history_and_documents_reach_the_prompt(on_bench: Any) -> None:
     history = (Turn(speaker="user", text="Hello"), Turn(speaker="assistant", text="Hi, what about rivers?"))
     question = Question(text=TASK, history=history, documents=(Document(file_name="map.pdf", summary="A map."),))
-    _, bench = await clarified(on_bench, lambda request: asks(None), question=question)
+    _, bench = await clarified(on_bench, content, question=question)
     asked = bench.endpoint.of(ROLE)[0].last_user
     assert "User: Hello\nAssistant: Hi, what about rivers?" in asked
     assert "map.pdf: A map." in asked
 
 
 async def test_without_research_tools_nobody_is_asked_about_deep_research(on_bench: Any) -> None:
-    async with on_bench(plain(lambda request: asks())) as bench:
+    async with on_bench(chat()) as bench:
         with pytest.raises(AgentError, match=r"no research tool: data_sources=\[\]"):
-            await AiqAgent(AiqSettings()).research(Question(text=TASK, data_sources=()), bench.session)
+            await bench.ask(agent(), TASK, data_sources=())
     assert bench.endpoint.of(ROLE) == []
+
+
+# The plan.
+
+
+@pytest.mark.parametrize(("repaired", "used"), [(PLAN, Plan.model_validate(PLAN)), ({"title": "T"}, FALLBACK)])
+async def test_an_unusable_plan_is_repaired_once_or_replaced(on_bench: Any, repaired: Any, used: Plan) -> None:
+    broken = '{"title": "T", "sections": ["One", " "]}'
+    replies = [json.dumps(repaired), broken]
+    async with on_bench(chat(roles={PLANNER_ROLE: lambda request: ChatReply(text=replies.pop())})) as bench:
+        await bench.ask(agent(), TASK)
+    assert f"Plan (not shown to the user):\n{used.text()}" in briefing(bench)
+    assert fenced(bench.endpoint.of(PLANNER_ROLE)[1], "bad_reply") == broken
+
+
+async def test_the_planner_is_asked_for_a_title_and_5_to_8_sections(on_bench: Any) -> None:
+    _, bench = await clarified(on_bench, content)
+    (request,) = bench.endpoint.of(PLANNER_ROLE)
+    assert "5 to 8 sections" in request.system
+    assert request.json_schema is not None
+    assert set(request.json_schema["required"]) == {"title", "sections"}
+
+
+@pytest.mark.parametrize(
+    "word", ["approve", "Approve.", "yes", "y", "“approve”", "`ok`", "ＯＫ", "批准", "好的！", "「同意」"]
+)
+async def test_approval(on_bench: Any, word: str) -> None:
+    user = ScriptedUser([], [word])
+    report, bench = await clarified(on_bench, content, user, enable_plan_approval=True)
+    assert report.route == "deep"
+    assert "Plan (approved by the user):\nOrlune\n1. Origins" in briefing(bench)
+    assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
+    assert "**approve**" in user.shown[0]
+    assert "**reject**" in user.shown[0]
+
+
+@pytest.mark.parametrize("word", ["reject", "No", "n", "cancel!", "ｎｏ", "取消", "不行。", "拒絕"])
+async def test_rejection_ends_the_run_as_such(on_bench: Any, word: str) -> None:
+    report, bench = await clarified(on_bench, content, ScriptedUser([], [word]), enable_plan_approval=True)
+    assert (report.route, report.outcome) == ("rejected", "rejected")
+    assert bench.endpoint.of("aiq.orchestrator") == []
+
+
+async def test_feedback_goes_into_the_next_plan_all_of_it(on_bench: Any) -> None:
+    user = ScriptedUser([], ["yes, but shorter", "add prices", "approve"])
+    _, bench = await clarified(on_bench, content, user, enable_plan_approval=True)
+    first, second, third = (request.last_user for request in bench.endpoint.of(PLANNER_ROLE))
+    assert "<feedback>" not in first
+    assert "<feedback>\nyes, but shorter\n</feedback>" in second
+    assert third.index("yes, but shorter") < third.index("add prices")
+
+
+async def test_after_max_plan_iterations_the_plan_stands_with_the_last_feedback_in_it(on_bench: Any) -> None:
+    user = ScriptedUser([], ["more", "more still"])
+    report, bench = await clarified(on_bench, content, user, enable_plan_approval=True, max_plan_iterations=2)
+    assert report.route == "deep"
+    assert "approved automatically after the last round of feedback" in briefing(bench)
+    assert "more still" in bench.endpoint.of(PLANNER_ROLE)[2].last_user
+    (decision,) = (event for event in bench.logged(Decision) if event.name == "plan_auto_approved")
+    assert decision.cause == "clarifier.max_plan_iterations=2"
+
+
+@pytest.mark.parametrize(
+    ("user", "route", "reviews"),
+    [
+        pytest.param(ApprovingUser(), "deep", ["approve"], id="approve"),
+        pytest.param(RejectingUser(), "rejected", ["reject"], id="reject"),
+        pytest.param(FeedbackUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
+    ],
+)
+async def test_users_of_evaluations(on_bench: Any, user: Any, route: str, reviews: list[str]) -> None:
+    report, bench = await clarified(on_bench, asking, user, enable_plan_approval=True)
+    assert report.route == route
+    answers = [(event.kind, event.answer) for event in bench.logged(Approval)]
+    assert answers == [("question", "skip"), *(("plan", review) for review in reviews)]
+
+
+async def test_the_stage_is_logged_once_however_often_the_user_is_asked(on_bench: Any) -> None:
+    user = ScriptedUser(["a", "b", "c"], ["more", "approve"])
+    _, bench = await clarified(on_bench, asking, user, enable_plan_approval=True)
+    assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1
+    assert [event.kind for event in bench.logged(Approval)] == ["question"] * 3 + ["plan"] * 2

@@ -1,51 +1,45 @@
-"""The deep researcher: rounds bounded by the harness, budgets, the final report, limits."""
+"""The deep researcher: each agent's middleware, budgets, what is in the state, the final report, limits."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from omegaconf import OmegaConf
 
 from aiq.agents.ai_q.deep import ROLES, DeepResearcher, final_report
-from aiq.agents.ai_q.rounds import SYNTHESIS_ANCHOR, gaps_in, queries_in
-from aiq.agents.ai_q.settings import DeepSettings, ShallowSettings
+from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.agents.toolkit.compaction import PruningSettings
-from aiq.agents.toolkit.middleware import BUDGET_ANCHOR
-from aiq.core.errors import AgentError, ConfigError, LimitReached
+from aiq.agents.toolkit.compaction import MARK, PruningSettings
+from aiq.agents.toolkit.middleware import BUDGET_ANCHOR, EMPTY
+from aiq.core.errors import AgentError, ConfigError, LimitReached, ModelError
 from aiq.core.events import (
     AgentFinished,
     AgentStarted,
     Decision,
     ModelCalled,
-    Round,
+    Recovery,
     StageChanged,
     ToolCalled,
     ToolReturned,
 )
-from aiq.core.files import shipped
 from aiq.core.usage import Limits
-from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
-from tests.agents.conftest import PROMPTS
+from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.conftest import PROMPTS, WebSearch
+from tests.agents.replies import REPORT, TASK, calls, dispatch, results, search, turn_of
 
-REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
+AGENTS = pytest.mark.parametrize("role", list(ROLES.values()), ids=list(ROLES))
+SUBAGENTS = pytest.mark.parametrize("role", [PLANNER, RESEARCHER])
+LONG = "A sentence about farms. " * 120
 
-
-def dispatch(*queries: str) -> ToolCall:
-    lines = "\n".join(f"- {query}" for query in queries)
-    return call("task", subagent_type="researcher-agent", description=f"Research.\nQueries:\n{lines}")
-
-
-def turn_of(request: ChatRequest) -> int:
-    return sum(message.role == "assistant" for message in request.messages)
+Turn = Callable[[ChatRequest, int], ChatReply | int]
 
 
 def searches_once(request: ChatRequest) -> ChatReply:
-    """A subagent that searches for its first query and reports."""
+    """A subagent that searches for its last query and reports."""
     if turn_of(request):
         return ChatReply(text="It lies on a river [1].\n\n**Sources**\n[1] orlune - https://pages.test/orlune")
-    return ChatReply(tool_calls=(call("web_search_tool", query=request.last_user.rsplit("- ", 1)[-1]),))
+    return search(request.last_user.rsplit("- ", 1)[-1])
 
 
 def eager(request: ChatRequest) -> ChatReply:
@@ -56,91 +50,168 @@ def eager(request: ChatRequest) -> ChatReply:
         return ChatReply(text=REPORT)
     turn = turn_of(request)
     if turn % 2 == 0:
-        return ChatReply(tool_calls=(dispatch(f"a {turn}", f"b {turn}"), dispatch(f"c {turn}")))
-    return ChatReply(tool_calls=(call("think", thought=f"Much is known.\nGaps:\n- gap {turn}\n- another"),))
+        return calls(dispatch(f"a {turn}", f"b {turn}"), dispatch(f"c {turn}"))
+    return calls(call("think", thought=f"Much is known.\nGaps:\n- gap {turn}\n- another"))
 
 
-def state(text: str = "Write a report on Orlune", **fields: Any) -> DeepResearchAgentState:
-    return DeepResearchAgentState(messages=[HumanMessage(text)], **fields)
+def where(role: str, turn: Turn) -> Callable[[ChatRequest], ChatReply | int]:
+    """A run in which `role` acts as `turn` says and the others do the least."""
+
+    def script(request: ChatRequest) -> ChatReply | int:
+        done = turn_of(request)
+        if request.role == role:
+            return turn(request, done)
+        if request.role != ORCHESTRATOR:
+            return ChatReply(text="Found [1].")
+        agents = ("planner-agent", "researcher-agent")
+        return (
+            calls(call("task", subagent_type=agents[done], description="Work.")) if done < 2 else ChatReply(text=REPORT)
+        )
+
+    return script
 
 
 async def run(
-    on_bench: Any, script: Any, limits: Limits | None = None, **settings: Any
+    on_bench: Any, script: Any, given: dict[str, Any] | None = None, state: Any = None, **settings: Any
 ) -> tuple[DeepResearchAgentState, Any]:
-    async with on_bench(script, limits=limits or Limits()) as bench:
-        found = await DeepResearcher(DeepSettings(**settings), PROMPTS).run(state())
-    return found, bench
+    """(final state, bench); `given`: the search and fields of the session, `state`: fields of the first state."""
+    fields = {"messages": [HumanMessage(TASK)], **(state or {})}
+    async with on_bench(script, **given or {}) as bench:
+        researcher = DeepResearcher(DeepSettings(**settings), PROMPTS)
+        return await researcher.run(DeepResearchAgentState(**fields)), bench
 
 
-@pytest.mark.parametrize("loops", [1, 2, 3])
-async def test_after_the_last_round_the_researcher_is_withdrawn_and_the_anchor_stands_last(
-    on_bench: Any, loops: int
+def results_in(state: DeepResearchAgentState) -> list[ToolMessage]:
+    return [message for message in state.messages if isinstance(message, ToolMessage)]
+
+
+# The stack that orchestrator and subagents share: that it is there, and works.
+
+
+@SUBAGENTS
+async def test_empty_results_are_filled_in_subagents(on_bench: Any, role: str) -> None:
+    def turn(request: ChatRequest, number: int) -> ChatReply:
+        return ChatReply(text="Done.") if number else search("q")
+
+    _, bench = await run(on_bench, where(role, turn), {"search": WebSearch(text=" \n\t ")})
+    assert results(bench.endpoint.of(role)[1]) == [EMPTY]
+
+
+async def test_empty_results_are_filled_in_the_orchestrator(on_bench: Any) -> None:
+    found, bench = await run(on_bench, where(RESEARCHER, lambda request, number: ChatReply(text="")))
+    assert results(bench.endpoint.of(ORCHESTRATOR)[-1]) == ["Found [1].", EMPTY]
+    assert [message.content for message in results_in(found)][1] == ""
+
+
+@AGENTS
+async def test_tool_names_are_repaired(on_bench: Any, role: str) -> None:
+    def turn(request: ChatRequest, number: int) -> ChatReply:
+        return ChatReply(text=REPORT) if number else calls(call("functions.think<|channel|>json", thought="hm"))
+
+    found, bench = await run(on_bench, where(role, turn))
+    assert [event.tool for event in bench.logged(ToolCalled)] == ["think"]
+    recoveries = [event.detail for event in bench.logged(Recovery) if event.what == "tool_name"]
+    assert recoveries == ["functions.think<|channel|>json -> think"]
+    asked, answer = bench.endpoint.of(role)[1].messages[-2:]
+    assert (asked.tool_calls[0].function.name, answer.text) == ("think", "Noted.")
+    assert bench.session.usage.by_role()[role].unreported_calls == 0
+    if role == ORCHESTRATOR:
+        reply = found.messages[1]
+        assert isinstance(reply, AIMessage)
+        assert reply.usage_metadata is not None
+        assert reply.response_metadata["model_name"] == "test"
+
+
+@AGENTS
+async def test_model_calls_are_retried_and_recover_at_the_fourth_send(on_bench: Any, role: str) -> None:
+    failures = 3
+
+    def turn(request: ChatRequest, number: int) -> ChatReply | int:
+        nonlocal failures
+        failures -= 1
+        return 503 if failures >= 0 else ChatReply(text=REPORT)
+
+    found, bench = await run(on_bench, where(role, turn))
+    assert [request.attempt for request in bench.endpoint.of(role)] == [0, 1, 2, 3]
+    assert found.messages[-1].content == REPORT.strip()
+
+
+@AGENTS
+@pytest.mark.parametrize(("retries", "sends"), [(10, 11), (0, 1)])
+async def test_retries_end_in_an_error(on_bench: Any, role: str, retries: int, sends: int) -> None:
+    async with on_bench(where(role, lambda request, number: 500)) as bench:
+        state = DeepResearchAgentState(messages=[HumanMessage(TASK)])
+        with pytest.raises(ModelError, match="500"):
+            await DeepResearcher(DeepSettings(max_model_retries=retries), PROMPTS).run(state)
+    assert len(bench.endpoint.of(role)) == sends
+
+
+@AGENTS
+async def test_calls_and_sources_are_registered_through_the_session(on_bench: Any, role: str) -> None:
+    def turn(request: ChatRequest, number: int) -> ChatReply:
+        if number:
+            return ChatReply(text=REPORT)
+        made = [call("think", thought="hm")]
+        made += [call("web_search_tool", query="q")] if "web_search_tool" in request.tool_names else []
+        return calls(*made)
+
+    _, bench = await run(on_bench, where(role, turn))
+    searches = role != ORCHESTRATOR
+    called = bench.logged(ToolCalled)
+    assert [event.tool for event in called] == ["think", "web_search_tool"][: 1 + searches]
+    ids = {c.id for c in bench.endpoint.of(role)[1].messages[-1 - len(called)].tool_calls}
+    assert {event.call_id for event in called} == ids
+    assert [source.url for source in bench.session.sources.all()] == ["https://pages.test/q"] * searches
+    assert [source.call_id in ids for source in bench.session.sources.all()] == [True] * searches
+
+
+@pytest.mark.parametrize(
+    ("role", "searches", "settings", "short"),
+    [
+        (PLANNER, 4, {"pruning": PruningSettings(keep_last=2)}, 2),
+        (RESEARCHER, 4, {"pruning": PruningSettings(keep_last=2)}, 2),
+        (RESEARCHER, 10, {"max_searches_per_researcher": 20}, 0),
+        (RESEARCHER, 14, {"max_searches_per_researcher": 20}, 4),
+    ],
+)
+async def test_pruning_is_only_in_what_the_model_sees(
+    on_bench: Any, role: str, searches: int, settings: dict[str, Any], short: int
 ) -> None:
-    found, bench = await run(on_bench, eager, max_loops=loops)
-    rounds = bench.logged(Round)
-    assert [event.number for event in rounds] == list(range(1, loops + 1))
-    *offered, last = bench.endpoint.of(ORCHESTRATOR)
-    assert all("task" in request.tool_names for request in offered)
-    assert all(request.messages[-1].text != SYNTHESIS_ANCHOR for request in offered)
-    assert "task" not in last.tool_names
-    assert (last.messages[-1].role, last.messages[-1].text) == ("user", SYNTHESIS_ANCHOR)
-    assert [event.cause for event in bench.logged(Decision)] == ["max_loops"]
-    assert len(bench.search.queries) == 2 * loops
-    assert found.messages[-1].content == REPORT.strip()
-    assert all(message.content != SYNTHESIS_ANCHOR for message in found.messages)
+    def turn(request: ChatRequest, number: int) -> ChatReply:
+        return ChatReply(text="Done.") if number == searches else search(f"q{number}")
+
+    _, bench = await run(on_bench, where(role, turn), {"search": WebSearch(text=LONG)}, **settings)
+    shown = results(bench.endpoint.of(role)[-1])
+    assert [MARK in text and len(text) <= 2000 for text in shown] == [True] * short + [False] * (searches - short)
+    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(shown))
+    assert all(len(event.content) > 2800 for event in bench.logged(ToolReturned))
+    assert all(source.text == LONG for source in bench.session.sources.all())
+    noted = [event.value for event in bench.logged(Decision) if event.name == "pruning"]
+    assert noted == list(range(1, short + 1))
 
 
-async def test_a_round_is_an_event_with_queries_new_sources_and_gaps(on_bench: Any) -> None:
-    _, bench = await run(on_bench, eager, max_loops=2)
-    first, second = bench.logged(Round)
-    assert first.queries == ("a 0", "b 0", "c 0")
-    assert first.new_sources == ("https://pages.test/b-0", "https://pages.test/c-0")
-    assert first.gaps == ("gap 1", "another")
-    assert second.new_sources == ("https://pages.test/b-2", "https://pages.test/c-2")
-    assert second.gaps == ()
+async def test_pruning_in_the_orchestrator(on_bench: Any) -> None:
+    def turn(request: ChatRequest, number: int) -> ChatReply:
+        return ChatReply(text=f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
+
+    found, bench = await run(on_bench, where(PLANNER, turn), pruning=PruningSettings(keep_last=1))
+    first, second = results(bench.endpoint.of(ORCHESTRATOR)[-1])
+    assert len(first) <= 2000
+    assert first.splitlines()[-2:] == ["[1] A page - https://pages.test/q", MARK]
+    assert second == "Found [1]."
+    assert len(str(results_in(found)[0].content)) > 2800
 
 
-async def test_surplus_dispatches_are_answered_in_order_without_being_executed(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role != ORCHESTRATOR:
-            return searches_once(request)
-        many = ChatReply(tool_calls=tuple(dispatch(f"q{n}") for n in range(5)))
-        return many if turn_of(request) == 0 else ChatReply(text=REPORT)
-
-    found, bench = await run(on_bench, script, max_researcher_calls=3)
-    results = [message for message in found.messages if isinstance(message, ToolMessage)]
-    calls = [c["id"] for m in found.messages if isinstance(m, AIMessage) for c in m.tool_calls]
-    assert [message.tool_call_id for message in results] == calls
-    assert ["over budget" in str(message.content) for message in results] == [False] * 3 + [True] * 2
-    assert sorted(bench.search.queries) == ["q0", "q1", "q2"]
-    assert len(bench.endpoint.of(RESEARCHER)) == 6
-    refused = [event for event in bench.logged(ToolReturned) if not event.success]
-    assert [event.error for event in refused] == ["over_budget", "over_budget"]
-    assert bench.logged(Round)[0].queries == ("q0", "q1", "q2")
-
-
-async def test_a_dispatch_of_a_withdrawn_researcher_is_refused(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role != ORCHESTRATOR:
-            return searches_once(request)
-        return ChatReply(tool_calls=(dispatch("more"),)) if turn_of(request) < 3 else ChatReply(text=REPORT)
-
-    found, bench = await run(on_bench, script, max_loops=1)
-    assert bench.search.queries == ["more"]
-    assert [event.number for event in bench.logged(Round)] == [1]
-    assert found.messages[-1].content == REPORT.strip()
+# Budgets, state, limits.
 
 
 async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_withdrawn(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role == ORCHESTRATOR:
-            return ChatReply(tool_calls=(dispatch("q"),)) if turn_of(request) == 0 else ChatReply(text=REPORT)
+    def turn(request: ChatRequest, number: int) -> ChatReply:
         if "web_search_tool" not in request.tool_names:
             return ChatReply(text="Nothing [1].")
-        turn = turn_of(request)
-        return ChatReply(tool_calls=tuple(call("web_search_tool", query=f"{turn} {n}") for n in range(2)))
+        return search(f"{number} 0", f"{number} 1")
 
-    _, bench = await run(on_bench, script, max_searches_per_researcher=3)
+    _, bench = await run(on_bench, where(RESEARCHER, turn), max_searches_per_researcher=3)
     assert bench.search.queries == ["0 0", "0 1", "1 0"]
     last = bench.endpoint.of(RESEARCHER)[-1]
     assert last.messages[-1].text == BUDGET_ANCHOR
@@ -149,37 +220,20 @@ async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_with
 
 
 async def test_a_subagent_that_never_ends_is_made_to_answer(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role == ORCHESTRATOR:
-            return ChatReply(tool_calls=(dispatch("q"),)) if turn_of(request) == 0 else ChatReply(text=REPORT)
-        return ChatReply(tool_calls=(call("think", thought="hm"),)) if request.tools else ChatReply(text="Enough.")
+    def turn(request: ChatRequest, number: int) -> ChatReply:
+        return calls(call("think", thought="hm")) if request.tools else ChatReply(text="Enough.")
 
-    _, bench = await run(on_bench, script, max_searches_per_researcher=1)
+    _, bench = await run(on_bench, where(RESEARCHER, turn), max_searches_per_researcher=1)
     assert len(bench.endpoint.of(RESEARCHER)) == 2 * 1 + 8 + 1
 
 
 async def test_an_orchestrator_that_never_ends_is_made_to_write(on_bench: Any) -> None:
     def script(request: ChatRequest) -> ChatReply:
-        return ChatReply(tool_calls=(call("think", thought="hm"),)) if request.tools else ChatReply(text=REPORT)
+        return calls(call("think", thought="hm")) if request.tools else ChatReply(text=REPORT)
 
     found, bench = await run(on_bench, script, recursion_limit=40)
     assert found.messages[-1].content == REPORT.strip()
     assert {event.cause for event in bench.logged(Decision)} == {"recursion_limit"}
-
-
-@pytest.mark.parametrize("limit", [10, 13, 14, 15, 16, 17, 18, 23])
-@pytest.mark.parametrize("enable_todos", [True, False])
-async def test_a_tight_recursion_limit_ends_in_synthesis(on_bench: Any, limit: int, enable_todos: bool) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role != ORCHESTRATOR:
-            busy = "think" in request.tool_names and turn_of(request) < 20  # more steps than the orchestrator has
-            return ChatReply(tool_calls=(call("think", thought="hm"),)) if busy else ChatReply(text="It lies there.")
-        return ChatReply(tool_calls=(dispatch("q"),)) if "task" in request.tool_names else ChatReply(text=REPORT)
-
-    found, bench = await run(on_bench, script, recursion_limit=limit, enable_todos=enable_todos, max_loops=9)
-    assert found.messages[-1].content == REPORT.strip()
-    assert [event.cause for event in bench.logged(Decision)] == ["recursion_limit"]
-    assert bench.endpoint.of(ORCHESTRATOR)[-1].messages[-1].text == SYNTHESIS_ANCHOR
 
 
 async def test_verbose_logs_todos_files_and_subagents_at_the_end(on_bench: Any) -> None:
@@ -190,13 +244,15 @@ async def test_verbose_logs_todos_files_and_subagents_at_the_end(on_bench: Any) 
 
 
 async def test_earlier_turns_of_a_conversation_are_no_rounds(on_bench: Any) -> None:
-    async with on_bench(eager) as bench:
-        earlier = [HumanMessage("Hello"), AIMessage("Hi."), HumanMessage("Write a report on Orlune")]
-        await DeepResearcher(DeepSettings(max_loops=1), PROMPTS).run(DeepResearchAgentState(messages=earlier))
+    earlier = [HumanMessage("Hello"), AIMessage("Hi."), HumanMessage(TASK)]
+    _, bench = await run(on_bench, eager, state={"messages": earlier}, max_loops=1)
     assert [m.text for m in bench.endpoint.of(ORCHESTRATOR)[0].messages[1:]] == [str(m.content) for m in earlier]
 
 
-async def test_a_tools_setting_narrows_the_research_tools(on_bench: Any) -> None:
+async def test_data_sources_and_the_tools_setting_select_the_subagents_tools(on_bench: Any) -> None:
+    _, bench = await run(on_bench, eager, state={"data_sources": []}, max_loops=1)
+    assert bench.search.queries == []
+    assert all("web_search_tool" not in request.tool_names for request in bench.endpoint.requests)
     _, bench = await run(on_bench, eager, max_loops=1, tools=("web_search_tool",))
     assert "think" in bench.endpoint.of(RESEARCHER)[0].tool_names
     with pytest.raises(ConfigError, match=r"agent\.deep\.tools: this run has no tool 'serch'"):
@@ -204,41 +260,34 @@ async def test_a_tools_setting_narrows_the_research_tools(on_bench: Any) -> None
 
 
 async def test_todos_files_and_subagents_are_in_the_state(on_bench: Any) -> None:
+    steps = [{"content": "Plan", "status": "in_progress"}]
+
     def script(request: ChatRequest) -> ChatReply:
         if request.role == PLANNER:
             return ChatReply(text='Here: {"title": "Orlune", "sections": ["Rivers"], "queries": ["q"]}')
         if request.role == RESEARCHER:
             return searches_once(request)
-        steps = [{"content": "Plan", "status": "in_progress"}]
-        plan = call("task", subagent_type="planner-agent", description="Plan.")
         match turn_of(request):
             case 0:
-                return ChatReply(tool_calls=(call("write_todos", todos=steps), plan))
+                plan = call("task", subagent_type="planner-agent", description="Plan.")
+                return calls(call("write_todos", todos=steps), plan)
             case 1:
-                return ChatReply(
-                    tool_calls=(dispatch("q"), call("write_file", file_path="/shared/notes.md", content="n"))
-                )
+                return calls(dispatch("q"), call("write_file", file_path="/shared/notes.md", content="n"))
         return ChatReply(text=REPORT)
 
     found, bench = await run(on_bench, script)
-    assert found.todos == [{"content": "Plan", "status": "in_progress"}]
+    assert found.todos == steps
     assert found.files["/shared/notes.md"] == "n"
     assert '"title": "Orlune"' in found.files["/shared/plan.json"]  # returned, and so kept
     assert [(s["name"], s["turn"], s["index"], s["status"]) for s in found.subagents] == [
         ("planner-agent", 1, 1, "completed"),
         ("researcher-agent", 2, 0, "completed"),
     ]
-    assert [event.agent for event in bench.logged(AgentStarted)] == ["planner-agent", "researcher-agent"]
-    started = bench.logged(AgentStarted)[1]
-    assert started.parent_id is not None
-    below = [e for e in bench.events if e.parent_id == started.parent_id]
+    planner, researcher = bench.logged(AgentStarted)
+    assert (planner.agent, researcher.agent) == ("planner-agent", "researcher-agent")
+    assert researcher.parent_id is not None
+    below = [event for event in bench.events if event.parent_id == researcher.parent_id]
     assert {type(event) for event in below} == {AgentStarted, ModelCalled, ToolCalled, ToolReturned, AgentFinished}
-
-
-async def test_sources_are_numbered_by_turn_and_call_not_by_arrival(on_bench: Any) -> None:
-    _, bench = await run(on_bench, eager, max_loops=2)
-    urls = [source.url for source in bench.session.sources.all()]
-    assert urls == [f"https://pages.test/{name}" for name in ("b-0", "c-0", "b-2", "c-2")]
 
 
 async def test_every_role_is_booked_and_the_sum_is_the_exchanges(on_bench: Any) -> None:
@@ -251,18 +300,14 @@ async def test_every_role_is_booked_and_the_sum_is_the_exchanges(on_bench: Any) 
 
 async def test_a_limit_ends_the_attempt_also_within_a_subagent(on_bench: Any) -> None:
     with pytest.raises(Exception) as raised:  # noqa: PT011  the openai client wraps it
-        await run(on_bench, eager, limits=Limits(sample_model_calls=2))
+        await run(on_bench, eager, {"limits": Limits(sample_model_calls=2)})
     error: BaseException | None = raised.value
     while error is not None and not isinstance(error, LimitReached):
         error = error.__cause__
     assert isinstance(error, LimitReached)
 
 
-async def test_data_sources_select_the_subagents_tools(on_bench: Any) -> None:
-    async with on_bench(eager) as bench:
-        await DeepResearcher(DeepSettings(max_loops=1), PROMPTS).run(state(data_sources=[]))
-    assert bench.search.queries == []
-    assert all("web_search_tool" not in request.tool_names for request in bench.endpoint.requests)
+# The report.
 
 
 @pytest.mark.parametrize(
@@ -288,58 +333,8 @@ def test_no_report_is_an_error(last: str, file: str) -> None:
 
 async def test_a_report_in_the_file_is_found(on_bench: Any) -> None:
     def script(request: ChatRequest) -> ChatReply:
-        written = ChatReply(tool_calls=(call("write_file", file_path="/report.md", content=REPORT),))
+        written = calls(call("write_file", file_path="/report.md", content=REPORT))
         return written if turn_of(request) == 0 else ChatReply(text="Wrote /report.md.")
 
     found, _ = await run(on_bench, script)
     assert found.messages[-1].content == REPORT.strip()
-
-
-@pytest.mark.parametrize(
-    ("thought", "gaps"),
-    [
-        ("Gaps:\n- one\n- two\n\nThen more.", ("one", "two")),
-        ("**Gaps:**\n1. one", ("one",)),
-        ("Gaps: none", ()),
-        ("Gaps:\n- None.", ()),
-        ("gaps: the mayor", ("the mayor",)),
-        ("Nothing of that sort.", ()),
-    ],
-)
-def test_gaps_are_read_from_thoughts(thought: str, gaps: tuple[str, ...]) -> None:
-    calls = [{"name": "think", "args": {"thought": thought}, "id": "1"}]
-    assert gaps_in([AIMessage("", tool_calls=calls)]) == gaps
-
-
-def test_a_reports_own_gaps_are_not_the_rounds() -> None:
-    assert gaps_in([AIMessage("Gaps:\n- in the report")]) == ()
-
-
-def test_queries_are_the_list_or_the_first_line() -> None:
-    assert queries_in("Research.\nQueries:\n- a\n- b\nThanks") == ["a", "b"]
-    assert queries_in("Find the mayor.\nSoon.") == ["Find the mayor."]
-
-
-@pytest.mark.parametrize(
-    ("name", "default"),
-    [
-        pytest.param("max_loops", 2, id="max_loops"),
-        pytest.param("max_researcher_calls", 6, id="max_researcher_calls"),
-        pytest.param("min_queries", 4, id="min_queries"),
-        pytest.param("max_queries", 6, id="max_queries"),
-        pytest.param("max_searches_per_researcher", 8, id="max_searches_per_researcher"),
-        pytest.param("max_model_retries", 10, id="max_model_retries"),
-        pytest.param("pruning", PruningSettings(keep_last=10, max_chars=2000), id="pruning"),
-        pytest.param("tools", None, id="tools"),
-        pytest.param("verbose", True, id="verbose"),
-    ],
-)
-def test_settings_have_the_specified_defaults(name: str, default: object) -> None:
-    assert getattr(DeepSettings(), name) == default
-
-
-def test_the_shipped_config_states_every_setting_with_its_default() -> None:
-    """`conf/agent/ai_q.yaml` and the settings models agree, for both researchers."""
-    stated: Any = OmegaConf.to_container(OmegaConf.load(shipped("conf") / "agent" / "ai_q.yaml"))
-    for name, model in (("shallow", ShallowSettings()), ("deep", DeepSettings())):
-        assert stated[name] == model.model_dump(mode="json")

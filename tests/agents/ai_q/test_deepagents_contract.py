@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from aiq.agents.ai_q import deep
 from aiq.agents.ai_q.deep import DeepResearcher
@@ -106,3 +106,12 @@ async def test_tool_schemas_are_small(on_bench: Any) -> None:
     first, _ = await asked(on_bench)
     size = sum(len(tool.model_dump_json()) for tool in first["aiq.orchestrator"].tools)
     assert size < 3500  # deepagents' own texts are 15,000 characters, sent with every call
+
+
+async def test_the_summariser_is_gone(on_bench: Any) -> None:
+    """A conversation far beyond its trigger makes no call of its own and reaches the model whole."""
+    async with on_bench(lambda request: ChatReply(text=REPORT)) as bench:
+        long = [HumanMessage("word " * 250_000), AIMessage("I see."), HumanMessage("Write a report on Orlune")]
+        await DeepResearcher(DeepSettings(), PROMPTS).run(DeepResearchAgentState(messages=long))
+    (request,) = bench.endpoint.requests
+    assert [len(message.text) for message in request.messages[1:]] == [len(str(m.content)) for m in long]

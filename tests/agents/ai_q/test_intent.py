@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.intent import Classification, IntentClassifier
-from aiq.agents.ai_q.settings import AiqSettings, IntentSettings
+from aiq.agents.ai_q.settings import IntentSettings
 from aiq.agents.toolkit.structured import REPAIR_CHARACTERS
 from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery
@@ -17,18 +16,17 @@ from aiq.core.samples import Question
 from aiq.experiment.attempt import boundary_error
 from aiq.llm.http import TimeoutException
 from aiq.offline.chat import ChatReply
-from tests.agents.conftest import PROMPTS, fenced
+from tests.agents.conftest import PROMPTS, agent, fenced
+from tests.agents.replies import classified, in_turn
 
 
 def classification(**fields: Any) -> str:
-    given = {"intent": "research", "meta_response": None, "research_depth": "shallow", "depth_reasoning": "a lookup"}
-    return json.dumps({**given, **fields})
+    return json.dumps(classified(**fields))
 
 
 async def classify(on_bench: Any, *replies: str, settings: IntentSettings | None = None) -> tuple[Classification, Any]:
     """Classify one message; the endpoint gives these replies one after the other."""
-    texts = list(replies)
-    async with on_bench(lambda request: ChatReply(text=texts.pop(0))) as bench:
+    async with on_bench(in_turn(*replies)) as bench:
         classifier = IntentClassifier(settings or IntentSettings(), PROMPTS)
         found = await classifier.classify([HumanMessage("Who is the mayor?")])
     return found, bench
@@ -55,14 +53,10 @@ async def test_a_bad_or_missing_depth_is_shallow(on_bench: Any, depth: str | Non
     assert found.depth.decision == "shallow"
 
 
-async def test_meta_brings_its_answer(on_bench: Any) -> None:
-    found, _ = await classify(on_bench, classification(intent="meta", meta_response="Hello!"))
-    assert (found.result.intent, found.meta_response) == ("meta", "Hello!")
-
-
-async def test_meta_without_an_answer_is_research(on_bench: Any) -> None:
-    found, _ = await classify(on_bench, classification(intent="meta", meta_response=" "))
-    assert found.result.intent == "research"
+@pytest.mark.parametrize(("answer", "intent"), [("Hello!", "meta"), (" ", "research"), (None, "research")])
+async def test_meta_brings_its_answer_or_is_research(on_bench: Any, answer: str | None, intent: str) -> None:
+    found, _ = await classify(on_bench, classification(intent="meta", meta_response=answer))
+    assert (found.result.intent, found.meta_response) == (intent, answer)
 
 
 async def test_one_repair_call_shows_the_first_part_of_the_bad_answer(on_bench: Any) -> None:
@@ -88,7 +82,7 @@ async def test_a_failing_endpoint_is_an_error_and_no_decision(on_bench: Any, sta
     replies: list[Any] = [ChatReply(text="not json")] * good_replies
     async with on_bench(lambda request: replies.pop() if replies else status) as bench:
         with pytest.raises(Exception, match=str(status)) as raised:
-            await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+            await agent().research(Question(text="Who?"), bench.session)
     assert isinstance(boundary_error(raised.value), ModelError)
     assert bench.logged(Decision) == []
 
@@ -109,7 +103,7 @@ async def test_running_out_of_time_is_an_error_and_no_decision(on_bench: Any) ->
 
     async with on_bench(late) as bench:
         with pytest.raises(Exception, match="no answer in time") as raised:
-            await AiqAgent(AiqSettings()).research(Question(text="Who?"), bench.session)
+            await agent().research(Question(text="Who?"), bench.session)
     assert isinstance(boundary_error(raised.value), ModelError)
     assert bench.logged(Decision) == []
 

@@ -1,20 +1,18 @@
-"""The planner's plan: bounds on its queries, their mapping to sections, repairs that are recorded, one plan a run."""
+"""Research rounds and their plan: bounds on queries, their mapping to sections, repairs that are recorded, gaps."""
 
 import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage
 
-from aiq.agents.ai_q.deep import ROLES, DeepResearcher
-from aiq.agents.ai_q.rounds import PLAN_FILE, ResearchPlan, reviewed
-from aiq.agents.ai_q.settings import DeepSettings
-from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.core.events import Decision, Recovery, ToolReturned
+from aiq.agents.ai_q.deep import ROLES
+from aiq.agents.ai_q.rounds import PLAN_FILE, SYNTHESIS_ANCHOR, ResearchPlan, gaps_in, queries_in, reviewed
+from aiq.core.events import Decision, Recovery, Round, ToolReturned
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.conftest import PROMPTS
+from tests.agents.ai_q.test_deep import ORCHESTRATOR, RESEARCHER, eager, results_in, run, searches_once
+from tests.agents.replies import REPORT, calls, dispatch, turn_of
 
-REPORT = "# Orlune\n\n" + "Orlune lies on a river [1]. " * 30
 SECTIONS = ["Rivers", "Towns", "Trade", "People", "Conclusion"]
 
 
@@ -27,13 +25,9 @@ def query(text: str, *sections: str) -> dict[str, Any]:
 
 
 GOOD = plan([query(f"q{n}", s) for n, s in enumerate(SECTIONS[:4])], constraints=["short"], language="en")
-
-
-def outcome(
-    value: dict[str, Any], least: int = 4, most: int = 6
-) -> tuple[list[tuple[str, list[str]]], list[str], list[str]]:
-    found, repairs, faults = reviewed(ResearchPlan.model_validate(value), least, most)
-    return [(q.query, q.sections) for q in found.queries], repairs, faults
+MANY = plan([query(f"q{n}", SECTIONS[n % 4]) for n in range(9)])
+LOOSE = [query("a", "rivers ", "Nowhere"), query("b", "Towns"), query("c", "Trade"), query("d", "Elsewhere")]
+NINE = plan([query(f"q{n}", f"s{n}") for n in range(6)], [f"s{n}" for n in range(9)])
 
 
 def test_a_plan_within_bounds_is_taken_as_it_is() -> None:
@@ -42,60 +36,70 @@ def test_a_plan_within_bounds_is_taken_as_it_is() -> None:
     assert found.model_dump() == GOOD  # what we do not check is passed on
 
 
-def test_queries_beyond_the_most_are_dropped() -> None:
-    queries, repairs, _ = outcome(plan([query(f"q{n}", SECTIONS[n % 4]) for n in range(9)]))
-    assert [text for text, _ in queries] == [f"q{n}" for n in range(6)]
-    assert repairs == ["3 queries beyond 6 dropped"]
+@pytest.mark.parametrize(
+    ("given", "least", "queries", "repairs", "faults"),
+    [
+        pytest.param(MANY, 4, [f"q{n}" for n in range(6)], ["3 queries beyond 6 dropped"], [], id="too-many"),
+        pytest.param(
+            plan([query("q0", "Rivers", "Towns")]),
+            3,
+            ["q0", "Orlune: Trade", "Orlune: People"],
+            ["a query for 'Trade' added", "a query for 'People' added"],
+            [],
+            id="too-few",
+        ),
+        pytest.param(
+            plan([query("q0", "All")], ["All"]), 4, ["q0"], [], ["1 queries, fewer than 4"], id="nothing-to-make-up"
+        ),
+        pytest.param(
+            NINE,
+            4,
+            [f"q{n}" for n in range(6)],
+            [],
+            ["no query serves 's6'", "no query serves 's7'", "9 sections, more than 8"],
+            id="too-many-sections",
+        ),
+        pytest.param(
+            plan(LOOSE),
+            4,
+            ["a", "b", "c", "d"],
+            ["sections of 'a' put right", "sections of 'd' put right"],
+            ["no query serves 'People'", "'d' serves no section"],
+            id="unknown-sections",
+        ),
+        pytest.param(
+            plan([query("a", *SECTIONS[:4]), query("A ", "Towns"), query(" ", "Trade")]),
+            1,
+            ["a"],
+            ["2 blank or repeated queries dropped"],
+            [],
+            id="blank-and-repeated",
+        ),
+        pytest.param(
+            plan(["a", "b"], ["One"]), 1, ["a", "b"], [],
+            ["no query serves 'One'", "'a' serves no section", "'b' serves no section"], id="texts-in-place-of-objects",
+        ),
+    ],
+)  # fmt: skip
+def test_a_review(given: dict[str, Any], least: int, queries: list[str], repairs: list[str], faults: list[str]) -> None:
+    found, *notes = reviewed(ResearchPlan.model_validate(given), least, 6)
+    assert [one.query for one in found.queries] == queries
+    assert notes == [repairs, faults]
 
 
-def test_too_few_queries_are_made_up_for_sections_without_one() -> None:
-    queries, repairs, faults = outcome(plan([query("q0", "Rivers", "Towns")]), least=3)
-    assert queries[1:] == [("Orlune: Trade", ["Trade"]), ("Orlune: People", ["People"])]
-    assert repairs == ["a query for 'Trade' added", "a query for 'People' added"]
-    assert faults == []
-
-
-def test_what_cannot_be_made_up_is_a_recorded_fault() -> None:
-    _, repairs, faults = outcome(plan([query("q0", "All")], ["All"]))
-    assert (repairs, faults) == ([], ["1 queries, fewer than 4"])
-    many = plan([query(f"q{n}", f"s{n}") for n in range(6)], [f"s{n}" for n in range(9)])
-    assert outcome(many)[2] == ["no query serves 's6'", "no query serves 's7'", "9 sections, more than 8"]
-
-
-def test_sections_of_queries_are_those_of_the_plan() -> None:
-    given = [query("a", "rivers ", "Nowhere"), query("b", "Towns"), query("c", "Trade"), query("d", "Elsewhere")]
-    queries, repairs, faults = outcome(plan(given))
-    assert queries[0] == ("a", ["Rivers"])
-    assert repairs == ["sections of 'a' put right", "sections of 'd' put right"]
-    assert faults == ["no query serves 'People'", "'d' serves no section"]
-
-
-def test_blank_and_repeated_queries_go() -> None:
-    queries, repairs, _ = outcome(plan([query("a", "Rivers"), query("A ", "Towns"), query(" ", "Trade")]), least=1)
-    assert [text for text, _ in queries] == ["a"]
-    assert repairs == ["2 blank or repeated queries dropped"]
-
-
-def test_texts_in_place_of_objects_are_read() -> None:
-    assert outcome(plan(["a", "b"], ["One", "Two"]), least=1)[0] == [("a", []), ("b", [])]
-
-
-async def run(on_bench: Any, answer: str, written: str | None = None, plans: int = 1) -> tuple[Any, Any]:
+async def planned(on_bench: Any, answer: str, written: str | None = None, plans: int = 1) -> tuple[Any, Any]:
     """A run whose planner answers (and writes the file) so; the orchestrator asks for `plans` plans."""
 
     def script(request: ChatRequest) -> ChatReply:
-        turn = sum(message.role == "assistant" for message in request.messages)
+        turn = turn_of(request)
         if request.role == ROLES["planner-agent"]:
-            if written is not None and turn == 0:
-                return ChatReply(tool_calls=(call("write_file", file_path=PLAN_FILE, content=written),))
-            return ChatReply(text=answer)
-        if turn < plans:
-            return ChatReply(tool_calls=(call("task", subagent_type="planner-agent", description="Plan."),))
-        return ChatReply(text=REPORT)
+            writes = written is not None and turn == 0
+            file = call("write_file", file_path=PLAN_FILE, content=written)
+            return calls(file) if writes else ChatReply(text=answer)
+        asks = call("task", subagent_type="planner-agent", description="Plan.")
+        return calls(asks) if turn < plans else ChatReply(text=REPORT)
 
-    async with on_bench(script) as bench:
-        state = DeepResearchAgentState(messages=[HumanMessage("Write a report on Orlune")])
-        return await DeepResearcher(DeepSettings(), PROMPTS).run(state), bench
+    return await run(on_bench, script)
 
 
 def decided(bench: Any) -> Any:
@@ -105,13 +109,13 @@ def decided(bench: Any) -> Any:
 
 def seen(bench: Any) -> str:
     """What the orchestrator was shown of the plan."""
-    return str(bench.endpoint.of(ROLES["orchestrator"])[1].messages[-1].text)
+    return str(bench.endpoint.of(ORCHESTRATOR)[1].messages[-1].text)
 
 
 @pytest.mark.parametrize("wrap", ["{}", "Here it is:\n```json\n{}\n```"])
 async def test_a_good_plan_is_kept_in_the_file_and_shown_as_written(on_bench: Any, wrap: str) -> None:
     answer = wrap.replace("{}", json.dumps(GOOD))
-    found, bench = await run(on_bench, answer)
+    found, bench = await planned(on_bench, answer)
     assert json.loads(found.files[PLAN_FILE]) == GOOD
     assert seen(bench) == answer
     assert (decided(bench).value, decided(bench).cause) == (4, "as planned")
@@ -121,7 +125,7 @@ async def test_a_good_plan_is_kept_in_the_file_and_shown_as_written(on_bench: An
 
 async def test_a_repaired_plan_is_what_the_orchestrator_and_the_file_have(on_bench: Any) -> None:
     many = json.dumps(plan([query(f"q{n}", "Rivers") for n in range(8)]))
-    found, bench = await run(on_bench, many, written=many)
+    found, bench = await planned(on_bench, many, written=many)
     assert json.loads(seen(bench)) == json.loads(found.files[PLAN_FILE])
     assert len(json.loads(seen(bench))["queries"]) == 6
     assert (decided(bench).value, decided(bench).cause) == (6, "repaired")
@@ -130,12 +134,12 @@ async def test_a_repaired_plan_is_what_the_orchestrator_and_the_file_have(on_ben
 
 
 async def test_a_plan_that_was_only_written_is_shown(on_bench: Any) -> None:
-    _, bench = await run(on_bench, "The plan is in the file.", written=json.dumps(GOOD))
+    _, bench = await planned(on_bench, "The plan is in the file.", written=json.dumps(GOOD))
     assert json.loads(seen(bench)) == GOOD
 
 
 async def test_an_unreadable_plan_is_recorded_and_passed_on(on_bench: Any) -> None:
-    found, bench = await run(on_bench, "I would look at rivers first.", plans=2)
+    found, bench = await planned(on_bench, "I would look at rivers first.", plans=2)
     assert PLAN_FILE not in found.files
     assert seen(bench) == "I would look at rivers first."
     plans = [event for event in bench.logged(Decision) if event.name == "plan"]
@@ -143,7 +147,104 @@ async def test_an_unreadable_plan_is_recorded_and_passed_on(on_bench: Any) -> No
 
 
 async def test_a_second_plan_is_refused(on_bench: Any) -> None:
-    _, bench = await run(on_bench, json.dumps(GOOD), plans=2)
+    _, bench = await planned(on_bench, json.dumps(GOOD), plans=2)
     assert len(bench.endpoint.of(ROLES["planner-agent"])) == 1
     assert [event.error for event in bench.logged(ToolReturned) if event.tool == "task"] == ["over_budget"]
     assert decided(bench).value == 4
+
+
+# Rounds.
+
+
+@pytest.mark.parametrize("loops", [1, 2, 3])
+async def test_after_the_last_round_the_researcher_is_withdrawn_and_the_anchor_is_last(
+    on_bench: Any, loops: int
+) -> None:
+    found, bench = await run(on_bench, eager, max_loops=loops)
+    assert [event.number for event in bench.logged(Round)] == list(range(1, loops + 1))
+    *offered, last = bench.endpoint.of(ORCHESTRATOR)
+    assert all("task" in request.tool_names for request in offered)
+    assert all(request.messages[-1].text != SYNTHESIS_ANCHOR for request in offered)
+    assert "task" not in last.tool_names
+    assert (last.messages[-1].role, last.messages[-1].text) == ("user", SYNTHESIS_ANCHOR)
+    assert [event.cause for event in bench.logged(Decision)] == ["max_loops"]
+    assert len(bench.search.queries) == 2 * loops
+    assert found.messages[-1].content == REPORT.strip()
+    assert all(message.content != SYNTHESIS_ANCHOR for message in found.messages)
+
+
+async def test_a_round_is_an_event_with_queries_new_sources_and_gaps(on_bench: Any) -> None:
+    _, bench = await run(on_bench, eager, max_loops=2)
+    first, second = bench.logged(Round)
+    assert first.queries == ("a 0", "b 0", "c 0")
+    assert first.new_sources == ("https://pages.test/b-0", "https://pages.test/c-0")  # by call, not by arrival
+    assert first.gaps == ("gap 1", "another")
+    assert second.new_sources == ("https://pages.test/b-2", "https://pages.test/c-2")
+    assert second.gaps == ()
+    sources = [source.url for source in bench.session.sources.all()]
+    assert sources == [*first.new_sources, *second.new_sources]
+
+
+async def test_surplus_dispatches_are_answered_in_order_without_being_executed(on_bench: Any) -> None:
+    def script(request: ChatRequest) -> ChatReply:
+        if request.role != ORCHESTRATOR:
+            return searches_once(request)
+        return calls(*(dispatch(f"q{n}") for n in range(5))) if turn_of(request) == 0 else ChatReply(text=REPORT)
+
+    found, bench = await run(on_bench, script, max_researcher_calls=3)
+    ids = [c["id"] for m in found.messages if isinstance(m, AIMessage) for c in m.tool_calls]
+    assert [message.tool_call_id for message in results_in(found)] == ids
+    assert ["over budget" in str(message.content) for message in results_in(found)] == [False] * 3 + [True] * 2
+    assert sorted(bench.search.queries) == ["q0", "q1", "q2"]
+    assert len(bench.endpoint.of(RESEARCHER)) == 6
+    refused = [event for event in bench.logged(ToolReturned) if not event.success]
+    assert [event.error for event in refused] == ["over_budget", "over_budget"]
+    assert bench.logged(Round)[0].queries == ("q0", "q1", "q2")
+
+
+async def test_a_dispatch_of_a_withdrawn_researcher_is_refused(on_bench: Any) -> None:
+    def script(request: ChatRequest) -> ChatReply:
+        if request.role != ORCHESTRATOR:
+            return searches_once(request)
+        return calls(dispatch("more")) if turn_of(request) < 3 else ChatReply(text=REPORT)
+
+    found, bench = await run(on_bench, script, max_loops=1)
+    assert bench.search.queries == ["more"]
+    assert [event.number for event in bench.logged(Round)] == [1]
+    assert found.messages[-1].content == REPORT.strip()
+
+
+@pytest.mark.parametrize("limit", [10, 13, 14, 15, 16, 17, 18, 23])
+@pytest.mark.parametrize("enable_todos", [True, False])
+async def test_a_tight_recursion_limit_ends_in_synthesis(on_bench: Any, limit: int, enable_todos: bool) -> None:
+    def script(request: ChatRequest) -> ChatReply:
+        if request.role != ORCHESTRATOR:
+            busy = "think" in request.tool_names and turn_of(request) < 20  # more steps than the orchestrator has
+            return calls(call("think", thought="hm")) if busy else ChatReply(text="It lies there.")
+        return calls(dispatch("q")) if "task" in request.tool_names else ChatReply(text=REPORT)
+
+    found, bench = await run(on_bench, script, recursion_limit=limit, enable_todos=enable_todos, max_loops=9)
+    assert found.messages[-1].content == REPORT.strip()
+    assert [event.cause for event in bench.logged(Decision)] == ["recursion_limit"]
+    assert bench.endpoint.of(ORCHESTRATOR)[-1].messages[-1].text == SYNTHESIS_ANCHOR
+
+
+@pytest.mark.parametrize(
+    ("thought", "gaps"),
+    [
+        ("Gaps:\n- one\n- two\n\nThen more.", ("one", "two")),
+        ("**Gaps:**\n1. one", ("one",)),
+        ("Gaps: none", ()),
+        ("Gaps:\n- None.", ()),
+        ("gaps: the mayor", ("the mayor",)),
+        ("Nothing of that sort.", ()),
+    ],
+)
+def test_gaps_are_read_from_thoughts_and_not_from_the_report(thought: str, gaps: tuple[str, ...]) -> None:
+    thinks = [{"name": "think", "args": {"thought": thought}, "id": "1"}]
+    assert gaps_in([AIMessage("", tool_calls=thinks), AIMessage("Gaps:\n- in the report")]) == gaps
+
+
+def test_queries_are_the_list_or_the_first_line() -> None:
+    assert queries_in("Research.\nQueries:\n- a\n- b\nThanks") == ["a", "b"]
+    assert queries_in("Find the mayor.\nSoon.") == ["Find the mayor."]

@@ -1,42 +1,88 @@
-"""Compaction of old tool results: bounded, deterministic, and only in what the model sees."""
+"""Summaries and compaction of old tool results: bounded, deterministic, and only in what the model sees."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from pydantic import BaseModel
 
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.agents.toolkit.compaction import MARK, CompactionSettings, compacted
+from aiq.agents.toolkit.compaction import MARK, CompactionSettings, compacted, summary
 from aiq.core.events import Decision, ToolReturned
-from aiq.core.sources import Source
-from aiq.core.tools import ToolResult
-from aiq.offline.chat import ChatReply, ChatRequest, call
-from aiq.tools.blocks import document
-from tests.agents.conftest import PROMPTS
+from aiq.offline.chat import ChatReply, ChatRequest
+from aiq.tools.blocks import SEPARATOR, document
+from tests.agents.conftest import PROMPTS, WebSearch
+from tests.agents.replies import results, search, turn_of
 
 LONG = "A sentence about farms. " * 60
 
 
-class Query(BaseModel):
-    query: str
+FILLER = "The valley has many farms and mills. Its fairs are held in spring. " * 12
+PAGES = SEPARATOR.join(
+    [
+        document("https://a.test/orlune", "Orlune", f"{FILLER}The mayor of Orlune is Ada Venn. {FILLER}", "2026-03-01"),
+        document("https://b.test/fairs", "Fairs of the valley", FILLER),
+    ]
+)
+PAPERS = "1. **On rivers** (2024)\n   - **Publication**: River Studies\n   - **Link**: https://c.test/p\n" + FILLER
+KNOWLEDGE = f"Found 1 relevant document(s):\n--- Result 1 ---\nSource: a.pdf\nPage: 15\nCitation: a.pdf, p.15\n{FILLER}"
+FINDINGS = f"{FILLER}\n\n**Sources**\n[1] Orlune - https://a.test/orlune\n[2] Plan - report.pdf, p.15"
 
 
-class LongSearch:
-    """Pages of 1,500 characters, one a query."""
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param(
+            PAGES,
+            [
+                '<Document href="https://a.test/orlune">',
+                "<title>\nOrlune\n</title>",
+                "<published>2026-03-01</published>",
+                "</Document>",
+                '<Document href="https://b.test/fairs">',
+                "<title>\nFairs of the valley\n</title>",
+            ],
+            id="search-and-fetch",
+        ),
+        pytest.param(PAPERS, ["1. **On rivers** (2024)", "- **Link**: https://c.test/p"], id="papers"),
+        pytest.param(KNOWLEDGE, ["--- Result 1 ---", "Source: a.pdf", "Citation: a.pdf, p.15"], id="knowledge"),
+        pytest.param(FINDINGS, ["[1] Orlune - https://a.test/orlune", "[2] Plan - report.pdf, p.15"], id="findings"),
+    ],
+)
+def test_url_title_and_citation_lines_stay(text: str, lines: list[str]) -> None:
+    short = summary(text, 600)
+    assert len(short) <= 600
+    for line in lines:
+        assert line in short
+    assert short.splitlines()[-1] == MARK
 
-    name = "web_search_tool"
-    description = "Searches the web."
-    parameters: type[BaseModel] = Query
-    data_source: str | None = "web"
 
-    async def run(self, arguments: Any) -> ToolResult:
-        url = f"https://pages.test/{arguments.query}"
-        return ToolResult(
-            content=document(url, arguments.query, LONG), sources=(Source(url=url, title=arguments.query, text=LONG),)
-        )
+def test_what_was_asked_for_is_kept_and_stays_in_its_document() -> None:
+    short = summary(PAGES, 500, "current mayor of Orlune")
+    assert "The mayor of Orlune is Ada Venn." in short.partition("https://b.test")[0]
+    assert "The mayor of Orlune" not in summary(PAGES, 500, "spring fairs")
+
+
+def test_in_chinese_too() -> None:
+    page = document("https://z.test/", "城市", "这里有许多农场。" * 60 + "奥伦的市长是林安。" + "春天有集市。" * 60)
+    assert "奥伦的市长是林安。" in summary(page, 300, "奥伦的市长是谁")
+
+
+def test_a_text_that_fits_is_left_alone() -> None:
+    assert summary("short", 200) == "short"
+
+
+@given(st.text(max_size=3000), st.integers(200, 2500), st.text(max_size=40))
+def test_bounded_and_repeatable(text: str, most: int, about: str) -> None:
+    short = summary(text, most, about)
+    assert len(short) <= max(most, len(text) if len(text) <= most else most)
+    assert short == summary(text, most, about)
+
+
+# Compaction of a conversation.
 
 
 def chain(count: int) -> list[AnyMessage]:
@@ -86,27 +132,21 @@ async def test_settings(on_bench: Any, settings: dict[str, Any], short: int) -> 
 
 async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere(on_bench: Any) -> None:
     def script(request: ChatRequest) -> ChatReply:
-        turn = sum(message.role == "assistant" for message in request.messages)
-        return (
-            ChatReply(tool_calls=(call("web_search_tool", query=f"q{turn}"),))
-            if request.tools
-            else ChatReply(text="A [1].")
-        )
+        return search(f"q{turn_of(request)}") if request.tools else ChatReply(text="A [1].")
 
     settings = ShallowSettings(
         max_tool_iterations=12,
         max_llm_turns=20,
         compaction=CompactionSettings(max_chars=4000, keep_last=2, extract_chars=200),
     )
-    async with on_bench(script, search=LongSearch()) as bench:
+    async with on_bench(script, search=WebSearch(text=LONG)) as bench:
         state = ShallowResearchAgentState(messages=[HumanMessage("Who?")])
         found = await ShallowResearcher(settings, PROMPTS).run(state)
-    windows = [sum(len(m.text) for m in r.messages if m.role == "tool") for r in bench.endpoint.requests]
+    windows = [sum(map(len, results(request))) for request in bench.endpoint.requests]
     assert max(windows) <= max(4000, 2 * 1600 + 10 * 200)
-    last = bench.endpoint.requests[-1]
-    results = [m.text for m in last.messages if m.role == "tool"]
-    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(results))
-    assert [MARK in text for text in results] == [True] * 10 + [False] * 2
+    seen = results(bench.endpoint.requests[-1])
+    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(seen))
+    assert [MARK in text for text in seen] == [True] * 10 + [False] * 2
     assert all(len(event.content) > 1400 for event in bench.logged(ToolReturned))
     assert all(source.text == LONG for source in bench.session.sources.all())
     assert len(bench.session.sources.all()) == 12

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain_core.messages import HumanMessage
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from aiq.agents.toolkit.langchain import SessionCalls, as_langchain
 from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, SystemPrompt, ToolNameSanitization, sanitized
@@ -70,20 +71,18 @@ async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made(on
     assert bench.endpoint.requests[0].messages[0].content == "Search."
 
 
-async def test_blank_tool_results_are_shown_as_a_placeholder_and_kept_as_they_are(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if any(message.role == "tool" for message in request.messages):
-            return ChatReply(text="done")
-        return ChatReply(tool_calls=(call("web_search_tool", query="nothing"),))
+@pytest.mark.parametrize("content", ["", "  \n", [{"type": "text", "text": " "}], []])
+async def test_a_placeholder_keeps_status_and_artifact(on_bench: Any, content: Any) -> None:
+    blank = ToolMessage(content, tool_call_id="1", status="error", artifact={"kept": 1}, name="think")
+    image = ToolMessage([{"type": "image_url", "image_url": {"url": "data:,"}}], tool_call_id="2")
+    seen: list[Any] = []
 
-    async with on_bench(script) as bench:
-        bench.search.empty = True
-        agent: Any = create_agent(
-            bench.session.models.chat("aiq.researcher"),
-            [as_langchain(bench.search)],
-            middleware=[SessionCalls(), EmptyContentFix()],
-        )
-        state = await agent.ainvoke({"messages": [HumanMessage("go")]})
-    shown = [message.text for message in bench.endpoint.requests[1].messages if message.role == "tool"]
-    assert shown == [EMPTY]
-    assert state["messages"][2].content.strip() == ""
+    async def handler(request: Any) -> Any:
+        seen.extend(request.messages)
+        return ModelResponse(result=[AIMessage("ok")])
+
+    async with on_bench(lambda request: ChatReply(text="x")) as bench:
+        request = ModelRequest(model=bench.session.models.chat("aiq.planner"), messages=[blank, image])
+        await EmptyContentFix().awrap_model_call(request, handler)
+    assert (seen[0].content, seen[0].status, seen[0].artifact, seen[0].name) == (EMPTY, "error", {"kept": 1}, "think")
+    assert seen[1] is image

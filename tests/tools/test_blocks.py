@@ -1,3 +1,5 @@
+"""Blocks that no page can forge, safe URLs, dates."""
+
 import re
 
 import pytest

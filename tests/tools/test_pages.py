@@ -1,3 +1,5 @@
+"""Downloaded bodies to pages: character sets, main text, hostile HTML."""
+
 import time
 
 import pytest
