@@ -15,6 +15,8 @@ from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 
+pytestmark = pytest.mark.slow
+
 
 def answers(port: int) -> bool:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models") as answer:

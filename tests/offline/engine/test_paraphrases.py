@@ -23,6 +23,8 @@ from aiq.offline.engine.read import read
 from aiq.offline.judging import judge
 from tests.offline.engine.conftest import tool
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent / "paraphrases"
 PACKAGE = Path(__file__).parents[3] / "aiq"
 SHIPPED = {file.name: file for file in PACKAGE.glob("**/prompts/*.j2")}

@@ -4,6 +4,8 @@ import pytest
 
 from tests.offline.held_out.measure import measure, states, table
 
+pytestmark = pytest.mark.slow
+
 _LEAST = 0.6
 
 
