@@ -17,7 +17,7 @@ from aiq.judges.wording import Wording, wordings
 ROLE: Final = "judge.race_clean"
 
 _OWN_WORDS: Final = 0.9
-"""Share of a cleaned report's words that must stand in the report: cleaning takes out and adds nothing."""
+"""Share of a cleaned report's words that must be in the report: cleaning takes out and adds nothing."""
 
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
 _FENCED: Final = re.compile(r"\A```(?:markdown|md|text)?[ \t]*\n(.*)\n```\Z", re.DOTALL)

@@ -168,11 +168,11 @@ class Fact(Judge):
         for at in range(0, len(statements), size):
             together = statements[at : at + size]
             values = {"statements": _numbered(together), "support": settings.support}
-            told = [
+            parts_verdicts = [
                 await self._asked.validate.ask(session, spoken, {**values, "page": part}, len(together))
                 for part in parts
             ]
-            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*told, strict=True)]
+            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*parts_verdicts, strict=True)]
         return found
 
 

@@ -175,7 +175,7 @@ def read_official_kept(answer: str, statements: int) -> list[int]:
     """
     kept = read_list(int, answer)
     if not _ALONE.search(without_thoughts(answer)):
-        raise Unusable("its only list of numbers stands among words")
+        raise Unusable("its only list of numbers is among words")
     if not kept or len(set(kept)) < len(kept) or not all(1 <= number <= statements for number in kept):
         raise Unusable(f"the list does not name some of the {statements} statements, each once")
     return sorted(kept)

@@ -4,6 +4,7 @@ One model call scores both reports on every criterion; the model sees no weights
 repeated as the panel's settings say. `race_absolute` is the mode that needs no reference.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, Final, Literal
@@ -58,13 +59,13 @@ class RaceMode(Judge):
         for sample in samples:
             self._rubrics.check(sample)
 
+    @abstractmethod
     async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:
         """The reports as the prompt has them, by order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, answer: str, rubric: Rubric, order: Order) -> RaceOutcome:
-        """Raises Unusable."""
-        raise NotImplementedError
+        """What an answer amounts to. Raises Unusable."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if not self.metrics_for(sample):

@@ -113,7 +113,7 @@ def wordings(
     """A prompt of a judge by language: ours, or that of the official repository where there is a checkout.
 
     `file`, `constant`, `places`: the official prompt is a text assigned at the top level of a Python file.
-    `{language}` stands for `en` and `zh`, `{suffix}` for `_en` and nothing. Raises ConfigError where the checkout
+    `{language}` becomes `en` or `zh`, `{suffix}` `_en` or nothing. Raises ConfigError where the checkout
     does not fit.
     """
 

@@ -24,7 +24,7 @@ from aiq.judges.fresheval import read_verdict
 from aiq.judges.race_criteria import read_criteria, read_weights
 from aiq.judges.race_scores import RaceOutcome, compare
 from aiq.judges.structured import Unusable, read_object
-from tests.judges.cards import RUBRIC
+from tests.judges.parts import RUBRIC
 
 
 def read_race(answer: str) -> RaceOutcome:

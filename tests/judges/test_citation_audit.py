@@ -6,6 +6,7 @@ from aiq.core.reports import Audit, MatchLevel, RemovedCitation, ValidCitation
 from aiq.core.samples import Question, Sample
 from aiq.judges.base import NoSettings
 from aiq.judges.citation_audit import CitationAudit
+from tests.judges.parts import as_report, scripted
 
 SAMPLE = Sample(id="1", question=Question(text="?"))
 JUDGE = CitationAudit(NoSettings())
@@ -23,15 +24,15 @@ def removed(reason: str) -> RemovedCitation:
     return RemovedCitation(number=9, target="t", reason=reason)
 
 
-async def score(scripted: Any, report: Any, audit: Audit | None) -> dict[str, Any]:
+async def score(audit: Audit | None) -> dict[str, Any]:
     async with scripted(["never asked"]) as (session, endpoint):
-        given = report("x").model_copy(update={"audit": audit})
+        given = as_report("x").model_copy(update={"audit": audit})
         scores = await JUDGE.score(SAMPLE, given, session)
     assert endpoint.got == []
     return {found.metric: found for found in scores}
 
 
-async def test_rates_leave_repetitions_out(scripted: Any, report: Any) -> None:
+async def test_rates_leave_repetitions_out() -> None:
     audit = Audit(
         valid_citations=(valid(1), valid(2), valid(3, "prefix")),
         removed_citations=(
@@ -40,7 +41,7 @@ async def test_rates_leave_repetitions_out(scripted: Any, report: Any) -> None:
             removed("duplicate_of_citation_2"),
         ),
     )
-    scores = await score(scripted, report, audit)
+    scores = await score(audit)
     assert (scores["citations.valid_rate"].numerator, scores["citations.valid_rate"].denominator) == (3, 4)
     assert (scores["citations.exact_rate"].numerator, scores["citations.exact_rate"].denominator) == (2, 4)
     assert scores["citations.kept"].value == 3.0
@@ -51,27 +52,27 @@ async def test_rates_leave_repetitions_out(scripted: Any, report: Any) -> None:
     }
 
 
-async def test_without_an_audit_there_is_a_reason(scripted: Any, report: Any) -> None:
-    scores = await score(scripted, report, None)
+async def test_without_an_audit_there_is_a_reason() -> None:
+    scores = await score(None)
     assert {found.not_applicable for found in scores.values()} == {"the agent's citations were not verified"}
     assert len(scores) == 4
 
 
-async def test_without_citations_there_is_no_rate_but_a_count_of_zero(scripted: Any, report: Any) -> None:
-    scores = await score(scripted, report, Audit(dangling=(3,)))
+async def test_without_citations_there_is_no_rate_but_a_count_of_zero() -> None:
+    scores = await score(Audit(dangling=(3,)))
     rates = {scores["citations.valid_rate"].not_applicable, scores["citations.exact_rate"].not_applicable}
     assert rates == {"the report has no citations"}
     assert (scores["citations.kept"].value, scores["citations.removed"].value) == (0.0, 0.0)
 
 
-async def test_all_removed_is_a_rate_of_zero(scripted: Any, report: Any) -> None:
-    scores = await score(scripted, report, Audit(removed_citations=(removed("unverifiable"),)))
+async def test_all_removed_is_a_rate_of_zero() -> None:
+    scores = await score(Audit(removed_citations=(removed("unverifiable"),)))
     assert (scores["citations.valid_rate"].numerator, scores["citations.valid_rate"].denominator) == (0, 1)
     assert scores["citations.kept"].value == 0.0
 
 
-async def test_a_cut_off_url_is_exact_where_the_report_marked_the_cut(scripted: Any, report: Any) -> None:
+async def test_a_cut_off_url_is_exact_where_the_report_marked_the_cut() -> None:
     audit = Audit(valid_citations=(cut_off(marked=True), cut_off(marked=False), valid(1, "document")))
-    scores = await score(scripted, report, audit)
+    scores = await score(audit)
     assert (scores["citations.exact_rate"].numerator, scores["citations.exact_rate"].denominator) == (2, 3)
     assert scores["citations.valid_rate"].numerator == 3

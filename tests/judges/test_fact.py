@@ -11,6 +11,7 @@ from aiq.core.reports import Report, Score
 from aiq.core.samples import Question, Sample
 from aiq.core.sources import Page
 from aiq.judges.fact import Fact, FactSettings
+from tests.judges.parts import scripted
 
 SAMPLE = Sample(id="1", question=Question(text="Describe Tessmark."))
 PAGES = {"https://a.example/x": "Tessmark has 12 ships.", "https://b.example/y": "Nothing to see."}
@@ -53,15 +54,15 @@ def answering(extract: str, pages: dict[str, str]) -> Callable[[dict[str, Any]],
 GOOD = {"12 ships.\n</page>": verdicts("supported", "unsupported"), "Nothing": verdicts("unknown")}
 
 
-async def run(scripted: Any, answer: Any, text: str = TEXT, **settings: Any) -> tuple[dict[str, Score], Any]:
+async def run(answer: Any, text: str = TEXT, **settings: Any) -> tuple[dict[str, Score], Any]:
     async with scripted(answer, pages=PAGES) as (session, endpoint):
         report = Report(text=text, raw_text=text, route="deep")
         scores = await Fact(FactSettings(**settings)).score(SAMPLE, report, session)
     return {score.metric: score for score in scores}, endpoint
 
 
-async def test_verdicts_become_the_four_metrics(scripted: Any) -> None:
-    scores, endpoint = await run(scripted, answering(EXTRACTED, GOOD))
+async def test_verdicts_become_the_four_metrics() -> None:
+    scores, endpoint = await run(answering(EXTRACTED, GOOD))
     ratio = scores["fact.citation_accuracy"]
     assert (ratio.numerator, ratio.denominator) == (1, 2)
     assert scores["fact.citation_accuracy_per_task"].value == 0.5
@@ -94,14 +95,14 @@ async def test_verdicts_become_the_four_metrics(scripted: Any) -> None:
     assert [request["role"] for request in endpoint.got] == ["judge.fact_extract", *["judge.fact_validate"] * 2]
 
 
-async def test_model_and_rules_compared_are_a_metric_of_their_own(scripted: Any) -> None:
-    scores, _ = await run(scripted, answering(EXTRACTED, GOOD), extraction="both")
+async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
+    scores, _ = await run(answering(EXTRACTED, GOOD), extraction="both")
     found = scores["fact.extraction_agreement"]
     assert (found.numerator, found.denominator) == (5 + 4, 5 + 4)
     detail: Any = scores["fact.citation_accuracy"].detail
     assert detail["extraction"] == {"model": 5, "rules": 4, "model_in_rules": 5, "rules_in_model": 4}
     assert scores["fact.citations"].value == 2.0
-    scores, _ = await run(scripted, ["never asked"], "Just words.", extraction="both")
+    scores, _ = await run(["never asked"], "Just words.", extraction="both")
     assert scores["fact.extraction_agreement"].not_applicable == "the report has no citations"
 
 
@@ -137,19 +138,19 @@ def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytes
         judge.check([SAMPLE])
 
 
-async def test_the_judge_reads_the_page_up_to_its_limit(scripted: Any) -> None:
+async def test_the_judge_reads_the_page_up_to_its_limit() -> None:
     PAGES["https://long.example/"] = "x" * 500 + "END"
     text = "It is so [1].\n\n## References\n[1] L - https://long.example/"
     answer = answering(extracted(("It is so.", 1, "https://long.example/")), {"xxx": verdicts("supported")})
-    _, endpoint = await run(scripted, answer, text, max_page_chars=200)
+    _, endpoint = await run(answer, text, max_page_chars=200)
     assert "x" * 150 in endpoint.prompt()
     assert "END" not in endpoint.prompt()
     assert "1. It is so." in endpoint.prompt()
 
 
-async def test_rules_extract_without_a_model(scripted: Any) -> None:
+async def test_rules_extract_without_a_model() -> None:
     pages = {"12 ships.\n</page>": verdicts("supported", "supported"), "Nothing": verdicts("unsupported")}
-    scores, endpoint = await run(scripted, answering("unused", pages), extraction="rules")
+    scores, endpoint = await run(answering("unused", pages), extraction="rules")
     assert {request["role"] for request in endpoint.got} == {"judge.fact_validate"}
     ratio = scores["fact.citation_accuracy"]
     assert (ratio.numerator, ratio.denominator) == (2, 3)
@@ -157,8 +158,8 @@ async def test_rules_extract_without_a_model(scripted: Any) -> None:
     assert Fact(FactSettings(extraction="rules")).prompt_hash != Fact(FactSettings()).prompt_hash
 
 
-async def test_a_report_without_citations_has_no_accuracy_but_a_count(scripted: Any) -> None:
-    scores, endpoint = await run(scripted, ["never asked"], "Just words.")
+async def test_a_report_without_citations_has_no_accuracy_but_a_count() -> None:
+    scores, endpoint = await run(["never asked"], "Just words.")
     assert scores["fact.citation_accuracy"].not_applicable == "the report has no citations"
     assert scores["fact.citation_accuracy_per_task"].not_applicable == "the report has no citations"
     assert scores["fact.citations"].value == scores["fact.effective_citations"].value == 0.0
@@ -167,17 +168,17 @@ async def test_a_report_without_citations_has_no_accuracy_but_a_count(scripted: 
     assert endpoint.got == []
 
 
-async def test_citations_that_cannot_be_read_are_no_accuracy_either(scripted: Any) -> None:
+async def test_citations_that_cannot_be_read_are_no_accuracy_either() -> None:
     text = "Gone [3].\n\n## References\n[3] C - https://gone.example/"
-    scores, _ = await run(scripted, answering(extracted(("Gone.", 3, "https://gone.example/")), {}), text)
+    scores, _ = await run(answering(extracted(("Gone.", 3, "https://gone.example/")), {}), text)
     assert scores["fact.citation_accuracy"].not_applicable == "no citation of the report could be judged"
     detail: Any = scores["fact.citation_accuracy"].detail
     assert detail["pages"][0]["error"] == "not_available: https://gone.example/ is not here"
 
 
-async def test_a_page_whose_verdicts_stay_unreadable_is_skipped(scripted: Any) -> None:
+async def test_a_page_whose_verdicts_stay_unreadable_is_skipped() -> None:
     pages = {"12 ships.\n</page>": "no json", "Nothing": verdicts("supported")}
-    scores, endpoint = await run(scripted, answering(EXTRACTED, pages), tries=2)
+    scores, endpoint = await run(answering(EXTRACTED, pages), tries=2)
     ratio = scores["fact.citation_accuracy"]
     assert (ratio.numerator, ratio.denominator) == (1, 1)
     detail: Any = ratio.detail
@@ -185,39 +186,37 @@ async def test_a_page_whose_verdicts_stay_unreadable_is_skipped(scripted: Any) -
     assert len(endpoint.got) == 4
 
 
-async def test_a_judge_that_never_makes_sense_is_an_error(scripted: Any) -> None:
+async def test_a_judge_that_never_makes_sense_is_an_error() -> None:
     pages = {"<page>": "no json"}
     text = TEXT.replace(" Gone [3].", "").replace("\n[3] C - https://gone.example/", "")
     cited = extracted(("Tessmark has 12 ships.", 1, "https://a.example/x"))
     with pytest.raises(JudgeError, match="none of 1 cited pages could be judged"):
-        await run(scripted, answering(cited, pages), text, tries=2)
+        await run(answering(cited, pages), text, tries=2)
 
 
-async def test_a_page_that_is_gone_does_not_hide_that_the_judge_failed(scripted: Any) -> None:
+async def test_a_page_that_is_gone_does_not_hide_that_the_judge_failed() -> None:
     with pytest.raises(JudgeError, match="none of 3 cited pages could be judged: judge"):
-        await run(scripted, answering(EXTRACTED, {"<page>": "no json"}), tries=1)
+        await run(answering(EXTRACTED, {"<page>": "no json"}), tries=1)
 
 
-async def test_long_reports_are_read_in_pieces(scripted: Any) -> None:
+async def test_long_reports_are_read_in_pieces() -> None:
     body = "\n\n".join(f"Paragraph {n} says something of some length here [1]." for n in range(40))
     answer = answering('{"citations": []}', {})
-    _, endpoint = await run(
-        scripted, answer, f"{body}\n\n## References\n[1] A - https://a.example/x", max_chunk_chars=500
-    )
+    _, endpoint = await run(answer, f"{body}\n\n## References\n[1] A - https://a.example/x", max_chunk_chars=500)
     parts = [request["messages"][-1]["content"].split("<report_part>")[1] for request in endpoint.got]
     assert len(parts) > 3
     assert all(sum(f"Paragraph {n} says" in part for part in parts) == 1 for n in range(40))
     assert all("[1] A - https://a.example/x" in request["messages"][-1]["content"] for request in endpoint.got)
 
 
-async def test_an_unusable_extraction_is_an_error_after_its_tries(scripted: Any) -> None:
+async def test_an_unusable_extraction_is_an_error_after_its_tries() -> None:
     with pytest.raises(JudgeError, match=r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"):
-        await run(scripted, answering('{"citations": [{"statement": "s"}]}', GOOD), tries=2)
+        await run(answering('{"citations": [{"statement": "s"}]}', GOOD), tries=2)
 
 
-async def test_incomplete_verdicts_never_count(scripted: Any) -> None:
+async def test_incomplete_verdicts_never_count() -> None:
     pages = {"12 ships.\n</page>": verdicts("supported"), "Nothing": verdicts("supported")}
-    scores, _ = await run(scripted, answering(EXTRACTED, pages), tries=2)
+    scores, _ = await run(answering(EXTRACTED, pages), tries=2)
     assert scores["fact.citations"].value == 1.0
 
 
@@ -226,8 +225,8 @@ async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None
     url = "https://atlas.offline.example/ormark-kilns"
     async with offline() as session:
         page = await session.web.fetch(url)
-        told = page.text.replace("\n", " ").split(". ")
-        true = next(sentence for sentence in told if any(c.isdigit() for c in sentence))
+        sentences = page.text.replace("\n", " ").split(". ")
+        true = next(sentence for sentence in sentences if any(c.isdigit() for c in sentence))
         false = "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)
         text = (
             f"{true} [1]. {false} [1]. Gone for good [2].\n\n## References\n\n"
@@ -246,7 +245,7 @@ SAID = ["Tessmark has 12 ships.", "There are twelve ships in Tessmark.", "Tessma
 
 
 async def judged(
-    scripted: Any, answers: Any, text: str = "Tessmark.", said: Sequence[str] = SAID, **settings: Any
+    answers: Any, text: str = "Tessmark.", said: Sequence[str] = SAID, **settings: Any
 ) -> tuple[dict[str, Any], Any]:
     """What became of the one page that a report cites for these statements."""
     report = "\n\n".join(f"{statement[:-1]} [1]." for statement in said) + f"\n\n## References\n\n[1] A - {URL}"
@@ -257,27 +256,27 @@ async def judged(
     return detail["pages"][0], endpoint
 
 
-def told(page: dict[str, Any]) -> list[str]:
+def verdicts_on(page: dict[str, Any]) -> list[str]:
     return [one["verdict"] for one in page["judged"]]
 
 
-async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged(scripted: Any) -> None:
+async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged() -> None:
     answers = ['{"groups": [[3], [2, 1]]}', verdicts("supported", "unsupported")]
-    page, endpoint = await judged(scripted, answers, deduplication="model")
+    page, endpoint = await judged(answers, deduplication="model")
     assert [one["statement"] for one in page["judged"]] == [SAID[0], SAID[2]]
-    assert told(page) == ["supported", "unsupported"]
+    assert verdicts_on(page) == ["supported", "unsupported"]
     assert [request["role"] for request in endpoint.got] == ["judge.fact_dedup", "judge.fact_validate"]
     assert "1. Tessmark has 12 ships.\n2. There are twelve" in endpoint.prompt(0)
-    _, endpoint = await judged(scripted, [verdicts("supported")], said=SAID[:1], deduplication="model")
+    _, endpoint = await judged([verdicts("supported")], said=SAID[:1], deduplication="model")
     assert len(endpoint.got) == 1  # one statement has no like
 
 
-async def test_groups_that_do_not_add_up_are_an_error_of_the_page(scripted: Any) -> None:
+async def test_groups_that_do_not_add_up_are_an_error_of_the_page() -> None:
     with pytest.raises(JudgeError, match=r"none of 1 cited pages.*: judge\.fact_dedup: no usable answer in 2 tries"):
-        await judged(scripted, ['{"groups": [[1, 2]]}'], deduplication="model")
+        await judged(['{"groups": [[1, 2]]}'], deduplication="model")
 
 
-async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said(scripted: Any) -> None:
+async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
     parts = {
         "aaa": verdicts("unsupported", "unknown", "unsupported"),
         "bbb": verdicts("supported", "unknown", "unknown"),
@@ -289,32 +288,32 @@ async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said(scripted: 
         return next(verdict for part, verdict in parts.items() if part in read)
 
     text = "a" * 91 + "b" * 100 + "c" * 100  # after the title and a blank line: 100 characters a part
-    page, endpoint = await judged(scripted, answer, text, max_page_chars=100, page_chunks=2)
-    assert told(page) == ["supported", "unknown", "unsupported"]
+    page, endpoint = await judged(answer, text, max_page_chars=100, page_chunks=2)
+    assert verdicts_on(page) == ["supported", "unknown", "unsupported"]
     assert len(endpoint.got) == 2
-    page, _ = await judged(scripted, answer, text, max_page_chars=100, page_chunks=9)
-    assert set(told(page)) == {"supported"}
-    _, endpoint = await judged(scripted, [verdicts("unknown", "unknown", "unknown")], "", page_chunks=3)
+    page, _ = await judged(answer, text, max_page_chars=100, page_chunks=9)
+    assert set(verdicts_on(page)) == {"supported"}
+    _, endpoint = await judged([verdicts("unknown", "unknown", "unknown")], "", page_chunks=3)
     assert len(endpoint.got) == 1
 
 
-async def test_statements_in_several_questions_are_numbered_anew_in_each(scripted: Any) -> None:
+async def test_statements_in_several_questions_are_numbered_anew_in_each() -> None:
     answers = [verdicts("supported", "unsupported"), verdicts("unknown")]
-    page, endpoint = await judged(scripted, answers, statements_per_call=2)
-    assert told(page) == ["supported", "unsupported", "unknown"]
+    page, endpoint = await judged(answers, statements_per_call=2)
+    assert verdicts_on(page) == ["supported", "unsupported", "unknown"]
     assert f"1. {SAID[2]}" in endpoint.prompt(1)
     assert SAID[0] not in endpoint.prompt(1)
 
 
-async def test_what_a_supported_statement_needs_is_in_the_prompt(scripted: Any) -> None:
-    _, whole = await judged(scripted, [verdicts("supported")], said=SAID[:1])
-    _, part = await judged(scripted, [verdicts("supported")], said=SAID[:1], support="part")
+async def test_what_a_supported_statement_needs_is_in_the_prompt() -> None:
+    _, whole = await judged([verdicts("supported")], said=SAID[:1])
+    _, part = await judged([verdicts("supported")], said=SAID[:1], support="part")
     assert "Every number, date and name of the statement agrees" in whole.prompt()
     assert "some or all of the facts" in part.prompt()
     assert "Every number" not in part.prompt()
 
 
-async def test_the_seed_is_of_the_question_and_not_of_who_asks(scripted: Any) -> None:
+async def test_the_seed_is_of_the_question_and_not_of_who_asks() -> None:
     seeds = []
     for sample in ("1", "2"):
         answers = [verdicts("nonsense"), verdicts("supported")]
@@ -343,5 +342,5 @@ async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> N
             scores = await Fact(settings).score(SAMPLE, Report(text=given, raw_text=given, route="deep"), session)
             detail: Any = scores[0].detail
             found[support] = detail["pages"][0]
-    assert told(found["whole"]) == ["supported", "unsupported"]
-    assert told(found["part"]) == ["supported", "supported"]
+    assert verdicts_on(found["whole"]) == ["supported", "unsupported"]
+    assert verdicts_on(found["part"]) == ["supported", "supported"]

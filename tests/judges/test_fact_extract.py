@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from aiq.judges.fact_extract import agreement, alike, by_url, chunks, cited_statements, extract_by_model, urls
 from aiq.judges.fact_questions import FactCitation, questions
+from tests.judges.parts import scripted
 
 A, B = "https://a.example/x", "https://b.example/y"
 LISTED = f"\n\n## References\n\n[1] A - {A}\n[2] B - {B}"
@@ -27,9 +28,7 @@ async def by_model(session: Any, text: str) -> tuple[list[FactCitation], int]:
     return await extract_by_model(question, text, "en", session, max_chars=12_000, at_once=2)
 
 
-async def extracted(
-    scripted: Any, text: str, *said: tuple[str, int | None, str]
-) -> tuple[list[FactCitation], int, Any]:
+async def extracted(text: str, *said: tuple[str, int | None, str]) -> tuple[list[FactCitation], int, Any]:
     answer = json.dumps({"citations": [{"statement": s, "reference": n, "url": u} for s, n, u in said]})
     async with scripted([answer]) as (session, endpoint):
         return *(await by_model(session, text)), endpoint
@@ -55,7 +54,7 @@ async def test_the_forms_of_citation_by_rules_and_offline(
     assert alike(found[0].statement, expected[0][0])
 
 
-async def test_what_the_model_found_is_kept_where_the_report_has_its_url(scripted: Any) -> None:
+async def test_what_the_model_found_is_kept_where_the_report_has_its_url() -> None:
     text = f"It has 12 ships [1]. It is old [1]. It is rich [2]. Population is 900 15.{LISTED}"
     said = (
         ("The port of Tessmark has 12 ships.", 1, A),
@@ -63,15 +62,15 @@ async def test_what_the_model_found_is_kept_where_the_report_has_its_url(scripte
         ("The population of Tessmark is 900.", 1, A),
         ("Made up.", 9, "https://nowhere.example/"),
     )
-    found, invented, _ = await extracted(scripted, text, *said)
+    found, invented, _ = await extracted(text, *said)
     assert [c.statement for c in found] == [statement for statement, _, _ in said[:3]]
     assert invented == 1
     counts = agreement(found, cited_statements(text)).model_dump()
     assert counts == {"model": 3, "rules": 3, "model_in_rules": 2, "rules_in_model": 2}
 
 
-async def test_a_report_without_urls_is_shown_to_no_model(scripted: Any) -> None:
-    found, invented, endpoint = await extracted(scripted, "Just words.")
+async def test_a_report_without_urls_is_shown_to_no_model() -> None:
+    found, invented, endpoint = await extracted("Just words.")
     assert (found, invented, endpoint.got) == ([], 0, [])
 
 

@@ -13,6 +13,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample
 from aiq.judges.fact import Fact, FactSettings
+from tests.judges.parts import scripted
 
 FILES = {
     "extract": 'prompt_template = """列出引用：{report_text}"""\nprompt_template_en = """List them: {report_text}"""\n',
@@ -37,9 +38,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("language", "starts"), [("en", ("List", "Once", "Check")), ("zh", ("列出", "去重", "核对"))])
-async def test_the_prompts_are_those_of_the_checkout(
-    scripted: Any, checkout: Path, language: str, starts: tuple[str, ...]
-) -> None:
+async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: str, starts: tuple[str, ...]) -> None:
     facts = [
         {"fact": "[Tessmark](https://w.example) has 12 ships.", "ref_idx": "1", "url": URL},
         {"fact": "Tessmark has twelve ships.", "ref_idx": 0, "url": URL},

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from aiq.core.errors import JudgeError
 from aiq.core.reports import Score
-from aiq.core.samples import Rubric, Sample
+from aiq.core.samples import Rubric
 from aiq.core.settings import LlmSettings
-from aiq.experiment.plan import models_of_role
+from aiq.experiment.provenance import models_of_role
 from aiq.judges.race import Race, RaceSettings
-from tests.judges.cards import card
+from tests.judges.parts import RUBRIC, TASK, as_report, card, judged
 
 OURS = "Our port report says this."
 
@@ -27,18 +27,15 @@ def ours_in_front(request: dict[str, Any]) -> bool:
     return f"<article_1>\n{OURS}\n</article_1>" in prompt
 
 
-async def run(scripted: Any, answer: Any, task: Sample, report: Any, **settings: Any) -> tuple[list[Score], Any]:
-    async with scripted(answer) as (session, endpoint):
-        return await Race(RaceSettings(**settings)).score(task, report(OURS), session), endpoint
+async def run(answer: Any, **settings: Any) -> tuple[list[Score], Any]:
+    return await judged(Race(RaceSettings(**settings)), answer, OURS)
 
 
-async def test_swapped_articles_and_their_marks_are_exchanged_back(
-    scripted: Any, task: Sample, rubric: Rubric, report: Any
-) -> None:
+async def test_swapped_articles_and_their_marks_are_exchanged_back() -> None:
     def answer(request: dict[str, Any]) -> str:
-        return written(rubric, 6, 4) if ours_in_front(request) else written(rubric, 5, 5.5)  # ours 5.5 when second
+        return written(RUBRIC, 6, 4) if ours_in_front(request) else written(RUBRIC, 5, 5.5)  # ours 5.5 when second
 
-    scores, endpoint = await run(scripted, answer, task, report, order="both")
+    scores, endpoint = await run(answer, order="both")
     assert [ours_in_front(request) for request in endpoint.got].count(True) == 1
     shares = [6 / 10, 5.5 / 10.5]
     assert scores[0].value == pytest.approx(sum(shares) / 2, abs=1e-12)
@@ -49,21 +46,19 @@ async def test_swapped_articles_and_their_marks_are_exchanged_back(
     assert (noise["votes"], noise["members"], noise["judgements"]) == (None, None, 2)
     marks: Any = scores[1].detail["judgements"]
     assert [(one["order"], one["marks"][0]["ours"]) for one in marks] == [("first", 6.0), ("swapped", 5.5)]
-    alone, _ = await run(scripted, answer, task, report, order="swapped")
+    alone, _ = await run(answer, order="swapped")
     assert alone[0].value == pytest.approx(shares[1], abs=1e-12)
 
 
-async def test_votes_have_seeds_of_their_own_and_are_averaged(
-    scripted: Any, task: Sample, rubric: Rubric, report: Any
-) -> None:
+async def test_votes_have_seeds_of_their_own_and_are_averaged() -> None:
     seeds: list[int] = []
 
     def answer(request: dict[str, Any]) -> str:
         if request["seed"] not in seeds:
             seeds.append(request["seed"])
-        return written(rubric, 2 + 2 * (request["seed"] % 3), 4)
+        return written(RUBRIC, 2 + 2 * (request["seed"] % 3), 4)
 
-    scores, endpoint = await run(scripted, answer, task, report, votes=5, temperature=0.7)
+    scores, endpoint = await run(answer, votes=5, temperature=0.7)
     assert len(seeds) == len(endpoint.got) == 5
     assert {request["temperature"] for request in endpoint.got} == {0.7}
     shares = [(2 + 2 * (seed % 3)) / (6 + 2 * (seed % 3)) for seed in seeds]
@@ -76,24 +71,22 @@ async def test_votes_have_seeds_of_their_own_and_are_averaged(
         assert noise["sd"] == pytest.approx(stdev(shares))
 
 
-async def test_more_votes_keep_the_first(scripted: Any, task: Sample, rubric: Rubric, report: Any) -> None:
+async def test_more_votes_keep_the_first() -> None:
     def answer(request: dict[str, Any]) -> str:
-        return written(rubric, request["seed"] % 10, 5)
+        return written(RUBRIC, request["seed"] % 10, 5)
 
-    one, _ = await run(scripted, answer, task, report)
-    three, _ = await run(scripted, answer, task, report, votes=3)
+    one, _ = await run(
+        answer,
+    )
+    three, _ = await run(answer, votes=3)
     judgements: Any = three[0].detail["judgements"]
     assert judgements[0]["value"] == one[0].value
     assert "noise" not in one[0].detail
 
 
-async def test_each_member_of_a_panel_is_asked_and_named(
-    scripted: Any, task: Sample, rubric: Rubric, report: Any
-) -> None:
+async def test_each_member_of_a_panel_is_asked_and_named() -> None:
     quality = {"strict-1": 3.0, "kind-1": 9.0}
-    scores, endpoint = await run(
-        scripted, lambda r: written(rubric, quality[r["model"]], 3), task, report, panel=list(quality), votes=2
-    )
+    scores, endpoint = await run(lambda r: written(RUBRIC, quality[r["model"]], 3), panel=list(quality), votes=2)
     assert sorted(request["model"] for request in endpoint.got) == ["kind-1", "kind-1", "strict-1", "strict-1"]
     assert scores[0].value == pytest.approx((0.5 + 0.75) / 2)
     judgements: Any = scores[0].detail["judgements"]
@@ -114,16 +107,14 @@ def test_the_rows_name_the_panel_and_the_other_roles_models() -> None:
     assert models_of_role(alone, llm, "judge.race") == ("m",)
 
 
-async def test_one_unusable_judgement_fails_the_judge_as_a_whole(
-    scripted: Any, task: Sample, rubric: Rubric, report: Any
-) -> None:
+async def test_one_unusable_judgement_fails_the_judge_as_a_whole() -> None:
     def answer(request: dict[str, Any]) -> str:
         return (
-            "I would rather not." if request["model"] == "b" and not ours_in_front(request) else written(rubric, 6, 4)
+            "I would rather not." if request["model"] == "b" and not ours_in_front(request) else written(RUBRIC, 6, 4)
         )
 
     with pytest.raises(JudgeError, match=r"no usable answer in 2 tries.*\(b, order swapped, vote 1: one of 4 judg"):
-        await run(scripted, answer, task, report, panel=["a", "b"], order="both", tries=2)
+        await run(answer, panel=["a", "b"], order="both", tries=2)
 
 
 @pytest.mark.parametrize(
@@ -152,11 +143,11 @@ def test_a_panel_of_one_needs_no_brackets() -> None:
     assert RaceSettings.model_validate({"panel": "a"}).panel == ("a",)
 
 
-async def test_the_offline_stack_answers_votes_orders_and_panels(offline: Any, task: Sample, report: Any) -> None:
+async def test_the_offline_stack_answers_votes_orders_and_panels(offline: Any) -> None:
     async def judged() -> Score:
         async with offline() as session:
             settings = RaceSettings(votes=2, order="both", panel=("offline-1", "offline-2"))
-            return (await Race(settings).score(task, report(OURS), session))[0]
+            return (await Race(settings).score(TASK, as_report(OURS), session))[0]
 
     first, again = await judged(), await judged()
     assert first == again

@@ -7,28 +7,25 @@ import pytest
 
 from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.reports import Score
-from aiq.core.samples import Rubric, Sample
+from aiq.core.samples import Sample
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
 from aiq.judges.race_scores import DIMENSIONS
-from tests.judges.cards import points
+from tests.judges.parts import RUBRIC, TASK, as_report, judged, points
 
 OURS = "# Port\n\nThe port grew fast [1].\n\n## References\n\n[1] A - https://a.example"
 
 
-@pytest.fixture
-def alone(task: Sample) -> Sample:
-    return task.model_copy(update={"reference": None})
+ALONE = TASK.model_copy(update={"reference": None})
 
 
-async def run(scripted: Any, answers: Any, task: Sample, report: Any, **settings: Any) -> tuple[list[Score], Any]:
-    async with scripted(answers) as (session, endpoint):
-        return await RaceAbsolute(RaceAbsoluteSettings(**settings)).score(task, report(OURS), session), endpoint
+async def run(answers: Any, task: Sample = ALONE, **settings: Any) -> tuple[list[Score], Any]:
+    return await judged(RaceAbsolute(RaceAbsoluteSettings(**settings)), answers, OURS, task)
 
 
-async def test_marks_become_weighted_means(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
-    answer = points(rubric)
+async def test_marks_become_weighted_means() -> None:
+    answer = points(RUBRIC)
     answer["insight"][0]["score"] = 2
-    scores, endpoint = await run(scripted, [json.dumps(answer)], alone, report)
+    scores, endpoint = await run([json.dumps(answer)])
     insight = 0.7 * 2 + 0.3 * 7
     values = {score.metric: score.value for score in scores}
     assert values["race_absolute.insight"] == pytest.approx(insight)
@@ -40,63 +37,59 @@ async def test_marks_become_weighted_means(scripted: Any, alone: Sample, rubric:
     assert [metric.name for metric in RaceAbsolute.metrics] == list(values)
 
 
-async def test_dimension_weights_need_not_add_up(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
-    heavy = rubric.model_copy(update={"dimension_weight": dict.fromkeys(DIMENSIONS, 3.0)})
-    sample = alone.model_copy(update={"rubric": heavy})
-    scores, _ = await run(scripted, [json.dumps(points(heavy, 10))], sample, report)
+async def test_dimension_weights_need_not_add_up() -> None:
+    heavy = RUBRIC.model_copy(update={"dimension_weight": dict.fromkeys(DIMENSIONS, 3.0)})
+    sample = ALONE.model_copy(update={"rubric": heavy})
+    scores, _ = await run([json.dumps(points(heavy, 10))], sample)
     assert scores[0].value == 10
 
 
-async def test_votes_are_averaged_on_the_scale(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
-    scores, _ = await run(
-        scripted, lambda r: json.dumps(points(rubric, {"a": 4, "b": 8}[r["model"]])), alone, report, panel=["a", "b"]
-    )
+async def test_votes_are_averaged_on_the_scale() -> None:
+    scores, _ = await run(lambda r: json.dumps(points(RUBRIC, {"a": 4, "b": 8}[r["model"]])), panel=["a", "b"])
     noise: Any = scores[0].detail["noise"]
     assert scores[0].value == pytest.approx(6)
     assert noise["members"] == pytest.approx(8**0.5)
 
 
-async def test_a_chinese_task_is_judged_in_chinese(scripted: Any, alone: Sample, rubric: Rubric, report: Any) -> None:
-    chinese = alone.model_copy(update={"question": alone.question.model_copy(update={"language": "zh-CN"})})
-    _, endpoint = await run(scripted, [json.dumps(points(rubric))], chinese, report)
+async def test_a_chinese_task_is_judged_in_chinese() -> None:
+    chinese = ALONE.model_copy(update={"question": ALONE.question.model_copy(update={"language": "zh-CN"})})
+    _, endpoint = await run([json.dumps(points(RUBRIC))], chinese)
     assert endpoint.prompt().startswith("请评价一篇研究报告")
 
 
-async def test_tasks_with_a_reference_can_be_left_to_race(
-    scripted: Any, task: Sample, alone: Sample, report: Any
-) -> None:
-    scores, endpoint = await run(scripted, ["never"], task, report, tasks="without_reference")
+async def test_tasks_with_a_reference_can_be_left_to_race() -> None:
+    scores, endpoint = await run(["never"], TASK, tasks="without_reference")
     assert all("has a reference report" in (score.not_applicable or "") for score in scores)
     assert endpoint.got == []
     judge = RaceAbsolute(RaceAbsoluteSettings(tasks="without_reference"))
-    bare = task.model_copy(update={"rubric": None})
+    bare = TASK.model_copy(update={"rubric": None})
     judge.check([bare])
-    assert (judge.metrics_for(bare), judge.metrics_for(alone)) == ((), RaceAbsolute.metrics)
+    assert (judge.metrics_for(bare), judge.metrics_for(ALONE)) == ((), RaceAbsolute.metrics)
     with pytest.raises(DatasetError, match=r"judge\.race_absolute\.criteria=generate"):
         RaceAbsolute(RaceAbsoluteSettings()).check([bare])
 
 
 @pytest.mark.parametrize("bad", [{"score": "7"}, {"score": 10.5}, {"score": True}, {"score": None}, {"criterion": ""}])
-async def test_a_malformed_answer_is_asked_again_and_then_an_error(
-    scripted: Any, alone: Sample, rubric: Rubric, report: Any, bad: dict[str, Any]
-) -> None:
-    answer = points(rubric)
+async def test_a_malformed_answer_is_asked_again_and_then_an_error(bad: dict[str, Any]) -> None:
+    answer = points(RUBRIC)
     answer["insight"][0] |= bad
-    scores, _ = await run(scripted, [json.dumps(answer), json.dumps(points(rubric))], alone, report, tries=2)
+    scores, _ = await run([json.dumps(answer), json.dumps(points(RUBRIC))], tries=2)
     assert scores[0].value == pytest.approx(7)
     assert scores[0].detail["tries"] == 2
     with pytest.raises(JudgeError, match=r"judge\.race_absolute: no usable answer in 2 tries"):
-        await run(scripted, [json.dumps(answer)], alone, report, tries=2)
+        await run([json.dumps(answer)], tries=2)
 
 
-async def test_the_offline_judge_sees_how_much_is_there(offline: Any, alone: Sample, report: Any) -> None:
+async def test_the_offline_judge_sees_how_much_is_there(
+    offline: Any,
+) -> None:
     rich = (
         "# Tessmark\n\n## Depth\n\nThe port of Tessmark moved 12 ships in 2025, because rail came in 2019. "
         "However, figures differ: 14 by the harbour, compared with 12.\n\n## Figures\n\n- 2019: 8 ships\n- 2025: 12"
     )
     async with offline() as session:
         values = [
-            (await RaceAbsolute(RaceAbsoluteSettings()).score(alone, report(text), session))[0].value or 0.0
+            (await RaceAbsolute(RaceAbsoluteSettings()).score(ALONE, as_report(text), session))[0].value or 0.0
             for text in ("", "I do not know.", rich)
         ]
     assert values[0] == 0

@@ -10,6 +10,8 @@ from aiq.core.samples import Question, Sample
 from aiq.judges.race import Race, RaceSettings
 from aiq.judges.race_criteria import Rubrics, TaskSettings
 from aiq.judges.race_scores import DIMENSIONS
+from tests.judges import parts
+from tests.judges.parts import as_report, scripted
 
 TASK = Sample(
     id="9", question=Question(text="Why did the port of Tessmark grow?"), reference="It grew because of rail."
@@ -44,7 +46,7 @@ def author(*answers: str) -> Any:
     return answer
 
 
-async def test_weights_are_averaged_and_everything_adds_up(scripted: Any) -> None:
+async def test_weights_are_averaged_and_everything_adds_up() -> None:
     answer = author(weights(0.4, 0.3, 0.2, 0.1), weights(0.2, 0.5, 0.2, 0.1))
     async with scripted(answer) as (session, endpoint):
         rubric, generated = await rubrics(generation_samples=2).rubric(TASK, session)
@@ -58,7 +60,7 @@ async def test_weights_are_averaged_and_everything_adds_up(scripted: Any) -> Non
     assert {request["role"] for request in endpoint.got} == {"judge.race_criteria"}
 
 
-async def test_the_same_for_every_epoch_and_agent(scripted: Any) -> None:
+async def test_the_same_for_every_epoch_and_agent() -> None:
     seeds = []
     for key in ("9", "other"):
         async with scripted(author(weights(0.25, 0.25, 0.25, 0.25)), sample_id=key) as (session, endpoint):
@@ -68,7 +70,7 @@ async def test_the_same_for_every_epoch_and_agent(scripted: Any) -> None:
     assert len(set(seeds[0])) == 7  # three for weights, one a dimension
 
 
-async def test_race_judges_by_generated_criteria_and_shows_them(scripted: Any, report: Any) -> None:
+async def test_race_judges_by_generated_criteria_and_shows_them() -> None:
     write = author(weights(0.25, 0.25, 0.25, 0.25))
 
     def answer(request: dict[str, Any]) -> str:
@@ -84,15 +86,15 @@ async def test_race_judges_by_generated_criteria_and_shows_them(scripted: Any, r
         )
 
     async with scripted(answer) as (session, _):
-        scores = await Race(RaceSettings(criteria="generate")).score(TASK, report("Rail."), session)
+        scores = await Race(RaceSettings(criteria="generate")).score(TASK, as_report("Rail."), session)
     assert [score.value for score in scores] == [0.5] * 5
     rubric: Any = scores[0].detail["rubric"]
     assert rubric["criteria"]["insight"][0]["criterion"] == "Causes (insight)"
 
 
-async def test_a_datasets_own_criteria_come_first(scripted: Any, task: Sample) -> None:
+async def test_a_datasets_own_criteria_come_first() -> None:
     async with scripted(["never asked"]) as (session, endpoint):
-        assert await rubrics().rubric(task, session) == (task.rubric, False)
+        assert await rubrics().rubric(parts.TASK, session) == (parts.RUBRIC, False)
     assert endpoint.got == []
 
 
@@ -102,10 +104,10 @@ def test_generation_must_be_asked_for() -> None:
         Rubrics("race", TaskSettings()).check(TASK)
 
 
-async def test_no_criteria_is_an_error_of_the_judge(scripted: Any, report: Any) -> None:
+async def test_no_criteria_is_an_error_of_the_judge() -> None:
     async with scripted(["I would rather not."]) as (session, endpoint):
         with pytest.raises(JudgeError, match=r"judge\.race_criteria: no usable answer in 3 tries"):
-            await Race(RaceSettings(criteria="generate", tries=3)).score(TASK, report("Rail."), session)
+            await Race(RaceSettings(criteria="generate", tries=3)).score(TASK, as_report("Rail."), session)
     assert len(endpoint.got) == 3
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
-from aiq.experiment.stores import AnswerStore
+from aiq.experiment.stores import AnswerStore, SharedAnswers
 from aiq.judges.structured import Unusable, ask, ask_once, read_object
 from aiq.runs.folder import RunFolder
+from tests.judges.parts import scripted
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -28,25 +29,25 @@ def loud(answer: str) -> str:
     return answer
 
 
-async def test_an_unusable_answer_is_asked_again_with_another_seed(scripted: Any) -> None:
+async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
     async with scripted(["no", "no", "YES"]) as (session, endpoint):
         assert await ask(session, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
     assert len({request["seed"] for request in endpoint.got}) == 3
     assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
 
 
-async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(scripted: Any, tmp_path: Path) -> None:
-    store, told, seeds = AnswerStore(RunFolder(tmp_path)), [], []
+async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(tmp_path: Path) -> None:
+    store, answers, seeds = AnswerStore(RunFolder(tmp_path)), [], []
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
         async with scripted([answer], base_url=base_url) as (session, endpoint):
-            kept = replace(session, answers=store.of_one())
-            told.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
+            kept = replace(session, answers=SharedAnswers(store))
+            answers.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
             seeds += [request["seed"] for request in endpoint.got]
-    assert told == ["A", "B", "A"]
+    assert answers == ["A", "B", "A"]
     assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
 
 
-async def test_votes_and_tries_never_share_a_seed(scripted: Any) -> None:
+async def test_votes_and_tries_never_share_a_seed() -> None:
     async with scripted(["no"] * 20) as (session, endpoint):
         for vote in range(4):
             with pytest.raises(JudgeError):
@@ -54,7 +55,7 @@ async def test_votes_and_tries_never_share_a_seed(scripted: Any) -> None:
     assert len({request["seed"] for request in endpoint.got}) == 20
 
 
-async def test_the_last_try_ends_in_one_clear_line(scripted: Any) -> None:
+async def test_the_last_try_ends_in_one_clear_line() -> None:
     async with scripted(["first", "second\n\nand more"]) as (session, endpoint):
         with pytest.raises(JudgeError) as failure:
             await ask(session, "judge.x", "Say yes.", loud, tries=2)

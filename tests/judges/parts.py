@@ -1,0 +1,142 @@
+"""What tests of judges work with: a task and its criteria, reports, answers of judge models, scripted sessions."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from aiq.citations.registry import SourceRegistry
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.events import EventLog
+from aiq.core.reports import Report, Score
+from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
+from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import LlmSettings
+from aiq.core.sources import Page
+from aiq.core.tools import Reader, Web
+from aiq.core.usage import Limits
+from aiq.judges.base import Judge
+from aiq.judges.race_scores import DIMENSIONS
+from aiq.llm.http import AsyncBaseTransport, Request, Response
+from aiq.llm.models import RunModels
+from aiq.llm.transport import open_client
+
+CLOCK = datetime(2026, 11, 1, 9, tzinfo=UTC)
+Answers = Sequence[str] | Callable[[dict[str, Any]], str]
+
+RUBRIC = Rubric(
+    dimension_weight=dict(zip(DIMENSIONS, (0.3, 0.35, 0.2, 0.15), strict=True)),
+    criteria={
+        name: (
+            Criterion(criterion=f"Depth of {name}", explanation="How deep it goes.", weight=0.7),
+            Criterion(criterion=f"Use of figures in {name}", explanation="Whether it has numbers.", weight=0.3),
+        )
+        for name in DIMENSIONS
+    },
+)
+"""Two criteria a dimension, one of them heavier; dimension weights as the benchmark has them."""
+
+TASK = Sample(
+    id="7",
+    question=Question(text="Describe the port of Tessmark.", language="en"),
+    reference="# Tessmark\n\nThe port of Tessmark moved 12 ships in 2025 [1].\n\n## References\n[1] P - https://p.example/",
+    rubric=RUBRIC,
+)
+CHINESE_TASK = TASK.model_copy(update={"question": TASK.question.model_copy(update={"language": "zh-CN"})})
+
+
+def as_report(text: str, **more: Any) -> Report:
+    return Report(text=text, raw_text=text, route="deep", **more)
+
+
+Card = dict[str, Any]
+
+
+def card(rubric: Rubric, first: float = 6.0, second: float = 4.0) -> Card:
+    """A complete answer with the same two scores everywhere."""
+    return _card(rubric, article_1_score=first, article_2_score=second)
+
+
+def points(rubric: Rubric, score: float = 7.0) -> Card:
+    """The same for a report that is judged by itself."""
+    return _card(rubric, score=score)
+
+
+def _card(rubric: Rubric, **scores: float) -> Card:
+    return {
+        name: [{"criterion": c.criterion, "analysis": "a", **scores} for c in rubric.criteria[name]]
+        for name in DIMENSIONS
+    }
+
+
+class Pages:
+    """A web that holds these pages and nothing else."""
+
+    def __init__(self, pages: dict[str, str]) -> None:
+        self._pages = pages
+
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
+        if url not in self._pages:
+            raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"{url} is not here")
+        return Page(url=url, final_url=url, title="A page", text=self._pages[url])
+
+
+def make_session(models: RunModels, tools: Any, web: Web, seed: int = 7, sample_id: str = "1") -> Session:
+    return Session(
+        key=SampleKey(sample_id, 1),
+        run_seed=seed,
+        now=CLOCK,
+        models=models,
+        tools=tools,
+        web=web,
+        user=ApprovingUser(),
+        limits=Limits(),
+        events=EventLog(lambda event: None),
+        sources=SourceRegistry(),
+    )
+
+
+@dataclass
+class Scripted(AsyncBaseTransport):
+    """An endpoint below the run's transports; answers from `script` in turn (or by a function of the request)."""
+
+    script: Answers
+    got: list[dict[str, Any]] = field(default_factory=list)
+
+    async def handle_async_request(self, request: Request) -> Response:
+        body = json.loads(await request.aread())
+        self.got.append({**body, "role": request.headers["x-aiq-role"]})
+        script = self.script
+        text = script(self.got[-1]) if callable(script) else script[min(len(self.got), len(script)) - 1]
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        return Response(200, json={**answer, "usage": usage}, request=request)
+
+    def prompt(self, number: int = -1) -> str:
+        """The user message of a request."""
+        text: str = self.got[number]["messages"][-1]["content"]
+        return text
+
+
+@asynccontextmanager
+async def scripted(
+    answers: Answers, pages: dict[str, str] | None = None, sample_id: str = "1", **llm: Any
+) -> AsyncIterator[tuple[Session, Scripted]]:
+    """A session over our client whose endpoint gives these answers, and whose web holds these pages."""
+    endpoint = Scripted(answers)
+    settings = LlmSettings(**{"base_url": "http://model.example/v1", "model": "m", **llm})
+    async with open_client(settings, offline_port=None, inner=endpoint) as client:
+        session = make_session(RunModels(settings, client), None, Pages(pages or {}), sample_id=sample_id)
+        with session.bind():
+            yield session, endpoint
+
+
+async def judged(
+    judge: Judge, answers: Answers, text: str, sample: Sample = TASK, **given: Any
+) -> tuple[list[Score], Scripted]:
+    """The scores of a report with this text, and the endpoint that was asked."""
+    async with scripted(answers, **given) as (session, endpoint):
+        return await judge.score(sample, as_report(text), session), endpoint
