@@ -93,8 +93,7 @@ async def _converse(settings: "RunSettings", thread: str) -> None:
     from aiq.core import plugins
     from aiq.experiment.resources import is_offline_model, open_resources
 
-    made = plugins.load(settings.agent.target, "agent.target")
-    agent = made(plugins.validate(made.Settings, settings.agent.settings, "agent"))
+    agent, _ = plugins.make(settings.agent, "agent")
     blank = _blank(settings, thread)
     async with open_resources(settings) as resources:
         if isinstance(agent, Checked):

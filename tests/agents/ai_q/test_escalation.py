@@ -74,7 +74,7 @@ async def test_an_empty_answer_escalates_without_a_call(on_bench: Any, policy: s
         assert bench.endpoint.requests == []
 
 
-def test_the_reference_list_alone_is_longer_than_the_window() -> None:
+def test_the_reference_list_alone_is_longer_than_the_end_that_counts() -> None:
     assert len(REFERENCES) > END_CHARACTERS
 
 
@@ -91,7 +91,7 @@ def test_a_sentence_about_references_is_no_heading() -> None:
 
 
 @given(st.text(max_size=END_CHARACTERS), st.sampled_from(PHRASES), st.text(alphabet="abc ", max_size=END_CHARACTERS))
-def test_a_phrase_counts_exactly_within_the_window(before: str, phrase: str, after: str) -> None:
+def test_a_phrase_counts_exactly_within_the_end(before: str, phrase: str, after: str) -> None:
     answer = f"{before}{phrase}{after}!"
     inside = len(phrase) + len(after) + 1 <= END_CHARACTERS
     if not any(other in before.lower() for other in PHRASES) and len(without_references(answer)) == len(answer):

@@ -106,7 +106,7 @@ async def shown(on_bench: Any, messages: list[AnyMessage], **settings: Any) -> l
         return compacted(messages, CompactionSettings(**settings))
 
 
-async def test_oldest_first_until_the_window_fits(on_bench: Any) -> None:
+async def test_oldest_first_until_all_fit(on_bench: Any) -> None:
     messages = chain(6)
     whole = sizes(messages)[0]
     seen = await shown(on_bench, messages, max_chars=5 * whole, keep_last=2, extract_chars=300)
@@ -142,8 +142,8 @@ async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere(on_bench
     async with on_bench(script, search=WebSearch(text=LONG)) as bench:
         state = ShallowResearchAgentState(messages=[HumanMessage("Who?")])
         found = await ShallowResearcher(settings, PROMPTS).run(state)
-    windows = [sum(map(len, results(request))) for request in bench.endpoint.requests]
-    assert max(windows) <= max(4000, 2 * 1600 + 10 * 200)
+    shown_sizes = [sum(map(len, results(request))) for request in bench.endpoint.requests]
+    assert max(shown_sizes) <= max(4000, 2 * 1600 + 10 * 200)
     seen = results(bench.endpoint.requests[-1])
     assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(seen))
     assert [MARK in text for text in seen] == [True] * 10 + [False] * 2
@@ -153,4 +153,4 @@ async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere(on_bench
     assert all(MARK not in str(message.content) for message in found.messages)
     notes = [event for event in bench.logged(Decision) if event.name == "compaction"]
     assert notes[-1].value == 10
-    assert notes[-1].detail["characters_after"] == windows[-1] < notes[-1].detail["characters_before"]
+    assert notes[-1].detail["characters_after"] == shown_sizes[-1] < notes[-1].detail["characters_before"]

@@ -38,7 +38,7 @@ async def test_a_heading_of_the_report_stays_although_prompts_have_it_too(headin
             assert kept.split() == f"It is Ilan Corvey [1]. {lists}".split()
 
 
-async def test_short_lines_inside_a_disclosed_passage_go_with_it(on_bench: Any) -> None:
+async def test_short_lines_inside_a_leaked_passage_go_with_it(on_bench: Any) -> None:
     report = f"Answer.\n\n{LONG}\n\n## Answer\n\n{LONG}\n\nEnd."
     async with on_bench(lambda request: 500) as bench:
         kept = LEAKS.cleaned(report, bench.session)
@@ -46,7 +46,7 @@ async def test_short_lines_inside_a_disclosed_passage_go_with_it(on_bench: Any) 
         assert bench.logged(Recovery)[0].detail == "3 lines dropped"
 
 
-async def test_lines_that_prompts_and_reports_share_are_no_disclosure(on_bench: Any) -> None:
+async def test_lines_that_prompts_and_reports_share_are_no_leak(on_bench: Any) -> None:
     report = "## References\n\n## Answer\n\n**Sources**\n\n[1] Title - URL\n\n## Premise check"
     async with on_bench(lambda request: 500) as bench:
         assert LEAKS.cleaned(report, bench.session) == report
