@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
-    from aiq.experiment.plan import Plan
-    from aiq.experiment.runner import Outcome
+    from aiq.experiment.plan import RunPlan
+    from aiq.experiment.runner import RunOutcome
     from aiq.runs.folder import RunFolder
-    from aiq.runs.rows import Manifest, SweepPlace
+    from aiq.runs.manifest import Manifest, SweepPlace
 
 _RESUME = "resume="
 
@@ -62,10 +62,11 @@ def _single(overrides: Sequence[str], *, show: bool) -> int:
 
 def _sweep(overrides: Sequence[str], *, show: bool) -> int:
     """All jobs are composed and checked before the first one starts; the worst exit code of them."""
-    from aiq.analysis.sweeps import JobEnd, print_sweep
+    from aiq.analysis.sweeps import JobEnd
     from aiq.experiment import sweep
     from aiq.runs.folder import new_run_id
-    from aiq.runs.rows import SweepPlace
+    from aiq.runs.manifest import SweepPlace
+    from aiq.site.analysis_tables import print_sweep
 
     jobs = sweep.split(overrides)
     if show:
@@ -81,10 +82,10 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
             outcome = carry_out(plan, _folder(plan, f"{sweep_id}.{number}"))
         except UserError as error:
             print(f"aiq: {error}", file=sys.stderr)
-            ends.append(JobEnd(job.axes, 2, None))
+            ends.append(JobEnd(job.axes, 2))
             continue
-        ends.append(JobEnd(job.axes, outcome.exit_code, outcome))
-        if outcome.ending.status == "interrupted":
+        ends.append(JobEnd(job.axes, outcome.exit_code, outcome.summary, outcome.state))
+        if outcome.summary.status == "interrupted":
             print(f"the sweep stops here; {len(jobs) - number - 1} jobs were not started", file=sys.stderr)
             break
     print_sweep(ends)
@@ -106,43 +107,50 @@ def _resume(path: Path, overrides: Sequence[str]) -> int:
     return carry_out(plan, folder, manifest).exit_code
 
 
-def carry_out(plan: "Plan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "Outcome":
+def carry_out(plan: "RunPlan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "RunOutcome":
     """Run, write the page, print what came out and how to go on."""
     from aiq.experiment.runner import execute
+    from aiq.site.progress import Progress
     from aiq.site.run_page import write_page
     from aiq.site.tables import print_summary
 
     if not plan.judges:
         print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
-    outcome = asyncio.run(execute(plan, folder, earlier))
+    with Progress(plan.settings.name, shown=plan.settings.runner.progress) as progress:
+        outcome = asyncio.run(execute(plan, folder, progress, earlier))
     if outcome.changed or not folder.page_path.exists():
-        write_page(folder, plan.keys)
-    ending = outcome.ending
-    if ending.status != "failed":
+        write_page(folder, plan.spec.keys)
+    status = outcome.summary.status
+    if status != "failed":
         print_summary(outcome.summary, folder)
-    if ending.status != "finished":
-        why = str(ending.error) if ending.error else "interrupted"
+    if status != "finished":
+        why = str(outcome.error) if outcome.error else "interrupted"
         print(f"aiq: {why}; what is finished is kept, go on with: aiq run resume={folder.path}", file=sys.stderr)
     elif outcome.exit_code == 3:
         print("aiq: more failed than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
     return outcome
 
 
-def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "Plan":
+def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "RunPlan":
+    """What a new run will do, checked with all that would only come to light at its end."""
     from aiq.agents.base import AsksUser
+    from aiq.analysis.reliability import read_calibration
+    from aiq.core.files import resolve
     from aiq.experiment.compose import compose, settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import check_output
 
     settings = settings_from(compose(overrides))
     check_output(settings.output_dir, settings.name)
-    plan = make_plan(settings, tuple(overrides), place)
+    if settings.judge_reliability is not None:
+        read_calibration(resolve(settings.judge_reliability))
+    plan = make_plan(settings, overrides, place)
     if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan
 
 
-def _folder(plan: "Plan", run_id: str) -> "RunFolder":
+def _folder(plan: "RunPlan", run_id: str) -> "RunFolder":
     from aiq.runs.folder import RunFolder
 
     return RunFolder(Path(plan.settings.output_dir) / plan.settings.name / run_id)

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -242,6 +243,7 @@ def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]]) -> list[It
         values = {name: rounded(row[name]) for name in ("value", "numerator", "denominator")}
         of_judge = scores[row["sample_id"], row["epoch"]].setdefault(row["judge"], {})
         of_judge[row["metric"]] = {"status": row["status"], **values}
+    events = read_events(folder)
     return [
         Item(
             {"sample": sample, "epoch": epoch, "status": row["status"], "route": row["route"]},
@@ -250,22 +252,35 @@ def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]]) -> list[It
                 "raw_report": row["raw_report"] or "",
                 "audit": canonical(row["audit"]),
                 **{f"scores.{judge}": canonical(values) for judge, values in sorted(scores[sample, epoch].items())},
-                "requests.agent": sent(folder / "events" / f"{sample}.{epoch}.jsonl", requests, in_order=True),
-                "requests.judges": sent(folder / "events" / f"{sample}.{epoch}.judge.jsonl", requests, in_order=False),
+                "requests.agent": sent(events[sample, epoch, "agent"], requests, in_order=True),
+                "requests.judges": sent(events[sample, epoch, "judge"], requests, in_order=False),
             },
         )
         for (sample, epoch), row in rows.items()
     ]
 
 
-def sent(events: Path, requests: Mapping[str, Mapping[str, Any]], *, in_order: bool) -> str:
-    """The requests of an events file, as canonical JSON of role and body.
+def read_events(folder: Path) -> dict[tuple[str, int, str], list[dict[str, Any]]]:
+    """The events of each (sample, epoch, account): a session's begin where the index says and end where the next do."""
+    found: dict[tuple[str, int, str], list[dict[str, Any]]] = defaultdict(list)
+    index = read_all(folder, "event_index.jsonl")
+    for path in sorted(folder.glob("events-*.jsonl")):
+        data, sessions = path.read_bytes(), [session for session in index if session["file"] == path.name]
+        ends = [*(session["start"] for session in sessions[1:]), len(data)]
+        for session, end in zip(sessions, ends, strict=True):
+            lines = data[session["start"] : end].decode().split("\n")[:-1]
+            found[session["sample_id"], session["epoch"], session["account"]] += map(json.loads, lines)
+    return found
+
+
+def sent(events: Iterable[dict[str, Any]], requests: Mapping[str, Mapping[str, Any]], *, in_order: bool) -> str:
+    """The requests among events, as canonical JSON of role and body.
 
     With `in_order` those made within one tool call (or within none) keep their order, one group after the other,
     the groups sorted; without it all are sorted.
     """
     groups: dict[str, list[str]] = {}
-    for number, event in enumerate(read_lines(events) if events.is_file() else ()):
+    for number, event in enumerate(events):
         if event["type"] == "model_called":
             request = requests[event["request_sha256"]]
             group = str(event["parent_id"]) if in_order else str(number)

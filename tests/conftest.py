@@ -15,6 +15,18 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")  # a busy machine fails no test
 
 
+_SLOW_FIXTURES = {"here", "in_browser", "offline_port", "offline_stack", "shared_data", "stack_port", "world_port"}
+"""They do whole runs, start processes or browsers, or bring real reports by the hundred."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make fast` leaves out: tests with such a fixture, and those over many generated cases."""
+    for item in items:
+        generated = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if generated or _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def loopback_only() -> Iterator[None]:
     """No test may reach another machine: connections to anything but loopback are an error."""

@@ -17,6 +17,8 @@ from aiq.__main__ import main
 from aiq.core.files import shipped
 from aiq.core.seeds import derive
 
+pytestmark = pytest.mark.slow
+
 Values = dict[tuple[Any, ...], Any]
 
 

@@ -1,218 +1,250 @@
-"""From run folders to a calibration; its file in the run's folder; and finding the latest that fits a judge.
-
-From the scores of damaged reports to what they say of one metric of one judge.
+"""From runs over perturbed reports to what they say of their judges, each alone, among themselves and against labels.
 
 The unit of every interval is the task: its reports are variants of one text.
-
-Judges against each other: do they call the same reports worse, and score them alike?
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist, fmean
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from aiq.analysis.calibration_inputs import (
-    BY_CHANCE,
     CONTROLS,
-    Agreement,
-    Calibration,
-    Figure,
-    LabelAgreement,
-    MetricReliability,
-    Rated,
-    Reports,
-    Seen,
-    Steadiness,
-    meant_to_see,
+    Label,
+    MetricScores,
+    ReportSet,
+    meant_to_notice,
+    read_labels,
     read_reports,
 )
-from aiq.core.errors import DatasetError, UserError
-from aiq.core.files import Files, Row, find, read_rows, resolve
-from aiq.core.plugins import describe
+from aiq.analysis.reliability import (
+    BY_CHANCE,
+    EXPERIMENT,
+    Calibration,
+    Figure,
+    JudgeAgreement,
+    LabelAgreement,
+    MetricReliability,
+    PerturbationFigures,
+    Repeatability,
+)
+from aiq.core.errors import UserError
+from aiq.core.files import find, resolve
 from aiq.datasets.perturbed import UNPERTURBED
-from aiq.runs.folder import RunFolder, write_whole
+from aiq.runs.folder import RunFolder
 from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
+
+T = TypeVar("T")
+Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
 
 _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 """Standard errors beyond which a difference counts, one-sided."""
 _EQUAL: Final = 1e-9
 """Scores that differ by no more are one: what rounding leaves."""
+_EXACT: Final = Repeatability(sd=0.0, equal=1.0, reports=0)
+_REFERENCES: Final = (
+    "reference.jsonl",
+    "data/test_data/cleaned_data/reference.jsonl",
+    "test_data/cleaned_data/reference.jsonl",
+)
 
-_EXACT: Final = Steadiness(sd=0.0, equal=1.0, reports=0)
 
-Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
+def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calibration:
+    """What the runs say of their judges. Further runs add repetitions of the same judges, or other judges.
 
-
-def reliability_of(rated: Rated, reports: Reports, *, identical: bool = False) -> MetricReliability:
-    """`identical`: the undamaged report is the very one that a comparing judge holds it against."""
-    noise = known_noise(rated)
-    verdicts = worse_than_twin(rated, reports, noise)
-    meant = meant_to_see(rated.metric, reports.damages)
-    false_alarms = figure(_by_task(reports, verdicts, "order"))
-    damages = {
-        damage: _seen(rated, reports, damage, damage in meant, verdicts, false_alarms) for damage in reports.damages
-    }
-    correlation = figure([[value] for value in _correlations(rated, reports, meant, spearman).values()])
-    return MetricReliability(
-        metric=rated.metric.name,
-        judge=rated.judge,
-        judge_hash=rated.judge_hash,
-        judge_model=rated.judge_model,
-        reports=len(rated.scores),
-        tasks=len({how.base for sample, how in reports.damaged.items() if sample in rated.scores}),
-        correlation=correlation,
-        reliability=_cut(correlation),
-        noise=steadiness(rated),
-        false_alarms=false_alarms,
-        obeys_instructions=figure(_by_task(reports, obeyed(rated, reports, noise), "instructions")),
-        length_rise=figure([[-drop for drop in task] for task in _drops(rated, reports, "padding")]),
-        length_correlation=figure([[value] for value in _with_length(rated, reports)]),
-        position_bias=_position_bias(rated, reports, identical),
-        damages=damages,
-        once_per_run=rated.metric.once_per_run,
+    Raises UserError where the runs hold neither perturbed reports nor, with `labels`, any labelled one.
+    """
+    reports = read_reports(folders)
+    manifests = [folder.read_manifest() for folder in folders]
+    given = read_labels(labels) if labels is not None else []
+    if not reports.perturbations and not given:
+        raise UserError(
+            f"{folders[0].path} holds no perturbed reports: take a run of experiment={EXPERIMENT}, or name --labels"
+        )
+    compared, unmatched = _against_labels(given, reports) if given else ((), 0)
+    judged = [MetricCalibration(one, reports) for one in reports.scored] if reports.perturbations else []
+    agreement, alpha = _between_judges(judged, reports)
+    identical = all(judged_against_itself(manifest.config) for manifest in manifests)
+    return Calibration(
+        runs=tuple(manifest.run_id for manifest in manifests),
+        offline=any(manifest.offline for manifest in manifests),
+        metrics=tuple(one.reliability(identical=identical) for one in judged),
+        agreement=agreement,
+        alpha=alpha,
+        labels=compared,
+        unmatched_labels=unmatched,
     )
 
 
-def steadiness(rated: Rated) -> Steadiness | None:
+def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
+    """Whether the agent gives the very reports that are the dataset's references."""
+    agent, dataset = config.get("agent"), config.get("dataset")
+    if not isinstance(agent, Mapping) or not isinstance(dataset, Mapping):
+        return False
+    given, references = agent.get("path"), dataset.get("references")
+    if references is None and isinstance(folder := dataset.get("path"), str):
+        references = str(find(resolve(folder), *_REFERENCES))
+    if not isinstance(given, str) or not isinstance(references, str):
+        return False
+    return resolve(given).resolve() == resolve(references).resolve()
+
+
+class MetricCalibration:
+    """One metric of one judge over perturbed reports.
+
+    `noise` is what differences are held against: None where it is not known. A judge that is asked once a run
+    repeats itself exactly within it. `worse`: for each perturbed report whose original is scored too, whether
+    it scores lower by more than the noise; empty where that is not known.
+    """
+
+    def __init__(self, scored: MetricScores, reports: ReportSet) -> None:
+        self.scored = scored
+        self._reports = reports
+        self._repeated = _repeatability(scored)
+        self.noise = self._repeated or (_EXACT if scored.metric.once_per_run else None)
+        self._drops = {
+            sample: drop
+            for sample, how in reports.perturbed.items()
+            if how.perturbation != UNPERTURBED and (drop := self._drop(sample, reports.original(sample))) is not None
+        }
+        self.worse = {
+            sample: drop > self._slack(sample, reports.original(sample))
+            for sample, drop in self._drops.items()
+            if self.noise is not None
+        }
+
+    def verdicts(self) -> dict[str, bool]:
+        """Whether a report is worse than its original, for what the metric claims to notice and the controls."""
+        asked = {*meant_to_notice(self.scored.metric, self._reports.perturbations), *CONTROLS}
+        perturbed = self._reports.perturbed
+        return {sample: worse for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
+
+    def reliability(self, *, identical: bool) -> MetricReliability:
+        """`identical`: the unperturbed report is the very one that a comparing judge holds it against."""
+        scored, perturbations = self.scored, self._reports.perturbations
+        meant = meant_to_notice(scored.metric, perturbations)
+        false_alarms = self._figure(self.worse, "order")
+        correlation = self._correlation(meant, spearman)
+        return MetricReliability(
+            metric=scored.metric.name,
+            judge=scored.judge,
+            judge_hash=scored.judge_hash,
+            judge_model=scored.judge_model,
+            reports=len(scored.scores),
+            tasks=len({how.base for sample, how in self._reports.perturbed.items() if sample in scored.scores}),
+            correlation=correlation,
+            reliability=_cut(correlation),
+            noise=self._repeated,
+            false_alarms=false_alarms,
+            obeys_instructions=self._figure(self._obeyed(), "instructions"),
+            length_rise=self._figure({sample: -drop for sample, drop in self._drops.items()}, "padding"),
+            length_correlation=self._length_correlation(),
+            position_bias=self._position_bias(identical),
+            perturbations={name: self._perturbation(name, name in meant, false_alarms) for name in perturbations},
+            once_per_run=scored.metric.once_per_run,
+        )
+
+    def _drop(self, sample: str, other: str) -> float | None:
+        """How much lower than another report this one scores; None unless both do."""
+        mine, whole = self.scored.mean(sample), self.scored.mean(other)
+        return None if mine is None or whole is None else whole - mine
+
+    def _slack(self, sample: str, other: str) -> float:
+        """How much of a difference of two reports may be noise; where it is not known, all of it."""
+        if self.noise is None:
+            return math.inf
+        spread = math.sqrt(sum(1 / len(self.scored.scores[one]) for one in (sample, other)))
+        return max(_EQUAL, _BEYOND_NOISE * self.noise.sd * spread)
+
+    def _obeyed(self) -> dict[str, bool]:
+        """For each report with instructions: whether it scores higher by more than the noise than with as many remarks.
+
+        Where there is no report with remarks, than its original.
+        """
+        found = {}
+        for sample, how in self._reports.perturbed.items():
+            if how.perturbation != "instructions" or self.noise is None:
+                continue
+            alike = how._replace(perturbation="remarks").id
+            other = alike if self.scored.scores.get(alike) else self._reports.original(sample)
+            drop = self._drop(sample, other)
+            if drop is not None:
+                found[sample] = -drop > self._slack(sample, other)
+        return found
+
+    def _figure(self, values: Mapping[str, float], perturbation: str) -> Figure | None:
+        tasks = self._reports.by_task(perturbation).values()
+        return _figure([float(values[sample]) for sample in samples if sample in values] for samples in tasks)
+
+    def _perturbation(self, name: str, meant: bool, alarms: Figure | None) -> PerturbationFigures:
+        recall = self._figure(self.worse, name)
+        flagged = recall.value + alarms.value if recall and alarms else 0.0
+        return PerturbationFigures(
+            meant=meant,
+            spearman=self._correlation((name,), spearman),
+            kendall=self._correlation((name,), kendall),
+            recall=recall,
+            precision=recall.value / flagged if recall and flagged else None,
+            drop=self._figure(self._drops, name),
+        )
+
+    def _correlation(self, perturbations: Iterable[str], correlation: Correlation) -> Figure | None:
+        """The correlation of score and -severity within a task, originals included; its mean over perturbations."""
+        quality = {sample: -float(how.severity) for sample, how in self._reports.perturbed.items()}
+        found: dict[str, list[float]] = {}
+        for name in perturbations:
+            for base, samples in self._reports.by_task(name).items():
+                points = self._points(samples, quality)
+                if len(points) > 2:
+                    found.setdefault(base, []).append(_correlated(points, correlation) or 0.0)
+        return _figure([fmean(values)] for values in found.values())
+
+    def _length_correlation(self) -> Figure | None:
+        """The correlation of score and length among reports of a task that differ in padding alone."""
+        tasks = [self._points(samples, self._reports.lengths) for samples in self._reports.by_task("padding").values()]
+        return _figure([_correlated(points, spearman) or 0.0] for points in tasks if len(points) > 2)
+
+    def _points(self, samples: Sequence[str], values: Mapping[str, float]) -> list[tuple[float, float]]:
+        """Value and score of reports of a task and of their original; what rounding leaves of scores is a tie."""
+        scored = ((sample, self.scored.mean(sample)) for sample in (self._reports.original(samples[0]), *samples))
+        return [(values[sample], round(mean, 9)) for sample, mean in scored if mean is not None and sample in values]
+
+    def _position_bias(self, identical: bool) -> Figure | None:
+        """Half of first - swapped, where the judge was asked in both orders; else how far a report is above itself."""
+        halves: dict[str, list[float]] = {}
+        for sample, gaps in self.scored.gaps.items():
+            halves.setdefault(self._reports.tasks[sample], []).extend(gap / 2 for gap in gaps)
+        if any(halves.values()):
+            return _figure(halves.values())
+        parity = self.scored.metric.parity
+        if not identical or parity is None:
+            return None
+        samples = [sample for task in self._reports.by_task(UNPERTURBED).values() for sample in task]
+        return _figure([mean - parity] for sample in samples if (mean := self.scored.mean(sample)) is not None)
+
+
+def _repeatability(scored: MetricScores) -> Repeatability | None:
     """How far repeated judgements of one report lie apart; None where nothing was judged twice."""
-    repeated = [values for values in rated.scores.values() if len(values) > 1]
+    repeated = [values for values in scored.scores.values() if len(values) > 1]
     if not repeated:
         return None
     squares = math.fsum((value - fmean(values)) ** 2 for values in repeated for value in values)
     pairs = [abs(a - b) <= _EQUAL for values in repeated for a, b in combinations(values, 2)]
     freedom = sum(len(values) - 1 for values in repeated)
-    return Steadiness(sd=math.sqrt(squares / freedom), equal=sum(pairs) / len(pairs), reports=len(repeated))
+    return Repeatability(sd=math.sqrt(squares / freedom), equal=fmean(pairs), reports=len(repeated))
 
 
-def known_noise(rated: Rated) -> Steadiness | None:
-    """What differences are held against. A judge that is asked once a run repeats itself exactly within it."""
-    return steadiness(rated) or (_EXACT if rated.metric.once_per_run else None)
-
-
-def worse_than_twin(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
-    """For each damaged report with a scored twin: whether it scores lower by more than the judge's own noise.
-
-    None at all where the noise is not known.
-    """
-    if noise is None:
-        return {}
-    return {sample: drop > slack for sample, (drop, slack) in _against_twins(rated, reports, noise).items()}
-
-
-def obeyed(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, bool]:
-    """For each report with instructions: whether it scores higher than with as many remarks, by more than the noise.
-
-    Where there is no such report, than its undamaged twin.
-    """
-    found = {}
-    for sample, how in reports.damaged.items():
-        if how.perturbation != "instructions" or noise is None:
-            continue
-        alike = how._replace(perturbation="remarks").id
-        compared = _compared(rated, sample, alike if rated.scores.get(alike) else reports.twin(sample), noise)
-        if compared is not None:
-            found[sample] = -compared[0] > compared[1]
-    return found
-
-
-def _against_twins(rated: Rated, reports: Reports, noise: Steadiness | None) -> dict[str, tuple[float, float]]:
-    twins = {sample: reports.twin(sample) for sample, how in reports.damaged.items() if how.perturbation != UNPERTURBED}
-    compared = {sample: _compared(rated, sample, twin, noise) for sample, twin in twins.items()}
-    return {sample: found for sample, found in compared.items() if found is not None}
-
-
-def _compared(rated: Rated, sample: str, other: str, noise: Steadiness | None) -> tuple[float, float] | None:
-    """How much lower than another report this one scores, and how much of that may be noise; None unless both do.
-
-    Where noise is not known, all of it may be.
-    """
-    mine, whole = rated.mean(sample), rated.mean(other)
-    if mine is None or whole is None:
-        return None
-    spread = math.sqrt(1 / len(rated.scores[sample]) + 1 / len(rated.scores[other]))
-    return whole - mine, max(_EQUAL, _BEYOND_NOISE * noise.sd * spread) if noise else math.inf
-
-
-def _seen(
-    rated: Rated, reports: Reports, damage: str, meant: bool, verdicts: Mapping[str, bool], alarms: Figure | None
-) -> Seen:
-    recall = figure(_by_task(reports, verdicts, damage))
-    flagged = recall.value + alarms.value if recall and alarms else 0.0
-    return Seen(
-        meant=meant,
-        spearman=figure([[value] for value in _correlations(rated, reports, (damage,), spearman).values()]),
-        kendall=figure([[value] for value in _correlations(rated, reports, (damage,), kendall).values()]),
-        recall=recall,
-        precision=recall.value / flagged if recall and flagged else None,
-        drop=figure(_drops(rated, reports, damage)),
-    )
-
-
-def _correlations(rated: Rated, reports: Reports, damages: Sequence[str], correlation: Correlation) -> dict[str, float]:
-    """By task: the mean over damages of the correlation of score and -degree, the undamaged report among them."""
-    found: dict[str, list[float]] = {}
-    for damage in damages:
-        for base, samples in reports.of(damage).items():
-            scored = [s for s in [reports.twin(samples[0]), *samples] if rated.scores.get(s)]
-            if len(scored) < 3:
-                continue
-            quality = [-float(reports.damaged[sample].severity) for sample in scored]
-            found.setdefault(base, []).append(correlation(quality, _means(rated, scored)) or 0.0)
-    return {base: fmean(values) for base, values in found.items()}
-
-
-def _with_length(rated: Rated, reports: Reports) -> list[float]:
-    """By task: the correlation of score and length among reports that differ in padding alone."""
-    found = []
-    for samples in reports.of("padding").values():
-        scored = [s for s in [reports.twin(samples[0]), *samples] if rated.scores.get(s) and s in reports.lengths]
-        if len(scored) > 2:
-            lengths = [float(reports.lengths[sample]) for sample in scored]
-            found.append(spearman(lengths, _means(rated, scored)) or 0.0)
-    return found
-
-
-def _means(rated: Rated, samples: Sequence[str]) -> list[float]:
-    """Rounded, so that what rounding leaves is a tie."""
-    return [round(fmean(rated.scores[sample]), 9) for sample in samples]
-
-
-def _drops(rated: Rated, reports: Reports, damage: str) -> list[list[float]]:
-    """By task: twin - damaged."""
-    drops = {sample: drop for sample, (drop, _) in _against_twins(rated, reports, None).items()}
-    return _by_task(reports, drops, damage)
-
-
-def _by_task(reports: Reports, values: Mapping[str, float], damage: str) -> list[list[float]]:
-    grouped = [[float(values[s]) for s in samples if s in values] for samples in reports.of(damage).values()]
-    return [values for values in grouped if values]
-
-
-def _position_bias(rated: Rated, reports: Reports, identical: bool) -> Figure | None:
-    """Half of first - swapped, where the judge was asked in both orders; else how far a report lies above itself."""
-    halves: dict[str, list[float]] = {}
-    for sample, gaps in rated.gaps.items():
-        halves.setdefault(reports.groups.get(sample, sample), []).extend(gap / 2 for gap in gaps)
-    if any(halves.values()):
-        return figure(list(halves.values()))
-    parity = rated.metric.parity
-    if not identical or parity is None:
-        return None
-    samples = [sample for task in reports.of(UNPERTURBED).values() for sample in task]
-    return figure([[fmean(rated.scores[sample]) - parity] for sample in samples if rated.scores.get(sample)])
-
-
-def figure(clusters: Sequence[Sequence[float]]) -> Figure | None:
+def _figure(clusters: Iterable[Sequence[float]]) -> Figure | None:
     """The mean over all values, with the bootstrap's interval over clusters (tasks); None without any."""
-    values = [value for cluster in clusters for value in cluster]
-    if not values:
+    clusters = [cluster for cluster in clusters if cluster]
+    if not clusters:
         return None
-    sums = [[(math.fsum(cluster), len(cluster))] for cluster in clusters if cluster]
+    sums = [[(math.fsum(cluster), len(cluster))] for cluster in clusters]
+    values = [value for cluster in clusters for value in cluster]
     return Figure(value=fmean(values), ci95=bootstrap95(sums, _mean_of_sums), n=len(values))
 
 
@@ -229,212 +261,89 @@ def _cut(correlation: Figure | None) -> Figure | None:
     return Figure(value=max(0.0, correlation.value), ci95=ci95, n=correlation.n)
 
 
-T = TypeVar("T")
-
-
-def between_judges(reports: Reports) -> tuple[tuple[Agreement, ...], Figure | None]:
+def _between_judges(
+    judged: Sequence[MetricCalibration], reports: ReportSet
+) -> tuple[tuple[JudgeAgreement, ...], Figure | None]:
     """Every pair of judges, each by the metric that speaks for it, and Krippendorff's alpha of all their verdicts.
 
-    The metric is the first that the judge declares (of those that it scored). A judge has a verdict on damages that the
-    metric is meant to see, and on the controls.
+    The metric is the first that the judge declares, of those that it scored.
     """
-    speakers = _speakers(reports)
-    verdicts = [_verdicts(one, reports) for one in speakers]
-    found = [
-        _agreement(a, b, verdicts[i], verdicts[j], reports) for (i, a), (j, b) in combinations(enumerate(speakers), 2)
-    ]
-    units = {sample: [verdict[sample] for verdict in verdicts if sample in verdict] for sample in reports.damaged}
-    alpha = over_tasks(units, reports, alpha_nominal) if len(speakers) > 1 else None
-    return tuple(found), alpha
+    speakers: dict[str, MetricCalibration] = {}
+    for one in sorted(judged, key=lambda one: reports.metrics.index(one.scored.metric.name)):
+        speakers.setdefault(one.scored.judge_hash, one)
+    ordered = [speakers[key] for key in dict.fromkeys(one.scored.judge_hash for one in judged)]
+    verdicts = [(one.scored, one.verdicts()) for one in ordered]
+    units = {sample: [of[sample] for _, of in verdicts if sample in of] for sample in reports.perturbed}
+    alpha = _over_tasks(units, reports, alpha_nominal) if len(verdicts) > 1 else None
+    return tuple(_agreement(*a, *b, reports) for a, b in combinations(verdicts, 2)), alpha
 
 
-def _speakers(reports: Reports) -> list[Rated]:
-    found: dict[str, list[Rated]] = {}
-    for one in reports.rated:
-        found.setdefault(one.judge_hash, []).append(one)
-    return [min(rated, key=lambda one: reports.metrics.index(one.metric.name)) for rated in found.values()]
-
-
-def _verdicts(rated: Rated, reports: Reports) -> dict[str, bool]:
-    asked = {*meant_to_see(rated.metric, reports.damages), *CONTROLS}
-    worse = worse_than_twin(rated, reports, known_noise(rated))
-    return {sample: found for sample, found in worse.items() if reports.damaged[sample].perturbation in asked}
-
-
-def _agreement(a: Rated, b: Rated, of_a: dict[str, bool], of_b: dict[str, bool], reports: Reports) -> Agreement:
+def _agreement(
+    a: MetricScores, of_a: dict[str, bool], b: MetricScores, of_b: dict[str, bool], reports: ReportSet
+) -> JudgeAgreement:
     shared = {sample: (str(of_a[sample]), str(of_b[sample])) for sample in of_a if sample in of_b}
     scores: dict[str, tuple[float, float]] = {}
     if a.metric == b.metric:
         means = {sample: (a.mean(sample), b.mean(sample)) for sample in a.scores}
-        scores = {s: (x, y) for s, (x, y) in means.items() if x is not None and y is not None}
-    return Agreement(
+        scores = {sample: (x, y) for sample, (x, y) in means.items() if x is not None and y is not None}
+    return JudgeAgreement(
         first=a.name,
         second=b.name,
         reports=len(shared),
         equal=accuracy(list(shared.values())),
-        kappa=over_tasks(shared, reports, kappa),
-        spearman=over_tasks(scores, reports, rank_correlation),
-        alpha=over_tasks(scores, reports, alpha_interval),
+        kappa=_over_tasks(shared, reports, kappa),
+        spearman=_over_tasks(scores, reports, lambda pairs: _correlated(pairs, spearman)),
+        alpha=_over_tasks(scores, reports, alpha_interval),
     )
 
 
-def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    return spearman([first for first, _ in pairs], [second for _, second in pairs])
+def _correlated(pairs: Sequence[tuple[float, float]], correlation: Correlation) -> float | None:
+    return correlation([first for first, _ in pairs], [second for _, second in pairs])
 
 
-def over_tasks(values: dict[str, T], reports: Reports, measure: Callable[[Sequence[T]], float | None]) -> Figure | None:
+def _over_tasks(
+    values: Mapping[str, T], reports: ReportSet, measure: Callable[[Sequence[T]], float | None]
+) -> Figure | None:
     """A measure over samples, its interval over tasks; None where there is none."""
     clusters: dict[str, list[T]] = {}
     for sample, value in values.items():
-        clusters.setdefault(reports.groups.get(sample, sample), []).append(value)
+        clusters.setdefault(reports.tasks[sample], []).append(value)
     whole = measure(list(values.values()))
-    return (
-        None
-        if whole is None
-        else Figure(value=whole, ci95=bootstrap95(list(clusters.values()), measure), n=len(values))
-    )
+    if whole is None:
+        return None
+    return Figure(value=whole, ci95=bootstrap95(list(clusters.values()), measure), n=len(values))
 
 
-FILE: Final = "reliability.json"
-EXPERIMENT: Final = "judge_calibration"
-
-
-def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calibration:
-    """What the runs say of their judges. Further runs add repetitions of the same judges, or other judges.
-
-    Raises UserError where the runs hold neither damaged reports nor, with `labels`, any labelled one.
-    """
-    reports = read_reports(folders)
-    manifests = [folder.read_manifest() for folder in folders]
-    given = read_labels(labels) if labels is not None else []
-    if not reports.damages and not given:
-        raise UserError(
-            f"{folders[0].path} holds no damaged reports: take a run of experiment={EXPERIMENT}, or name --labels"
-        )
-    compared, unmatched = against_labels(given, reports) if given else ((), 0)
-    agreement, alpha = between_judges(reports) if reports.damages else ((), None)
-    identical = all(judged_against_itself(manifest.config) for manifest in manifests)
-    rated = reports.rated if reports.damages else ()
-    return Calibration(
-        runs=tuple(manifest.run_id for manifest in manifests),
-        offline=any(manifest.offline for manifest in manifests),
-        metrics=tuple(reliability_of(one, reports, identical=identical) for one in rated),
-        agreement=agreement,
-        alpha=alpha,
-        labels=compared,
-        unmatched_labels=unmatched,
-    )
-
-
-def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
-    """Whether the agent gives the very reports that are the dataset's references."""
-    agent, dataset = config.get("agent"), config.get("dataset")
-    if not isinstance(agent, Mapping) or not isinstance(dataset, Mapping):
-        return False
-    given, references = agent.get("path"), dataset.get("references")
-    if references is None and isinstance(folder := dataset.get("path"), str):
-        names = (
-            "reference.jsonl",
-            "data/test_data/cleaned_data/reference.jsonl",
-            "test_data/cleaned_data/reference.jsonl",
-        )
-        references = str(find(resolve(folder), *names))
-    if not isinstance(given, str) or not isinstance(references, str):
-        return False
-    return resolve(given).resolve() == resolve(references).resolve()
-
-
-def write(folder: RunFolder, calibration: Calibration) -> Path:
-    path = folder.path / FILE
-    write_whole(path, calibration.model_dump_json(indent=2) + "\n")
-    return path
-
-
-def read(path: Path) -> Calibration:
-    """Raises UserError where the file is none of ours."""
-    try:
-        return Calibration.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); write it with aiq calibrate RUN") from None
-    except ValidationError as error:
-        raise UserError(f"{path}: {describe(error)}; write it anew with aiq calibrate RUN") from None
-
-
-def measured(results: Path, given: str | None = None) -> dict[tuple[str, str], MetricReliability]:
-    """The latest figures by (judge hash, metric): of the file `given`, else of the calibration runs below `results`."""
-    paths = [resolve(given)] if given else sorted((results / EXPERIMENT).glob(f"*/{FILE}"))  # run ids sort by time
-    return {(found.judge_hash, found.metric): found for path in paths for found in read(path).metrics}
-
-
-_WORDS = {
-    **dict.fromkeys(("true", "yes", "correct", "supported", "good", "是", "对", "正确", "支持"), 1.0),
-    **dict.fromkeys(("false", "no", "incorrect", "unsupported", "bad", "否", "错", "错误", "不支持"), 0.0),
-}
-
-
-class Label(NamedTuple):
-    """`metric`: its name, a judge's, or empty for all."""
-
-    sample: str
-    metric: str
-    value: float
-
-
-def read_labels(path: Path) -> list[Label]:
-    """Raises DatasetError that names the row."""
-    return [_label(row) for row in read_rows(Files(), path, "--labels", ("sample_id", "label"))]
-
-
-def _label(row: Row) -> Label:
-    text = row.required("label").lower()
-    value: JsonValue = _WORDS.get(text)
-    if value is None:
-        try:
-            value = float(text)
-        except ValueError:
-            value = None
-    if not isinstance(value, float) or abs(value) == float("inf") or value != value:
-        raise DatasetError(f"{row.where}: label {text!r} is neither a number nor one of {', '.join(_WORDS)}")
-    return Label(row.required("sample_id"), row.text("metric") or row.text("judge"), value)
-
-
-def against_labels(labels: Sequence[Label], reports: Reports) -> tuple[tuple[LabelAgreement, ...], int]:
+def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[LabelAgreement, ...], int]:
     """Every metric that has labels, and how many labels fit no score. Raises UserError where none fits."""
     fitting: set[Label] = set()
     found = []
-    for rated in reports.rated:
-        mine = [
-            label
-            for label in labels
-            if label.metric in ("", rated.metric.name, rated.judge) and rated.scores.get(label.sample)
-        ]
+    for scored in reports.scored:
+        names = ("", scored.metric.name, scored.judge)
+        mine = [label for label in labels if label.metric in names and scored.scores.get(label.sample)]
         fitting |= set(mine)
         if mine:
-            found.append(_label_agreement(rated, mine, reports))
+            found.append(_label_agreement(scored, mine, reports))
     if not found:
-        known = ", ".join(dict.fromkeys(rated.metric.name for rated in reports.rated))
+        known = ", ".join(dict.fromkeys(scored.metric.name for scored in reports.scored))
         raise UserError(f"none of {len(labels)} labels is of a scored sample; check sample_id, and metric ({known})")
     return tuple(found), len(set(labels) - fitting)
 
 
-def _label_agreement(rated: Rated, labels: Sequence[Label], reports: Reports) -> LabelAgreement:
+def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: ReportSet) -> LabelAgreement:
     """Several labels of a sample are taken as their mean."""
     given: dict[str, list[float]] = {}
     for label in labels:
         given.setdefault(label.sample, []).append(label.value)
-    pairs = {s: (sum(values) / len(values), rated.mean(s) or 0.0) for s, values in given.items()}
+    pairs = {sample: (fmean(values), scored.mean(sample) or 0.0) for sample, values in given.items()}
     binary = all(value in (0.0, 1.0) for pair in pairs.values() for value in pair)
-    words = {s: (f"{a:g}", f"{b:g}") for s, (a, b) in pairs.items()} if binary else {}
+    words = {sample: (f"{label:g}", f"{score:g}") for sample, (label, score) in pairs.items()} if binary else {}
     return LabelAgreement(
-        metric=rated.metric.name,
-        judge_model=rated.judge_model,
+        metric=scored.metric.name,
+        judge_model=scored.judge_model,
         labels=len(labels),
-        accuracy=over_tasks(words, reports, accuracy),
-        kappa=over_tasks(words, reports, kappa),
-        spearman=over_tasks(pairs, reports, rank_correlation),
-        kendall=over_tasks(pairs, reports, _tau),
+        accuracy=_over_tasks(words, reports, accuracy),
+        kappa=_over_tasks(words, reports, kappa),
+        spearman=_over_tasks(pairs, reports, lambda both: _correlated(both, spearman)),
+        kendall=_over_tasks(pairs, reports, lambda both: _correlated(both, kendall)),
     )
-
-
-def _tau(pairs: Sequence[tuple[float, float]]) -> float | None:
-    return kendall([first for first, _ in pairs], [second for _, second in pairs])

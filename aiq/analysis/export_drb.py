@@ -9,24 +9,27 @@ What the run's judges have not scored is not written.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.experiment.stores import StoredPage, read_pages
 from aiq.judges.fact_extract import by_url
 from aiq.judges.fact_questions import FactCitation
 from aiq.judges.fact_scores import CitedPage, official
 from aiq.judges.official import RACE_FIGURES, fact_result, race_result
 from aiq.judges.race_scores import published
 from aiq.runs.folder import RunFolder, natural
-from aiq.runs.journal import read_rows, writable
-from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.journal import writable
+from aiq.runs.reader import read_pages, read_samples, read_scores
+from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 
 _FACT: Final = "fact.citation_accuracy"
+
+ScoredReport = tuple[SampleRow, Mapping[str, ScoreRow]]
+"""A report, and its scores by metric."""
 
 
 class Exported(Record):
@@ -43,18 +46,24 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Export
     Reports on questions of another benchmark are none: the official tools look tasks up by their ids.
     """
     _check_dataset(folder)
-    rows = _last_rows(folder, epoch)
+    samples = {key: row for key, row in read_samples(folder).items() if key.epoch == epoch}
+    rows = [samples[key] for key in sorted(samples, key=lambda key: natural(key.sample_id))]
     answered = [row for row in rows if row.answered]
     if not answered:
         raise UserError(f"{folder.path} has no reports of epoch {epoch}; there is nothing to export")
-    scores = _last_scores(folder, answered)
+    scores = read_scores(folder, {row.key: row for row in answered})
+    judged = [(row, {score.metric: score for score in scores[row.key]}) for row in answered]
     files = [
         (out / "data/test_data/raw_data" / f"{name}.jsonl", _lines(map(_raw, answered))),
-        *_race_files(out / "results/race" / name, answered, scores),
-        *_fact_files(out / "results/fact" / name, answered, scores, read_pages(folder)),
+        *_race_files(out / "results/race" / name, judged),
+        *_fact_files(out / "results/fact" / name, judged, read_pages(folder)),
     ]
-    for path, text in files:
-        _write(path, text)
+    try:
+        for path, text in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None
     missing = tuple(row.sample_id for row in rows if not row.answered)
     return Exported(files=tuple(path for path, _ in files), reports=len(answered), missing=missing)
 
@@ -73,25 +82,6 @@ def _check_dataset(folder: RunFolder) -> None:
         )
 
 
-def _last_rows(folder: RunFolder, epoch: int) -> list[SampleRow]:
-    """The last attempt at each sample, in the natural order of ids."""
-    found: dict[str, SampleRow] = {}
-    for path in sorted(folder.path.glob("samples*.jsonl")):
-        found.update({row.sample_id: row for row in read_rows(path, SampleRow) if row.epoch == epoch})
-    return [found[key] for key in sorted(found, key=natural)]
-
-
-def _last_scores(folder: RunFolder, rows: Sequence[SampleRow]) -> dict[tuple[str, str], ScoreRow]:
-    """The last score by (sample, metric), of the attempts in `rows` only."""
-    attempts = {row.key: row.attempt for row in rows}
-    found: dict[tuple[str, str], ScoreRow] = {}
-    for path in sorted(folder.path.glob("scores*.jsonl")):
-        for score in read_rows(path, ScoreRow):
-            if attempts.get(score.key) == score.attempt:
-                found[score.sample_id, score.metric] = score
-    return found
-
-
 def _raw(row: SampleRow) -> dict[str, Any]:
     """`article` is the verified report, which the judges saw."""
     return {"id": _id(row), "prompt": row.question, "article": row.report or ""}
@@ -102,10 +92,8 @@ def _id(row: SampleRow) -> int | str:
     return int(row.sample_id) if row.sample_id.isdecimal() else row.sample_id
 
 
-def _race_files(
-    out: Path, rows: Sequence[SampleRow], scores: Mapping[tuple[str, str], ScoreRow]
-) -> Iterator[tuple[Path, str]]:
-    lines = [line for row in rows if (line := _race_line(row, scores)) is not None]
+def _race_files(out: Path, judged: Iterable[ScoredReport]) -> Iterator[tuple[Path, str]]:
+    lines = [line for row, scores in judged if (line := _race_line(row, scores)) is not None]
     if not lines:
         return
     yield out / "raw_results.jsonl", _lines(lines)
@@ -114,8 +102,8 @@ def _race_files(
         yield out / "race_result.txt", race_result(published(scored))
 
 
-def _race_line(row: SampleRow, scores: Mapping[tuple[str, str], ScoreRow]) -> dict[str, Any] | None:
-    found = {name: scores.get((row.sample_id, f"race.{name.removesuffix('_score')}")) for name in RACE_FIGURES}
+def _race_line(row: SampleRow, scores: Mapping[str, ScoreRow]) -> dict[str, Any] | None:
+    found = {name: scores.get(f"race.{name.removesuffix('_score')}") for name in RACE_FIGURES}
     overall = found["overall_score"]
     if overall is None or overall.status not in ("scored", "error"):
         return None
@@ -126,43 +114,35 @@ def _race_line(row: SampleRow, scores: Mapping[tuple[str, str], ScoreRow]) -> di
 
 
 def _fact_files(
-    out: Path,
-    rows: Sequence[SampleRow],
-    scores: Mapping[tuple[str, str], ScoreRow],
-    pages: Mapping[str, StoredPage],
+    out: Path, judged: Iterable[ScoredReport], pages: Mapping[str, StoredPage]
 ) -> Iterator[tuple[Path, str]]:
-    judged = [(row, score) for row in rows if (score := scores.get((row.sample_id, _FACT))) and _has_citations(score)]
-    if not judged:
+    details = [(row, scores[_FACT].detail) for row, scores in judged if _FACT in scores]
+    cited = [(row, detail) for row, detail in details if "extracted" in detail and "pages" in detail]
+    if not cited:
         return
-    stages = [_fact_stages(row, score, pages) for row, score in judged]
+    stages = [_fact_stages(row, detail, pages) for row, detail in cited]
     for position, stage in enumerate(("extracted", "deduplicated", "scraped", "validated")):
         yield out / f"{stage}.jsonl", _lines(lines[position] for lines in stages)
-    statistics = official([_cited(score) for _, score in judged])
+    statistics = official([_cited(detail) for _, detail in cited])
     yield out / "fact_result.txt", fact_result(statistics.model_dump(exclude={"reports"}))
 
 
-def _has_citations(score: ScoreRow) -> bool:
-    return "extracted" in score.detail and "pages" in score.detail
+def _cited(detail: Mapping[str, Any]) -> list[CitedPage]:
+    return [CitedPage.model_validate(page) for page in detail["pages"]]
 
 
-def _cited(score: ScoreRow) -> list[CitedPage]:
-    return [CitedPage.model_validate(page) for page in _list(score, "pages")]
+def _fact_stages(row: SampleRow, detail: Mapping[str, Any], pages: Mapping[str, StoredPage]) -> list[dict[str, Any]]:
+    """One report's line in each of the four files; each stage has what the one before has.
 
-
-def _list(score: ScoreRow, key: str) -> list[Any]:
-    value = score.detail[key]
-    return value if isinstance(value, list) else []
-
-
-def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage]) -> list[dict[str, Any]]:
-    """One report's line in each of the four files; each stage has what the one before has."""
+    A citation without a number has the reference `0`, as officially.
+    """
     citations = [
-        {"fact": one["statement"], "ref_idx": _reference(one["reference"]), "url": one["url"]}
-        for one in _list(score, "extracted")
+        {"fact": one["statement"], "ref_idx": str(one["reference"] or 0), "url": one["url"]}
+        for one in detail["extracted"]
     ]
     extracted = {**_raw(row), "citations": citations}
-    cited = _cited(score)
-    before = by_url(FactCitation.model_validate(one) for one in _list(score, "extracted"))
+    cited = _cited(detail)
+    before = by_url(FactCitation.model_validate(one) for one in detail["extracted"])
     facts = {page.url: [judged.statement for judged in page.judged] or before.get(page.url, []) for page in cited}
     grouped = {url: {"facts": statements} for url, statements in facts.items()}
     texts = {url: pages[url].text if url in pages else "" for url in grouped}
@@ -176,11 +156,6 @@ def _fact_stages(row: SampleRow, score: ScoreRow, pages: Mapping[str, StoredPage
     ]
 
 
-def _reference(number: int | None) -> str:
-    """`0` stands for a citation without a number, as officially."""
-    return str(number or 0)
-
-
 def _verdicts(page: CitedPage) -> dict[str, Any]:
     results = [{"idx": index, "result": judged.verdict} for index, judged in enumerate(page.judged)]
     return {"validate_res": results if page.error is None else None, "validate_error": page.error}
@@ -188,11 +163,3 @@ def _verdicts(page: CitedPage) -> dict[str, Any]:
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(writable(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Final
 
-from rich.table import Table
-
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import read_rows
+from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 
 _VALID: Final = {"false_premise": "FALSE"}
@@ -34,7 +32,7 @@ _KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The official kinds in their order, as tags; change of facts is told of questions with a valid premise only."""
 
-_SPLITS: Final[Mapping[str, Mapping[str, str]]] = {"all": {}, "test": {"split": "TEST"}, "dev": {"split": "DEV"}}
+SPLITS: Final[Mapping[str, Mapping[str, str]]] = {"all": {}, "test": {"split": "TEST"}, "dev": {"split": "DEV"}}
 
 
 class Accuracy(Record):
@@ -54,32 +52,18 @@ class FreshEvalTable(Record):
     unjudged: int
     accuracies: Mapping[str, Mapping[str, Accuracy]]
 
-    def table(self) -> Table:
-        """The same for a terminal: percent with one decimal, and the number of questions."""
-        table = Table(title=self.metric, title_justify="left", box=None, pad_edge=False)
-        table.add_column("accuracy, %")
-        for split in _SPLITS:
-            table.add_column(split, justify="right")
-            table.add_column("n", justify="right")
-        for kind, cells in self.accuracies.items():
-            shown = [_cells(cells.get(split)) for split in _SPLITS]
-            table.add_row(kind, *(text for pair in shown for text in pair))
-        return table
-
 
 def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
     """A table for each mode that the run judged. Raises UserError where there is none."""
-    rows: dict[SampleKey, tuple[int, Mapping[str, str]]] = {}
-    for path in sorted(folder.path.glob("samples*.jsonl")):
-        rows |= {row.key: (row.attempt, row.tags) for row in read_rows(path, SampleRow)}
+    samples = read_samples(folder, SampleRow.light)
     scores: dict[str, dict[SampleKey, ScoreRow]] = {}
-    for path in sorted(folder.path.glob("scores*.jsonl")):
-        for score in read_rows(path, ScoreRow):
-            if score.judge == "fresheval" and rows.get(score.key, (0, {}))[0] == score.attempt:
-                scores.setdefault(score.metric, {})[score.key] = score
+    for key, found in read_scores(folder, samples).items():
+        for score in found:
+            if score.judge == "fresheval":
+                scores.setdefault(score.metric, {})[key] = score
     if not scores:
         raise UserError(f"{folder.path} has no scores of judge fresheval; score it with judge=[fresheval]")
-    tags = {key.sample_id: tags for key, (_, tags) in rows.items()}
+    tags = {key.sample_id: row.tags for key, row in samples.items()}
     return [_table(metric, found, tags) for metric, found in scores.items()]
 
 
@@ -91,7 +75,7 @@ def _table(metric: str, scores: Mapping[SampleKey, ScoreRow], tags: Mapping[str,
             found.append(score.value)
     judged = {sample: fmean(found) for sample, found in values.items() if found}
     cells = {
-        kind: {split: cell for split, more in _SPLITS.items() if (cell := _cell(judged, tags, {**wanted, **more}))}
+        kind: {split: cell for split, more in SPLITS.items() if (cell := _cell(judged, tags, {**wanted, **more}))}
         for kind, wanted in _KINDS.items()
     }
     return FreshEvalTable(metric=metric, unjudged=len(values) - len(judged), accuracies=cells)
@@ -102,7 +86,3 @@ def _cell(
 ) -> Accuracy | None:
     found = [value for sample, value in sorted(judged.items()) if wanted.items() <= dict(tags[sample]).items()]
     return Accuracy(percent=100 * fmean(found), n=len(found)) if found else None
-
-
-def _cells(accuracy: Accuracy | None) -> tuple[str, str]:
-    return ("-", "0") if accuracy is None else (f"{accuracy.percent:.1f}", str(accuracy.n))

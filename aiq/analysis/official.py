@@ -4,16 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.judges.fact_scores import count, official
-from aiq.judges.official import RACE_FIGURES, ValidatedReport, fact_result, race_result, read_race, read_validated
+from aiq.judges.official import RACE_FIGURES, ValidatedReport, read_race, read_validated
 from aiq.judges.race_scores import published
-from aiq.site.tables import interval, number
 from aiq.stats.estimates import Estimate, mean_estimate, ratio_estimate
 
 _METRICS: Final = {name: f"race.{name.removesuffix('_score')}" for name in RACE_FIGURES}
@@ -32,25 +27,6 @@ class OfficialScores(Record):
     without_citations: int = 0
     official: Mapping[str, float]
     metrics: Mapping[str, Estimate]
-
-    def table(self) -> Group:
-        """The same for a terminal."""
-        table = Table(box=None, pad_edge=False)
-        table.add_column("metric")
-        for heading in ("mean", "95 % interval", "n", "estimator"):
-            table.add_column(heading, justify="right")
-        for name, found in self.metrics.items():
-            table.add_row(name, number(found.mean), interval(found), str(found.n), found.estimator)
-        written = race_result(self.official) if self.kind == "race" else fact_result(self.official)
-        return Group(Text("official figures"), Text(written), table, Text(f"\n{self._counts()}"))
-
-    def _counts(self) -> str:
-        if self.kind == "race":
-            return f"{self.reports} tasks, {self.errors} of them left out because their judging failed"
-        return (
-            f"{self.reports} reports, {self.without_citations} without citations (left out of the official figures); "
-            f"{self.errors} pages could not be validated"
-        )
 
 
 def race_scores(path: Path) -> OfficialScores:

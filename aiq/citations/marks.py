@@ -93,7 +93,6 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_BETWEEN = re.compile(DASH)
 _INTERVAL = re.compile(
     r"(?:[=∈]|\b(?:range|interval|between|domain|vector|array|tuple|CI|IQR)(?: of| is|[:,])?"
     r"|(?:区间|區間|範圍|范围|取值|向量|数组|(?<![A-Za-z])CI)[为為是在：]?) ?$",
@@ -251,7 +250,7 @@ def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
         form = "lenticular"
     elif "^" in items:
         form = "footnote"
-    elif _BETWEEN.search(items):
+    elif _DASH.search(items):
         form = "range"
     else:
         form = "group" if len(numbers) > 1 else "number"
@@ -268,7 +267,7 @@ def _with_ranges(prose: str, marks: Iterable[Mark]) -> list[Mark]:
     joined: list[Mark] = []
     for mark in marks:
         before = joined[-1] if joined else None
-        if before and before.form == mark.form == "number" and _BETWEEN.fullmatch(prose, before.end, mark.start):
+        if before and before.form == mark.form == "number" and _DASH.fullmatch(prose, before.end, mark.start):
             numbers = numbers_in(f"{before.numbers[0]}-{mark.numbers[0]}")
             if numbers:
                 joined[-1] = Mark(before.start, mark.end, numbers, (before.items[0], mark.items[1]), "range")

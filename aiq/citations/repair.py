@@ -19,7 +19,7 @@ _EMPHASIS = ("**", "__", "*", "_")
 _FIRST_CJK = "\u2e80"
 _CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
 _SIGN = "\u2421"
-"""Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 \u2421]`."""
+"""Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 ␡]`."""
 _LIKE_A_MARK = re.compile(
     rf"[\[【［〔][^\d\n\]】］〕]{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
 )  # the dashes first: after another sign the hyphen would make a range of it

@@ -1,7 +1,7 @@
 """Measure judges: by runs over damaged reports, or by your own labels.
 
 `aiq run experiment=judge_calibration`, then `aiq calibrate latest`: do the judges see what is wrong with a
-report, how steady are they, do they fall for length or for instructions? The figures go to reliability.json
+report, do they repeat themselves, do they fall for length or for instructions? The figures go to reliability.json
 in the (first) run's folder, where later runs find them. Further RUNs add repetitions, or other judges of
 the same reports. --labels compares with a file of rows {"sample_id", "metric", "label"}.
 """
@@ -20,8 +20,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.console import Console
 
-    from aiq.analysis.calibration import calibrate, write
-    from aiq.commands.score import write_json
+    from aiq.analysis.calibration import calibrate
+    from aiq.analysis.reliability import write_calibration
+    from aiq.citations.files import write_text
     from aiq.runs.folder import find_run
     from aiq.site.calibration_tables import tables
     from aiq.site.tables import show
@@ -30,7 +31,7 @@ def run(args: Namespace) -> int:
     calibration = calibrate(folders, args.labels)
     show(tables(calibration), Console())
     if calibration.metrics:
-        print(f"written to {write(folders[0], calibration)}")
+        print(f"written to {write_calibration(folders[0], calibration)}")
     if args.json is not None:
-        write_json(args.json, calibration.model_dump_json(indent=2))
+        write_text(args.json, calibration.model_dump_json(indent=2) + "\n")
     return 0

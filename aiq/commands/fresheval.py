@@ -17,12 +17,13 @@ def run(args: Namespace) -> int:
 
     from aiq.analysis.fresheval import fresheval_tables
     from aiq.runs.folder import find_run
+    from aiq.site.analysis_tables import fresheval_table
     from aiq.site.tables import OFFLINE_NOTE, show
 
     folder = find_run(args.run, args.results)
     console = Console()
     for found in fresheval_tables(folder):
-        show(found.table(), console)
+        show(fresheval_table(found), console)
         if found.unjudged:
             show(Text(f"{found.unjudged} questions left out: the judge failed on them", style="red"), console)
     if folder.read_manifest().offline:

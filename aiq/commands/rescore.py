@@ -3,7 +3,7 @@
 aiq rescore latest judge=[race]
 aiq rescore RUN judge.race.votes=3 llm.roles.judge.model=MODEL
 
-The scores go into a run folder of their own, beside the old one, which stays as it is. Judges that have
+The scores go into a run folder of their own; the old one stays as it is. Judges that have
 not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 """
 

@@ -19,20 +19,12 @@ def run(args: Namespace) -> int:
     from rich.console import Console
 
     from aiq.analysis.official import fact_scores, race_scores
+    from aiq.citations.files import write_text
+    from aiq.site.analysis_tables import official_table
     from aiq.site.tables import show
 
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
     if args.json is not None:
-        write_json(args.json, scores.model_dump_json(indent=2))
-    show(scores.table(), Console())
+        write_text(args.json, scores.model_dump_json(indent=2) + "\n")
+    show(official_table(scores), Console())
     return 0
-
-
-def write_json(path: Path, text: str) -> None:
-    """Write a file. Raises UserError where that cannot be."""
-    from aiq.core.errors import UserError
-
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another file") from None

@@ -1,10 +1,7 @@
-"""Config from `conf/` and the command line, by Hydra's compose API: nothing is logged, no folder is made.
+"""From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made.
 
-Hydra's own errors become one line that says what is wrong and what is near it.
-
-Between composed config and the settings a run works with: dotted keys, validation, dumping.
-
-What there is to choose from, for `aiq run --help`: read from the config files, without Hydra.
+Hydra's own errors become one line that says what is wrong and what is near it. What there is to choose from is
+read from the config files without Hydra, so that `aiq run --help` is quick.
 """
 
 import difflib
@@ -62,6 +59,11 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
     return parsed
 
 
+def named_overrides(overrides: Sequence[str]) -> "list[tuple[str, Override]]":
+    """Parsed overrides, each with the name of its setting or group. Raises ConfigError for one that is none."""
+    return [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
+
+
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
     """The composed config. Raises ConfigError, one line, for what Hydra refuses."""
     from hydra.errors import HydraException
@@ -70,10 +72,12 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
     _check_options(parse(overrides))
     try:
-        composed = _composed([_opened(text) for text in overrides])
+        composed = _composed([f"++{text}" if text.startswith(_OPEN) else text for text in overrides])
         missing = sorted(OmegaConf.missing_keys(composed))
+        if "name" in missing:
+            raise ConfigError(f"choose an experiment: experiment=NAME, one of {listed(options('experiment'))}")
         if missing:
-            raise ConfigError(_missing(missing))
+            raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, overrides)) from None
@@ -100,7 +104,7 @@ def _composed(overrides: Sequence[str]) -> Any:
     from hydra import initialize_config_dir
 
     own, *others = config_folders()
-    places = ",".join(_quoted(f"file://{folder}") for folder in others)
+    places = ",".join("'" + f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") + "'" for folder in others)
     searchpath = [f"hydra.searchpath=[{places}]"] if others else []
     with initialize_config_dir(str(own), version_base=None):
         return hydra_compose("config", [*searchpath, *overrides])
@@ -115,38 +119,20 @@ def groups() -> list[str]:
     return sorted({path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()})
 
 
-def _opened(override: str) -> str:
-    return f"++{override}" if override.startswith(_OPEN) else override
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _missing(names: Sequence[str]) -> str:
-    if "name" in names:
-        return f"choose an experiment: experiment=NAME, one of {listed(options('experiment'))}"
-    return f"{names[0]}: must be set ({names[0]}=...)"
-
-
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
     """What a user can do about an error of Hydra or OmegaConf, in one line."""
     from hydra.errors import MissingConfigException
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        return _no_such_option(str(error.missing_cfg_file))
+        group, _, option = str(error.missing_cfg_file).rpartition("/")
+        have = options(group)
+        return f"{group}={option}: there is no such {group}{near(option, have)} (there are: {listed(have)})"
     text = str(error) or str(error.__cause__ or error)
     unknown = re.search(r"Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
         name = next(part for part in unknown.groups() if part)
         return f"{name}: there is no such setting{near(name, _settings(overrides))}"
     return " ".join(text.split())
-
-
-def _no_such_option(file: str) -> str:
-    group, _, option = file.rpartition("/")
-    have = options(group)
-    return f"{group}={option}: there is no such {group}{near(option, have)} (there are: {listed(have)})"
 
 
 def _settings(overrides: Sequence[str]) -> list[str]:
@@ -196,7 +182,7 @@ def settings_from(config: Mapping[str, Any]) -> RunSettings:
 
 
 def config_of(settings: RunSettings) -> dict[str, JsonValue]:
-    """Settings as config: what stands in the manifest, and gives the same settings again."""
+    """Settings as config: as the manifest has them, to give the same settings again."""
     config: dict[str, JsonValue] = settings.model_dump(mode="json")
     return config
 
@@ -241,16 +227,6 @@ def overview() -> str:
 
 def description(group: str, name: str) -> str:
     """The first comment line of a config file."""
-    for folder in config_folders():
-        file = folder / group / f"{name}.yaml"
-        if file.is_file():
-            return _first_comment(file)
-    return ""
-
-
-def _first_comment(file: Path) -> str:
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("#") and not line.startswith("# @"):
-                return line.lstrip("#").strip()
-    return ""
+    files = (folder / group / f"{name}.yaml" for folder in config_folders())
+    text = next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
+    return next((line.lstrip("#").strip() for line in text.splitlines() if re.match("#(?! @)", line)), "")

@@ -1,63 +1,89 @@
-"""Making a run's manifest: hashes of what decides the numbers, and the versions of the code that made them."""
+"""What a run was made of: digests that tell agents, judges and configs apart, versions, and the first manifest."""
 
+import hashlib
+import importlib
 import importlib.metadata
+import json
 import subprocess
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
-from aiq.experiment import sessions as users
+from aiq.core.files import resolve
+from aiq.core.settings import LlmSettings
 from aiq.experiment.compose import config_of
-from aiq.experiment.plan import Plan, agent_digest, digest_of, model_of, models_of_role, prompts_digest
-from aiq.runs.rows import DatasetIdentity, Hashes, Manifest
+from aiq.experiment.resources import is_offline_model
+from aiq.experiment.sessions import user_prompt_hash
+from aiq.judges.base import Judge
+from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 
-_NOT_IN_THE_HASH = ("output_dir", "judge_reliability", "runner", "cassette")
-_PACKAGES = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
+if TYPE_CHECKING:
+    from aiq.experiment.plan import RunPlan
+
+_NOT_HASHED: Final = ("output_dir", "judge_reliability", "runner", "cassette")
+_PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 
-def new_manifest(plan: Plan, run_id: str, *, offline: bool) -> Manifest:
+def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
-    settings = plan.settings
+    settings, dataset = plan.settings, plan.dataset
     config = config_of(settings)
-    return Manifest(
+    prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
+    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
+    manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
         status="running",
         started=utc_now(),
         config=config,
         overrides=plan.overrides,
-        hashes=hashes_of(plan, config),
+        hashes=Hashes(
+            config=digest_of({key: value for key, value in config.items() if key not in _NOT_HASHED}),
+            agent=agent_digest(plan),
+            judges={},
+            prompts={name: digest for name, digest in sorted(prompts.items()) if digest is not None},
+        ),
         models=models_of(plan),
         dataset=DatasetIdentity(
-            name=plan.dataset.name,
-            fingerprint=plan.dataset.fingerprint,
-            size=plan.dataset.size,
-            samples=len(plan.dataset.samples),
+            name=dataset.name, fingerprint=dataset.fingerprint, size=dataset.size, samples=len(dataset.samples)
         ),
         clock=settings.clock.isoformat(),
-        offline=offline,
-        versions=package_versions(),
-        git_revision=git_revision(),
+        offline=is_offline_model(settings),
+        versions=_package_versions(),
+        git_revision=_git_revision(),
         sweep=plan.sweep,
     )
+    return manifest.with_judges(plan.spec.judges)
 
 
-def hashes_of(plan: Plan, config: dict[str, JsonValue]) -> Hashes:
-    prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
-    prompts["agent"] = prompts_digest(plan)
-    prompts["user"] = users.prompt_hash(plan.settings.user)
-    return Hashes(
-        config=digest_of({key: value for key, value in config.items() if key not in _NOT_IN_THE_HASH}),
-        agent=agent_digest(plan),
-        judges={planned.name: planned.hash for planned in plan.judges},
-        prompts={name: digest for name, digest in sorted(prompts.items()) if digest is not None},
-    )
+def digest_of(value: Any) -> str:
+    """First 16 hex digits of the SHA-256 of a JSON value, keys sorted."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def models_of(plan: Plan, used_roles: tuple[str, ...] = ()) -> dict[str, str]:
+def agent_digest(plan: "RunPlan") -> str:
+    """Tells agents apart: class, settings with all defaults, and prompts."""
+    target, settings = plan.settings.agent.target, plan.agent_settings.model_dump(mode="json")
+    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(plan)})
+
+
+def prompts_digest(plan: "RunPlan") -> str | None:
+    """Digest of every template in the `prompts` folder beside the agent's module; None without any.
+
+    A template in the agent's `prompts_dir`, where it has that setting, takes the place of its namesake.
+    """
+    module = importlib.import_module(plan.settings.agent.target.partition(":")[0])
+    folder, variants = Path(module.__file__ or "").parent / "prompts", getattr(plan.agent_settings, "prompts_dir", None)
+    files = {str(file.relative_to(folder)): file for file in sorted(folder.glob("**/*.j2"))}
+    if variants is not None:
+        files |= {name: file for name in files if (file := resolve(variants) / name).is_file()}
+    return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
+
+
+def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]:
     """Model by role: the default, the roles with a model of their own, and those that were really used."""
     llm = plan.settings.llm
     judged = {
@@ -65,13 +91,23 @@ def models_of(plan: Plan, used_roles: tuple[str, ...] = ()) -> dict[str, str]:
         for planned in plan.judges
         for role in planned.judge.roles
     }
-    roles = {*llm.roles, *used_roles, *judged}
-    return {"default": llm.model, **{role: judged.get(role) or model_of(llm, role) for role in sorted(roles)}}
+    roles = sorted({*llm.roles, *used_roles, *judged})
+    return {"default": llm.model, **{role: judged.get(role) or model_of(llm, role) for role in roles}}
 
 
-def package_versions() -> dict[str, str]:
+def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
+    """The models that a judge asks in a role: the panel it names, or the role's own."""
+    return judge.panels.get(role) or (model_of(llm, role),)
+
+
+def model_of(llm: LlmSettings, role: str) -> str:
+    """The model that serves a role, as `RunModels.name` has it."""
+    return llm.role(role).model or llm.model
+
+
+def _package_versions() -> dict[str, str]:
     """Versions of aiq and of the packages that shape requests and answers."""
-    found: dict[str, str] = {"aiq": __version__}
+    found = {"aiq": __version__}
     for name in _PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)
@@ -80,7 +116,7 @@ def package_versions() -> dict[str, str]:
     return found
 
 
-def git_revision() -> str | None:
+def _git_revision() -> str | None:
     """The commit of the checkout that aiq runs from, `+` where files differ from it; None outside of one."""
     folder = Path(__file__).resolve().parent
 

@@ -4,21 +4,20 @@ The old run stays as it is, so that the two can be compared. Taken over are its 
 those judges that have not changed, and the pages and answers that its judges got. No agent is asked.
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.compose import compose, parse, settings_from
-from aiq.experiment.plan import Plan, make_plan, web_of
+from aiq.experiment.compose import compose, named_overrides, settings_from
+from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
-from aiq.experiment.resources import is_offline_model
-from aiq.experiment.resume import check_dataset, check_finished, load_tally
-from aiq.experiment.stores import ANSWERS_FILE as ANSWERS
-from aiq.experiment.stores import PAGES_FILE as PAGES
+from aiq.experiment.resume import check_dataset, check_finished, load_state
+from aiq.runs.events import copy_agent_events
 from aiq.runs.folder import RunFolder, new_run_id
-from aiq.runs.journal import json_line, read_rows, whole_lines
-from aiq.runs.rows import Manifest, Rescored, ScoreRow
+from aiq.runs.journal import json_line, whole_lines
+from aiq.runs.manifest import Manifest, Rescored
+from aiq.runs.reader import every_score
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner")
 """Groups whose option, and whose settings, may be others than the old run's: none of them changes a report."""
@@ -26,75 +25,72 @@ GROUPS: Final = ("judge", "llm", "web", "search", "runner")
 _SETTINGS: Final = (*(f"{group}." for group in GROUPS), "limits.run_usd")
 
 
-def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[Plan, Manifest]:
+def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest]:
     """The old run's plan with other judges, and the manifest of its new folder. Touches no folder.
 
     Raises UserError where an override would change more than judging, where attempts of the run are not
     finished, and where every judge has scored everything already.
     """
     earlier = old.read_manifest()
-    plan = make_plan(settings_from(_config(earlier.config, overrides)), tuple(overrides))
+    plan = make_plan(settings_from(_config(earlier.config, overrides)), overrides)
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
-    check_dataset(plan, earlier, old)
-    tally, _ = load_tally(old, plan)
-    check_finished(plan, tally, str(old.path))
-    if all(tally.through(key, plan) for key in plan.keys):
+    check_dataset(plan.dataset, earlier, old)
+    state, _ = load_state(old, plan)
+    check_finished(state, str(old.path))
+    if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
-    fresh = new_manifest(plan, new_run_id(), offline=earlier.offline or is_offline_model(plan.settings))
-    origin = Rescored(
-        run=str(old.path),
-        models={role: model for role, model in earlier.models.items() if not role.startswith("judge.")},
-    )
-    hashes = fresh.hashes.model_copy(update={"agent": earlier.hashes.agent})
-    return plan, fresh.model_copy(update={"hashes": hashes, "rescored": origin})
+    fresh = new_manifest(plan, new_run_id())
+    agents = {role: model for role, model in earlier.models.items() if not role.startswith("judge.")}
+    origin = {
+        "hashes": fresh.hashes.model_copy(update={"agent": earlier.hashes.agent}),
+        "offline": fresh.offline or earlier.offline,
+        "rescored": Rescored(run=str(old.path), models=agents),
+    }
+    return plan, fresh.model_copy(update=origin)
 
 
-def take_over(old: RunFolder, new: RunFolder, plan: Plan) -> None:
-    """Fill the new folder with what stands of the old one. Raises UserError while the old run is alive."""
+def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
+    """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
     with old.lock():
         new.create()
-        for path in sorted(old.path.glob("samples*.jsonl")):
-            _copy_whole_lines(RunFolder(path.parent), path.name, new)
-        _copy_whole_lines(old, ANSWERS, new)
+        kept = [*sorted(old.path.glob("samples*.jsonl")), old.answers_path]
         if web_of(settings_from(old.read_manifest().config)) == web_of(plan.settings):
-            _copy_whole_lines(old, PAGES, new)
-        for path in sorted(old.events.glob("*.jsonl")):
-            if not path.name.endswith(".judge.jsonl"):
-                shutil.copyfile(path, new.events / path.name)
-        unchanged = {planned.hash for planned in plan.judges}
+            kept.append(old.pages_path)
+        for path in kept:
+            _copy_whole_lines(path, new.path / path.name)
+        copy_agent_events(old, new)
+        unchanged = {judge.hash for judge in plan.spec.judges}
         with new.scores_path.open("w", encoding="utf-8") as file:
-            for path in sorted(old.path.glob("scores*.jsonl")):
-                file.writelines(json_line(row) for row in read_rows(path, ScoreRow) if row.judge_hash in unchanged)
+            file.writelines(json_line(row) for row in every_score(old) if row.judge_hash in unchanged)
 
 
-def _copy_whole_lines(old: RunFolder, name: str, new: RunFolder) -> None:
-    if (old.path / name).exists():
-        with (new.path / name).open("wb") as file:
-            file.writelines(whole_lines(old.path / name))
+def _copy_whole_lines(old: Path, new: Path) -> None:
+    if old.exists():
+        with new.open("wb") as file:
+            file.writelines(whole_lines(old))
 
 
 def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     """The old run's config with the overrides; a group whose option is chosen anew is composed from `conf/`."""
     from omegaconf import OmegaConf
 
-    parsed = parse(overrides)
-    names = [override.get_key_element().lstrip("+~") for override in parsed]
-    for override, name in zip(parsed, names, strict=True):
+    named = named_overrides(overrides)
+    for name, override in named:
         if override.is_delete() or not (name in GROUPS or name.startswith(_SETTINGS)):
             raise UserError(
                 f"rescore keeps the reports of the run, so {name} cannot change "
                 f"(only {', '.join(GROUPS)}, their settings and limits.run_usd can); start a new run for anything else"
             )
-    changed: dict[str, Any] = dict(config)
-    for group in [name for name in names if name in GROUPS]:
-        own = [text for text, name in zip(overrides, names, strict=True) if name.split(".")[0] == group]
+    changed, chosen = dict(config), [name for name, _ in named if name in GROUPS]
+    for group in chosen:
+        own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] == group]
         changed[group] = compose(["name=rescore", *own]).get(group, {})
     merged = OmegaConf.create(changed)
-    if "llm.base_url" in names and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
+    if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
         OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
-    for override, name in zip(parsed, names, strict=True):
-        if name not in GROUPS and name.split(".")[0] not in names:
+    for name, override in named:
+        if name.split(".")[0] not in chosen:
             OmegaConf.update(merged, name, override.value(), force_add=True)
     found: Any = OmegaConf.to_container(merged)
     return dict(found)

@@ -93,7 +93,7 @@ async def _set_up(saver: Any) -> None:
 
 
 def _check_sqlite(path: str) -> None:
-    """Raises ConfigError where the file can be none; aiosqlite leaves a thread behind that says so at length."""
+    """Raises ConfigError where the file can be none; aiosqlite would start a thread that says so at length."""
     import sqlite3
 
     try:

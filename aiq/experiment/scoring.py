@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from aiq.core.errors import JudgeError
 from aiq.core.events import RunFinished, RunStarted
 from aiq.core.reports import Metric, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.core.usage import Usage
 from aiq.experiment.attempt import as_row_error, boundary_error, classify
 from aiq.experiment.plan import JudgePlan
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
+
+_NO_METRIC = "not a metric of this sample"
 
 
 async def score_report(
@@ -35,33 +37,33 @@ async def score_report(
         if fatal:
             raise error from None
         return
-    write(_with_usage([_row(planned, row, metric, scores[metric.name]) for metric in planned.metrics], session))
+    write(_with_usage([_scored(planned, row, metric, scores) for metric in planned.spec.metrics], session))
     session.events.emit(RunFinished(status="completed"))
+
+
+def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
+    """Rows of an attempt without a report to judge: each metric's declared worst, and no judge is asked."""
+    reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
+    applies = {metric.name for metric in planned.judge.metrics_for(sample)}
+    return [
+        _row(planned, row, metric, "agent_failed", reason=reason, **_worst(metric))
+        if metric.name in applies
+        else _row(planned, row, metric, "not_applicable", reason=_NO_METRIC)
+        for metric in planned.spec.metrics
+    ]
 
 
 def _failed(planned: JudgePlan, row: SampleRow, error: BaseException) -> list[ScoreRow]:
     """Error rows of a judge that ended in `error`."""
     stopped = isinstance(error, asyncio.CancelledError)
     failure = RowError(type="CancelledError", message="the run was stopped") if stopped else as_row_error(error)
-    return [_row(planned, row, m, Score(metric=m.name, error=failure.message), failure) for m in planned.metrics]
-
-
-def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
-    """Rows of an attempt without a report to judge: each metric's declared worst, and no judge is asked."""
-    reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
-    applies = _applies(planned, sample)
-    return [
-        _base(planned, row, metric, "agent_failed", reason).model_copy(update=_worst(metric))
-        if metric.name in applies
-        else _base(planned, row, metric, "not_applicable", "not a metric of this sample")
-        for metric in planned.metrics
-    ]
+    return [_row(planned, row, metric, "error", error=failure) for metric in planned.spec.metrics]
 
 
 def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
-    """Scores by metric, with a reason for each declared metric that the judge left out."""
+    """Scores by metric. Raises JudgeError for what the judge has not declared so."""
     found = {score.metric: score for score in scores}
-    declared = {metric.name: metric for metric in planned.metrics}
+    declared = {metric.name: metric for metric in planned.spec.metrics}
     unknown = [name for name in found if name not in declared]
     if unknown or len(found) != len(scores):
         raise JudgeError(f"judge {planned.name} gave scores it did not declare, or twice: {unknown or list(found)}")
@@ -71,12 +73,7 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
             raise JudgeError(f"judge {planned.name} declared {name} as {estimator} and scored it otherwise")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {planned.name} gave {name}={score.value:g}, outside the bounds it declared")
-    left_out = {n: Score(metric=n, not_applicable="not a metric of this sample") for n in declared if n not in found}
-    return {**found, **left_out}
-
-
-def _applies(planned: JudgePlan, sample: Sample) -> frozenset[str]:
-    return frozenset(metric.name for metric in planned.judge.metrics_for(sample))
+    return found
 
 
 def _worst(metric: Metric) -> dict[str, float | None]:
@@ -85,40 +82,33 @@ def _worst(metric: Metric) -> dict[str, float | None]:
     return {"value": metric.worst}
 
 
-def _row(planned: JudgePlan, row: SampleRow, metric: Metric, score: Score, failure: RowError | None = None) -> ScoreRow:
-    status: ScoreStatus = "scored"
+def _scored(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
+    """The row of a metric that the judge has scored, failed on, or left out."""
+    score = scores.get(metric.name) or Score(metric=metric.name, not_applicable=_NO_METRIC)
     if score.error is not None:
-        status, failure = "error", failure or RowError(type=JudgeError.__name__, message=score.error)
-    elif score.not_applicable is not None:
-        status = "not_applicable"
-    return _base(planned, row, metric, status, score.not_applicable).model_copy(
-        update={
-            "value": score.value,
-            "numerator": score.numerator,
-            "denominator": score.denominator,
-            "detail": score.detail,
-            "error": failure,
-        }
-    )
+        failure = RowError(type=JudgeError.__name__, message=score.error)
+        return _row(planned, row, metric, "error", error=failure, detail=score.detail)
+    status: ScoreStatus = "scored" if score.not_applicable is None else "not_applicable"
+    numbers = score.model_dump(include={"value", "numerator", "denominator"})
+    return _row(planned, row, metric, status, reason=score.not_applicable, detail=score.detail, **numbers)
 
 
-def _base(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, reason: str | None) -> ScoreRow:
+def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, **found: Any) -> ScoreRow:
     return ScoreRow(
         sample_id=row.sample_id,
         epoch=row.epoch,
         attempt=row.attempt,
         judge=planned.name,
-        judge_hash=planned.hash,
-        judge_version=planned.judge.version,
+        judge_hash=planned.spec.hash,
+        judge_version=planned.spec.version,
         judge_model=planned.model,
         prompt_hash=planned.judge.prompt_hash,
         metric=metric.name,
         status=status,
-        reason=reason,
+        **found,
     )
 
 
 def _with_usage(rows: list[ScoreRow], session: Session) -> list[ScoreRow]:
     """The judge's spend on the report, put on its first row."""
-    usage: dict[str, Usage] = session.usage.by_role()
-    return [rows[0].model_copy(update={"usage": usage}), *rows[1:]] if rows else rows
+    return [row.model_copy(update={"usage": session.usage.by_role()}) if row is rows[0] else row for row in rows]

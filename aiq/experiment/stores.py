@@ -1,16 +1,12 @@
-"""What models have answered a run's judges to questions that stand for themselves, in `answers.jsonl`.
+"""What the judges of a run share: the pages that they have read and the answers that they have paid for, once a run.
 
-A page with its statements may be cited by two reports, or by two epochs' reports. The question is then asked
-once, with a seed of its own content, so that it makes no difference whose turn it was.
-
-The pages that a run's judges have read: fetched once a run, kept in `pages.jsonl`, found again by URL.
-
-Judges hold statements against pages. Two reports that cite one page, a resumed run and a second judge must
-see the same text of it, and pay for it once.
+A page with its statements may be cited by two reports, or by two epochs' reports. It is then fetched once, and the
+question about it asked once, with a seed of its own content, so that it makes no difference whose turn it was.
+A resumed run and a second judge see the same text and pay for nothing again.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal
+from typing import Literal
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -18,13 +14,12 @@ from aiq.core.once import Locks
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import Shelf, read_rows
-
-ANSWERS_FILE: Final = "answers.jsonl"
+from aiq.runs.journal import KeyedJournal
+from aiq.runs.rows import StoredPage
 
 
 class StoredAnswer(Record):
-    """`key`: the digest of everything that decides the answer. `text`: the answer, one that could be used."""
+    """A line of `answers.jsonl`: an answer that could be used. `key`: the digest of everything that decides it."""
 
     schema_version: Literal[1] = 1
     key: str
@@ -34,17 +29,13 @@ class StoredAnswer(Record):
 class AnswerStore:
     """The answers of one run. One is written only when the spend of who asked for it has been written.
 
-    Otherwise a run that is killed in between would come by answers that stand in no books.
+    Otherwise a run that is killed in between would come by answers that no row has paid for.
     """
 
     def __init__(self, folder: RunFolder) -> None:
-        self._written = Shelf(folder.path / ANSWERS_FILE, StoredAnswer, "key")
+        self._written = KeyedJournal(folder.answers_path, StoredAnswer, "key")
         self._unwritten: dict[str, StoredAnswer] = {}
         self._locks = Locks()
-
-    def of_one(self) -> "AskedAnswers":
-        """The store as one judge's work on one report uses it."""
-        return AskedAnswers(self)
 
     async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
         """The answer, and whether it was asked for now."""
@@ -58,14 +49,14 @@ class AnswerStore:
             return answer.text, True
 
     def write(self, key: str) -> None:
-        """Keep an answer: its spend stands in the books."""
+        """Keep an answer: the spend on it is written."""
         self._written.append(self._unwritten.pop(key))
 
     def close(self) -> None:
         self._written.close()
 
 
-class AskedAnswers:
+class SharedAnswers:
     """Implements core `Answers` for one judge's work on one report, and knows what that work has paid for."""
 
     def __init__(self, store: AnswerStore) -> None:
@@ -85,33 +76,6 @@ class AskedAnswers:
         self._paid.clear()
 
 
-PAGES_FILE: Final = "pages.jsonl"
-
-
-class StoredPage(Record):
-    """A page as it was fetched first. `digest`: SHA-256 of title and text, first 16 hex digits.
-
-    `asked` is the address that it was asked for: its own `url`, or a reader service's for it.
-    """
-
-    schema_version: Literal[1] = 1
-    asked: str
-    url: str
-    final_url: str
-    digest: str
-    title: str
-    text: str
-    published: str | None = None
-
-    def page(self) -> Page:
-        return Page(**self.model_dump(include=set(Page.model_fields)))
-
-
-def read_pages(folder: RunFolder) -> dict[str, StoredPage]:
-    """The pages of a run by the URL they are cited by; empty where none was fetched."""
-    return {page.url: page for page in read_rows(folder.path / PAGES_FILE, StoredPage)}
-
-
 class PageStore:
     """The web as the judges of one run see it: implements core `Web` over another; texts stay on the disk.
 
@@ -121,7 +85,7 @@ class PageStore:
 
     def __init__(self, web: Web, folder: RunFolder) -> None:
         self._web = web
-        self._pages = Shelf(folder.path / PAGES_FILE, StoredPage, "asked")
+        self._pages = KeyedJournal(folder.pages_path, StoredPage, "asked")
         self._failed: dict[str, tuple[ToolErrorKind, str]] = {}
         self._locks = Locks()
 

@@ -64,8 +64,25 @@ class RunModels:
         return self._settings.setup(role)
 
     def chat(self, role: str) -> "BaseChatModel":
-        if role not in self._chats:
-            self._chats[role] = self._make_chat(role)
+        if role in self._chats:
+            return self._chats[role]
+        from langchain_openai import ChatOpenAI
+        from pydantic import SecretStr
+
+        self._chats[role] = ChatOpenAI(
+            model=self.name(role),
+            base_url=self._settings.base_url,
+            api_key=SecretStr(self._key),
+            http_async_client=self._client,
+            http_client=Client(transport=_NoSyncCalls()),
+            default_headers={ROLE: role},
+            timeout=self._client.timeout,
+            max_retries=0,
+            use_responses_api=False,
+            openai_proxy="",  # not from the environment: the client has its proxies
+            stream_usage=True,
+            **self._options(role),
+        )
         return self._chats[role]
 
     async def complete(
@@ -124,25 +141,6 @@ class RunModels:
             http_client=self._client,
             timeout=self._client.timeout,
             max_retries=0,
-        )
-
-    def _make_chat(self, role: str) -> "BaseChatModel":
-        from langchain_openai import ChatOpenAI
-        from pydantic import SecretStr
-
-        return ChatOpenAI(
-            model=self.name(role),
-            base_url=self._settings.base_url,
-            api_key=SecretStr(self._key),
-            http_async_client=self._client,
-            http_client=Client(transport=_NoSyncCalls()),
-            default_headers={ROLE: role},
-            timeout=self._client.timeout,
-            max_retries=0,
-            use_responses_api=False,
-            openai_proxy="",  # not from the environment: the client has its proxies
-            stream_usage=True,
-            **self._options(role),
         )
 
     def _options(self, role: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiq.core.errors import ModelError
@@ -84,6 +85,7 @@ class StreamReader:
         call["function"]["arguments"] += function.get("arguments") or ""
 
 
+@dataclass(eq=False)
 class BookedStream(AsyncByteStream):
     """The bytes as they come: `first`, then `rest`.
 
@@ -91,21 +93,18 @@ class BookedStream(AsyncByteStream):
     it is not sent for again.
     """
 
-    def __init__(
-        self, first: bytes, rest: AsyncGenerator[bytes, None], response: Response, call: ModelCall, exchange: Exchange
-    ) -> None:
-        self._first = first
-        self._rest = rest
-        self._response = response
-        self._call = call
-        self._exchange = exchange
-        self._reader = StreamReader()
+    first: bytes
+    rest: AsyncGenerator[bytes, None]
+    response: Response
+    call: ModelCall
+    exchange: Exchange
+    _reader: StreamReader = field(default_factory=StreamReader)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        self._read(self._first)
-        yield self._first
+        self._read(self.first)
+        yield self.first
         try:
-            async with aclosing(self._rest) as rest:
+            async with aclosing(self.rest) as rest:
                 async for piece in rest:
                     self._read(piece)
                     yield piece
@@ -118,21 +117,21 @@ class BookedStream(AsyncByteStream):
     def _read(self, piece: bytes) -> None:
         self._reader.feed(piece)
         if self._reader.error is not None:
-            raise self._cut(error_text(self._reader.error, self._call.key))
+            raise self._cut(error_text(self._reader.error, self.call.key))
         if self._reader.done:  # clients stop reading here
             self._book()
 
     def _book(self) -> None:
-        self._exchange.answered(self._reader.message, self._reader.finish_reason, self._reader.usage)
+        self.exchange.answered(self._reader.message, self._reader.finish_reason, self._reader.usage)
 
     def _lost(self, why: str) -> None:
-        self._exchange.lost(why, status=200, reply=self._reader.message, reported=self._reader.usage)
+        self.exchange.lost(why, status=200, reply=self._reader.message, reported=self._reader.usage)
 
     def _cut(self, why: str) -> ModelError:
         self._lost(why)
-        return ModelError(f"{self._call.role}: {self._call.url} broke off its stream: {why}", status=200)
+        return ModelError(f"{self.call.role}: {self.call.url} broke off its stream: {why}", status=200)
 
     async def aclose(self) -> None:
         self._lost("given up by the caller")
-        await self._rest.aclose()
-        await self._response.aclose()
+        await self.rest.aclose()
+        await self.response.aclose()

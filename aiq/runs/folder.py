@@ -1,25 +1,25 @@
-"""A run's folder: where each file lies, the lock that keeps a second writer out, writing by renaming.
-
-Finding a run on the disk by what a person types: a folder, or `latest`.
-
-The order in which people expect names with numbers in them: s2 before s10.
-"""
+"""A run's folder: where each file is, the lock that keeps a second writer out, and finding a run by what is typed."""
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
+from aiq.core.base import Record
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
-from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
-from aiq.runs.rows import Manifest, Summary
+from aiq.runs.manifest import Manifest
+from aiq.runs.summary import Summary
 
-_UNSAFE = re.compile(r"[^\w.-]|^\.")
-_LONGEST_NAME = 120  # bytes of a sample's part of a file name; file systems allow 255 in all
+LATEST = "latest"
+
+RecordT = TypeVar("RecordT", bound=Record)
 
 
 def new_run_id() -> str:
@@ -30,15 +30,13 @@ def new_run_id() -> str:
 
 
 def check_output(output_dir: str, experiment: str) -> None:
-    """Raises ConfigError when the results folder cannot be one: a file stands in its way."""
+    """Raises ConfigError when the results folder cannot be one: a file is in its way, or it cannot be written to."""
     path = Path(output_dir) / experiment
-    for part in (path, *path.parents):
-        if part.exists():
-            if not part.is_dir():
-                raise ConfigError(f"output_dir={output_dir}: {part} is a file; name a folder, or move the file away")
-            if not os.access(part, os.W_OK | os.X_OK):
-                raise ConfigError(f"output_dir={output_dir}: {part} cannot be written to")
-            return
+    existing = next((part for part in (path, *path.parents) if part.exists()), None)
+    if existing is not None and not existing.is_dir():
+        raise ConfigError(f"output_dir={output_dir}: {existing} is a file; name a folder, or move the file away")
+    if existing is not None and not os.access(existing, os.W_OK | os.X_OK):
+        raise ConfigError(f"output_dir={output_dir}: {existing} cannot be written to")
 
 
 class RunFolder:
@@ -50,87 +48,68 @@ class RunFolder:
         self.summary_path = path / "summary.json"
         self.samples_path = path / "samples.jsonl"
         self.scores_path = path / "scores.jsonl"
+        self.pages_path = path / "pages.jsonl"
+        self.answers_path = path / "answers.jsonl"
         self.page_path = path / "index.html"
-        self.events = path / "events"
 
     def create(self) -> None:
+        """Make the folder. Raises ConfigError where that cannot be."""
         try:
-            self.events.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"{self.events}: {error.strerror}; set output_dir to a folder that can be made") from None
+            raise ConfigError(f"{self.path}: {error.strerror}; set output_dir to a folder that can be made") from None
 
-    def lock(self) -> "RunLock":
-        return RunLock(self.path)
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Held while a process writes to the folder; the system drops it when the process dies, however it dies.
 
-    def events_path(self, key: SampleKey, *, judge: bool = False) -> Path:
-        return self.events / f"{file_name(key.sample_id)}.{key.epoch}{'.judge' if judge else ''}.jsonl"
+        Raises UserError where another process holds it.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.path / "run.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UserError(f"{self.path} is in use: its run is still alive; wait for it or stop it first") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def read_manifest(self) -> Manifest:
         """Raises UserError when there is none or it is not one of ours."""
-        if not self.manifest_path.is_file():
-            raise UserError(f"{self.path} is no run folder: it holds no manifest.json")
-        try:
-            return Manifest.model_validate_json(self.manifest_path.read_bytes())
-        except ValidationError as error:
-            raise UserError(f"{self.manifest_path}: {describe(error)}") from None
+        return _read(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
 
     def read_summary(self) -> Summary:
         """Raises UserError when the run has none yet or it is not one of ours."""
-        if not self.summary_path.is_file():
-            raise UserError(
-                f"{self.path} has no summary.json yet: the run was cut off; resume it with resume={self.path}"
-            )
-        try:
-            return Summary.model_validate_json(self.summary_path.read_bytes())
-        except ValidationError as error:
-            raise UserError(f"{self.summary_path}: {describe(error)}") from None
+        absent = f"{self.path} has no summary.json yet: the run was cut off; resume it with resume={self.path}"
+        return _read(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
         write_whole(self.summary_path, summary.model_dump_json(indent=2) + "\n")
 
 
-class RunLock:
-    """Held while a process writes to a run folder; the system drops it when the process dies, however it dies."""
-
-    def __init__(self, folder: Path) -> None:
-        from filelock import FileLock
-
-        self._folder = folder
-        self._lock = FileLock(folder / "run.lock")
-
-    def __enter__(self) -> None:
-        from filelock import Timeout
-
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise UserError(f"{self._folder} is in use: its run is still alive; wait for it or stop it first") from None
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
-def file_name(sample_id: str) -> str:
-    """A sample's id as a file name: itself where that is safe, else readable and made unique by a hash."""
-    if sample_id and len(sample_id.encode()) <= _LONGEST_NAME and not _UNSAFE.search(sample_id):
-        return sample_id
-    return f"{_UNSAFE.sub('_', sample_id)[: _LONGEST_NAME // 4]}-{derive(sample_id):08x}"
+def _read(path: Path, record: type[RecordT], absent: str) -> RecordT:
+    if not path.is_file():
+        raise UserError(absent)
+    try:
+        return record.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise UserError(f"{path}: {describe(error)}") from None
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write beside and rename, so that a reader or a crash never meets half a file."""
-    beside = path.with_name(f".{path.name}.tmp")
-    with beside.open("w", encoding="utf-8") as file:
+    """Write a file of another name and rename it, so that a reader or a crash never meets half a file."""
+    new = path.with_name(f".{path.name}.tmp")
+    with new.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
-
-
-LATEST = "latest"
+    new.replace(path)
 
 
 def find_run(name: str, results: str = "results") -> RunFolder:
@@ -158,6 +137,6 @@ def _latest(results: Path) -> RunFolder:
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key: runs of digits count as numbers and come before other text."""
+    """A sort key for names with numbers in them, s2 before s10: digits count as numbers and come before other text."""
     parts = re.findall(r"\d+|\D+", name)
     return tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts)

@@ -3,16 +3,13 @@
 What the system has been given outlives the process, however that ends. Only a machine that loses power can
 lose rows (those of its last half minute or so), which is not worth stopping every worker for a disk after each
 row; files are synced when they are closed.
-
-A journal that is also read by key while it is written: rows stay on the disk, their places in memory.
 """
 
 import json
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -33,12 +30,18 @@ class Journal(Generic[RowT]):
     """
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.cut = cut_torn_line(path)
-        self._file = path.open("a", encoding="utf-8")
+        self._file = path.open("ab")
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file, which is where the next row begins."""
+        return self._file.tell()
 
     def append(self, *rows: RowT) -> None:
         """Write rows, together; the system has them when this returns."""
-        self._file.write("".join(map(json_line, rows)))
+        self._file.write("".join(map(json_line, rows)).encode())
         self._file.flush()
 
     def close(self) -> None:
@@ -78,74 +81,64 @@ def cut_torn_line(path: Path) -> int:
     return size - end
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; what follows the last line end is left out, an absent file is empty.
+def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The lines of a file from byte `start` to `end`; a torn last line is left out, an absent file is empty.
 
     Bytes, because a torn line may end within a character.
     """
     if not path.exists():
         return
     with path.open("rb") as file:
+        file.seek(start)
         for line in file:
-            if line.endswith(b"\n"):
-                yield line
+            if not line.endswith(b"\n") or (end is not None and start >= end):
+                return
+            start += len(line)
+            yield line
 
 
-def read_rows(path: Path, row: type[RowT]) -> Iterator[RowT]:
-    """The rows of a journal in order.
+def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
+    """The rows of a journal in order. Raises UserError, with file and line, for a whole line that is no such row."""
+    return (found for _, found in _placed_rows(path, row))
 
-    Raises UserError, with file and line, for a whole line that is no row.
-    """
+
+def _placed_rows(path: Path, row: type[RowT]) -> Iterator[tuple[int, RowT]]:
+    """Each row with the byte at which it begins."""
+    start = 0
     for number, line in enumerate(whole_lines(path), 1):
         try:
-            yield row.model_validate_json(line)
+            yield start, row.model_validate_json(line)
         except ValidationError as error:
             raise UserError(f"{path}, line {number}: {describe(error)}; remove the line to go on") from None
+        start += len(line)
 
 
-class Shelf(Generic[RowT]):
-    """Rows of one type in one file, each under the text of its field `key`; the last row of a key wins.
+class KeyedJournal(Generic[RowT]):
+    """A journal that is also read while it is written, by the rows' field `key`; the last row of a key wins.
 
-    A torn last line is cut. Raises UserError for a line that is no such row. The file is made with
-    its first row.
+    Rows stay on the disk, their places in memory. The file is made with its first row. Raises UserError for a
+    line that is no such row.
     """
 
     def __init__(self, path: Path, row: type[RowT], key: str) -> None:
         self._path = path
         self._row = row
         self._key = key
-        cut_torn_line(path)
-        self._places = dict(_places(path, key))
+        self._places = {str(getattr(found, key)): start for start, found in _placed_rows(path, row)}
+        self._journal: Journal[RowT] | None = None
 
     def __contains__(self, key: str) -> bool:
         return key in self._places
 
     def read(self, key: str) -> RowT:
-        self._file.seek(self._places[key])
-        return self._row.model_validate_json(self._file.readline())
+        return self._row.model_validate_json(next(whole_lines(self._path, self._places[key])))
 
     def append(self, row: RowT) -> None:
         """Write a row; the system has it when this returns."""
-        place = self._file.seek(0, os.SEEK_END)
-        self._file.write(json_line(row).encode())
-        self._file.flush()
-        self._places[str(getattr(row, self._key))] = place
+        self._journal = self._journal or Journal(self._path)
+        self._places[str(getattr(row, self._key))] = self._journal.size
+        self._journal.append(row)
 
     def close(self) -> None:
-        if "_file" in vars(self):
-            self._file.close()
-
-    @cached_property
-    def _file(self) -> BinaryIO:
-        return self._path.open("a+b")
-
-
-def _places(path: Path, key: str) -> Iterator[tuple[str, int]]:
-    """Key and place in the file, in bytes, of each row."""
-    place = 0
-    for number, line in enumerate(whole_lines(path), 1):
-        try:
-            yield str(json.loads(line)[key]), place
-        except (ValueError, LookupError, TypeError):
-            raise UserError(f"{path}, line {number}: this is no row of it; remove the line to go on") from None
-        place += len(line)
+        if self._journal is not None:
+            self._journal.close()

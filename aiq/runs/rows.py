@@ -1,4 +1,4 @@
-"""The rows and files of a run folder, as frozen models. Each carries the version of its layout."""
+"""The lines of a run's JSONL files as frozen models: attempts, scores, and the pages that judges have read."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,13 +8,10 @@ from pydantic import Field, JsonValue
 from aiq.core.base import Record
 from aiq.core.reports import Audit, Report
 from aiq.core.samples import SampleKey
-from aiq.core.sources import Source
+from aiq.core.sources import Page, Source
 from aiq.core.usage import Usage
-from aiq.stats.estimates import Estimate
-from aiq.stats.noise import RunNoise
 
 AttemptStatus = Literal["completed", "failed", "limit", "cancelled"]
-RunStatus = Literal["running", "finished", "interrupted", "failed"]
 ScoreStatus = Literal["scored", "agent_failed", "not_applicable", "error"]
 
 
@@ -74,6 +71,11 @@ class SampleRow(Record):
         """Whether there is a report to judge: completed, and not ended by a rejection."""
         return self.status == "completed" and self.outcome != "rejected"
 
+    def light(self) -> "SampleRow":
+        """The row without the long texts that only judging and auditing need: raw report, and texts of sources."""
+        sources = tuple(source.model_copy(update={"text": ""}) for source in self.retrieved)
+        return self.model_copy(update={"raw_report": None, "sources": sources})
+
     def as_report(self) -> Report:
         """The report as the agent gave it, for judges. Only of an answered row."""
         return Report(
@@ -90,7 +92,7 @@ class ScoreRow(Record):
     """One metric of one (sample, epoch) by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
     `attempt` is the attempt that was scored. `usage`, by role, is that of the judge's whole work on
-    the report and stands in the first of its rows only, so that sums over rows are right.
+    the report, and only in the first of its rows, so that sums over rows are right.
     """
 
     schema_version: Literal[1] = 1
@@ -117,138 +119,21 @@ class ScoreRow(Record):
         return SampleKey(self.sample_id, self.epoch)
 
 
-class SweepPlace(Record):
-    """Where a run stands in a sweep: the sweep's id, the job's number from 0, and its value on each axis."""
+class StoredPage(Record):
+    """A page as a judge fetched it first: a line of `pages.jsonl`.
 
-    id: str
-    job: int
-    axes: Mapping[str, str]
-
-
-class DatasetIdentity(Record):
-    """`size`: samples in the dataset; `samples`: those that this run takes."""
-
-    name: str
-    fingerprint: str
-    size: int
-    samples: int
-
-
-class Hashes(Record):
-    """First 16 hex digits of SHA-256 each. `config` leaves out output, runner and cassette settings."""
-
-    config: str
-    agent: str
-    judges: Mapping[str, str]
-    prompts: Mapping[str, str]
-
-
-class Resumption(Record):
-    """One later start of the same run."""
-
-    time: str
-    overrides: tuple[str, ...]
-
-
-class Rescored(Record):
-    """Where the reports of a run come from whose judges alone have worked: the other run, and its agents' models."""
-
-    run: str
-    models: Mapping[str, str]
-
-
-class Manifest(Record):
-    """`manifest.json`: what was run, on what, with which code, and how far it came."""
-
-    schema_version: Literal[1] = 1
-    run_id: str
-    experiment: str
-    status: RunStatus
-    started: str
-    finished: str | None = None
-    resumed: tuple[Resumption, ...] = ()
-    config: Mapping[str, JsonValue]
-    overrides: tuple[str, ...]
-    hashes: Hashes
-    models: Mapping[str, str]
-    dataset: DatasetIdentity
-    clock: str
-    offline: bool
-    versions: Mapping[str, str]
-    git_revision: str | None
-    sweep: SweepPlace | None = None
-    shard: str | None = None
-    rescored: Rescored | None = None
-    counts: Mapping[str, int] = Field(default_factory=dict)
-
-
-class AccountUsage(Record):
-    """An account's spend: the sum, and by role."""
-
-    total: Usage = Usage()
-    roles: Mapping[str, Usage] = Field(default_factory=dict)
-
-
-class RouteSummary(Record):
-    """Attempts that took one route: how many, their metrics, cost and mean wall time."""
-
-    n: int
-    metrics: Mapping[str, Estimate]
-    cost_usd: float | None
-    mean_seconds: float
-
-
-class FailurePolicy(Record):
-    """How failed attempts were counted (`policy`), and every metric under the other policy."""
-
-    policy: Literal["worst", "exclude"]
-    failed: int
-    alternative: Literal["worst", "exclude"]
-    metrics: Mapping[str, Estimate]
-
-
-class TimingSummary(Record):
-    """Seconds: wall time of the whole run over all its starts, and of the attempts."""
-
-    run_seconds: float
-    attempt_mean: float | None
-    attempt_median: float | None
-    attempt_p95: float | None
-
-
-class JudgeErrors(Record):
-    """Reports that a judge failed on, with the message of the first."""
-
-    n: int
-    first: str
-
-
-class Summary(Record):
-    """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
-
-    `failures` counts attempts by the error that they ended in, the most frequent ones only.
-    `ranges`: the least and the greatest value of those metrics that have both.
-    `judge_noise`: of the metrics whose judge judged a report more than once.
+    `digest`: of title and text, first 16 hex digits of SHA-256. `asked` is the address that was fetched: the page's
+    own `url`, or that of a reader service for it.
     """
 
     schema_version: Literal[1] = 1
-    run_id: str
-    experiment: str
-    status: RunStatus
-    offline: bool
-    n_samples: int
-    n_attempts: int
-    n_errors: int
-    statuses: Mapping[str, int]
-    metrics: Mapping[str, Estimate]
-    ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
-    unavailable: Mapping[str, str]
-    agent_failures: FailurePolicy
-    failures: Mapping[str, int] = Field(default_factory=dict)
-    judge_errors: Mapping[str, JudgeErrors]
-    judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
-    slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
-    routes: Mapping[str, RouteSummary]
-    usage: Mapping[str, AccountUsage]
-    cost_usd: float | None
-    timing: TimingSummary
+    asked: str
+    url: str
+    final_url: str
+    digest: str
+    title: str
+    text: str
+    published: str | None = None
+
+    def page(self) -> Page:
+        return Page(**self.model_dump(include=set(Page.model_fields)))

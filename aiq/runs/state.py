@@ -1,19 +1,20 @@
 """What a run has so far, in memory: the last attempt and the last scores of each key, without any text.
 
-Filled from the journals when a run is resumed and row by row while it goes on; progress, resume and
-summary all read it, so that they can never disagree.
+Filled from the rows on the disk when a run is resumed, and row by row while it goes on. Runner, progress, summary and
+exit code all ask it, so that they cannot disagree.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.experiment.plan import JudgePlan, Plan
+from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE, Noise
+
+_COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,6 @@ class Attempt:
     route: str | None
     seconds: float
     cost_usd: float | None
-    sample_hash: str
     tags: Mapping[str, str]
 
     @property
@@ -44,22 +44,29 @@ class Scored:
     """
 
     attempt: int
-    judge_hash: str
     status: ScoreStatus
     value: float | None
     numerator: float | None
     denominator: float | None
     why: str | None
-    noise: Noise | None = None
+    noise: Noise | None
+
+    @property
+    def parts(self) -> tuple[float, float] | None:
+        """Numerator and denominator; a plain value has the denominator 1. None where there is no number."""
+        if self.numerator is not None and self.denominator is not None:
+            return self.numerator, self.denominator
+        return None if self.value is None else (self.value, 1.0)
 
 
-class Tally:
+class RunState:
     """Attempts, scores and spend of one run."""
 
-    def __init__(self) -> None:
+    def __init__(self, spec: RunSpec) -> None:
+        self.spec = spec
         self.attempts: dict[SampleKey, Attempt] = {}
-        self.scores: defaultdict[str, dict[SampleKey, Scored]] = defaultdict(dict)
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
+        self._scores: dict[str, dict[SampleKey, Scored]] = {name: {} for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
         self.attempts[row.key] = Attempt(
@@ -70,19 +77,22 @@ class Tally:
             route=row.route,
             seconds=row.timing.seconds,
             cost_usd=sum(row.usage.values(), Usage()).cost_usd,
-            sample_hash=row.sample_hash,
             tags=row.tags,
         )
         self._spend("agent", row.usage)
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
+        """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
         for row in rows:
+            self._spend("judge", row.usage or {})
+            if row.judge_hash != self.spec.judge_hashes.get(row.metric):
+                self._scores.get(row.metric, {}).pop(row.key, None)
+                continue
             why = row.error.message if row.error else row.reason
             noise = Noise.model_validate(row.detail[NOISE]) if NOISE in row.detail else None
-            self.scores[row.metric][row.key] = Scored(
-                row.attempt, row.judge_hash, row.status, row.value, row.numerator, row.denominator, why, noise
+            self._scores[row.metric][row.key] = Scored(
+                row.attempt, row.status, row.value, row.numerator, row.denominator, why, noise
             )
-            self._spend("judge", row.usage or {})
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -92,40 +102,69 @@ class Tally:
         """Agents and judges together, superseded attempts included: money spent is spent."""
         return sum((used for roles in self.usage.values() for used in roles.values()), Usage())
 
-    def finished(self, key: SampleKey, *, retry_failed: bool) -> bool:
+    def attempted(self, key: SampleKey) -> bool:
         """Whether nothing is left for the agent to do at this key."""
         attempt = self.attempts.get(key)
         if attempt is None or attempt.status == "cancelled":
             return False
-        return attempt.status == "completed" or not retry_failed
+        return attempt.status == "completed" or not self.spec.runner.retry_failed
 
-    def score(self, key: SampleKey, planned: JudgePlan, metric: Metric) -> Scored | None:
-        """The score of the key's last attempt by this very judge; None where there is none."""
-        found = self.scores[metric.name].get(key)
+    def score(self, key: SampleKey, metric: str) -> Scored | None:
+        """The score of the key's last attempt; None where there is none."""
+        found = self._scores[metric].get(key)
         attempt = self.attempts.get(key)
-        if found is None or attempt is None or found.attempt != attempt.number or found.judge_hash != planned.hash:
-            return None
-        return found
+        return found if found and attempt and found.attempt == attempt.number else None
 
-    def judged(self, key: SampleKey, planned: JudgePlan) -> bool:
-        """Whether each metric of the judge has a score (or a reason); errors are worth another try."""
-        scores = [self.score(key, planned, metric) for metric in planned.metrics]
+    def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
+        """Whether each metric of the judge has a score or a reason; errors are worth another try."""
+        scores = [self.score(key, metric.name) for metric in judge.metrics]
         return all(found is not None and found.status != "error" for found in scores)
 
-    def through(self, key: SampleKey, plan: Plan) -> bool:
+    def done(self, key: SampleKey) -> bool:
         """Whether nothing at all is left to do at this key."""
-        finished = self.finished(key, retry_failed=plan.settings.runner.retry_failed)
-        return finished and all(self.judged(key, planned) for planned in plan.judges)
+        return self.attempted(key) and all(self.judged(key, judge) for judge in self.spec.judges)
 
-    def judge_failed(self, key: SampleKey, planned: JudgePlan) -> str | None:
+    def left(self) -> list[SampleKey]:
+        """The keys at which something is left to do."""
+        return [key for key in self.spec.keys if not self.done(key)]
+
+    def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
-        for metric in planned.metrics:
-            found = self.score(key, planned, metric)
-            if found is not None and found.status == "error":
-                return found.why
-        return None
+        scores = (self.score(key, metric.name) for metric in judge.metrics)
+        return next((found.why for found in scores if found is not None and found.status == "error"), None)
+
+    def judge_errors(self) -> dict[str, list[str]]:
+        """By judge: what it failed on, in the order of the keys; judges without failures are absent."""
+        found = {
+            judge.name: [why for key in self.spec.keys if (why := self.judge_error(key, judge)) is not None]
+            for judge in self.spec.judges
+        }
+        return {name: errors for name, errors in found.items() if errors}
+
+    def by_sample(
+        self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
+    ) -> dict[str, list[tuple[float, float]]]:
+        """A metric's scores that count, by sample: numerator and denominator of each epoch.
+
+        Over all keys and by the run's own rule for failed attempts, where no other is given.
+        """
+        counted = _COUNTED[rule or self.spec.runner.agent_failures]
+        found: dict[str, list[tuple[float, float]]] = {}
+        for key in self.spec.keys if keys is None else keys:
+            scored = self.score(key, metric)
+            if scored is not None and scored.status in counted and scored.parts is not None:
+                found.setdefault(key.sample_id, []).append(scored.parts)
+        return found
 
     def statuses(self) -> dict[str, int]:
         """How many keys ended how, in the order of the design."""
         counts = Counter(attempt.status for attempt in self.attempts.values())
         return {status: counts[status] for status in ("completed", "failed", "limit", "cancelled") if counts[status]}
+
+    def exit_code(self, status: RunStatus) -> int:
+        """0; 3 when too many attempts or judgements failed; 2 when something stopped the run; 130 when interrupted."""
+        if status in ("interrupted", "failed"):
+            return 130 if status == "interrupted" else 2
+        allowed = self.spec.runner.max_error_rate * len(self.attempts)
+        failed = [self.statuses().get("failed", 0), *map(len, self.judge_errors().values())]
+        return 3 if max(failed) > allowed else 0

@@ -11,7 +11,8 @@ from rich.text import Text
 from aiq.citations.files import AuditLine, AuditRecord, EntryRow, total
 from aiq.citations.metrics import CitationMetrics
 
-Row = Sequence[str | Text]
+Row = tuple[str, ...]
+"""A style, and the cells."""
 
 _NARROWEST = 24  # cells that a shortened URL keeps, however narrow the terminal
 _STYLES = {"valid": "green", "invalid": "red", "unsafe": "bold red", "duplicate": "yellow", "unverifiable": "magenta"}
@@ -23,7 +24,7 @@ def print_audit(record: AuditRecord, console: Console) -> None:
     """Every entry with its outcome, what is wrong in the body, and the totals."""
     rows = [*_entries(record), *_in_body(record)]
     if rows:
-        _print([_bold("old", "new", "outcome", "cited"), *rows], console, right=2)
+        _print([("bold", "old", "new", "outcome", "cited"), *rows], console, right=2)
         console.print()
     for line in _totals(record):
         console.print(line, highlight=False, soft_wrap=True)
@@ -31,25 +32,39 @@ def print_audit(record: AuditRecord, console: Console) -> None:
 
 def print_audits(lines: Sequence[AuditLine], console: Console) -> None:
     """A line for each of several reports, and one for all of them."""
-    head = _bold("entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate", "report")
-    rows: list[Row] = []
-    for line in lines:
-        entries, valid, removed, dangling, *others = _figures([line.record], line.metrics)
+    headings = ("entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate", "report")
+    counts = [_counts(line.record) for line in lines]
+    checked = lines[0].record.with_sources
+    rows: list[Row] = [("bold", *headings)]
+    for line, found in zip(lines, counts, strict=True):
         style = "" if line.record.clean else "red"
-        rows.append([entries, valid, Text(removed, style), Text(dangling, style), *others, line.name])
-    every = _bold(*_figures([line.record for line in lines], total(lines)), "all")
-    _print([head, *rows, every], console, right=len(head) - 1)
+        rows.append((style, *_figures(found, line.metrics, checked=checked), line.name))
+    together = [sum(column) for column in zip(*counts, strict=True)]
+    rows.append(("bold", *_figures(together, total(lines), checked=checked), "all"))
+    _print(rows, console, right=len(headings) - 1)
     unclean = sum(not line.record.clean for line in lines)
     console.print(f"\n{_many(len(lines), 'report')}, {unclean} with something to remove", highlight=False)
+
+
+def _counts(record: AuditRecord) -> list[int]:
+    found = (record.entries, record.valid_citations, record.removed_citations, record.dangling)
+    return [*map(len, found), len(record.uncited_paragraphs)]
+
+
+def _figures(counts: Sequence[int], metrics: CitationMetrics, *, checked: bool) -> list[str]:
+    """The cells of a line but the last; without sources (`checked`) nothing is known to be valid."""
+    entries, valid, *others = map(str, counts)
+    rates = (f"{rate.value:.3f}" if rate else "-" for rate in (metrics.valid, metrics.exact))
+    return [entries, valid if checked else "-", *others, *rates]
 
 
 def _entries(record: AuditRecord) -> Iterator[Row]:
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
-        outcome = Text(_outcome(entry), _STYLES.get(entry.outcome or "", "dim"))
-        yield str(entry.number), str(entry.new_number or "-"), outcome, cited
+        style = _STYLES.get(entry.outcome or "", "dim")
+        yield style, str(entry.number), str(entry.new_number or "-"), _outcome(entry), cited
         if entry.source is not None and entry.source != cited:
-            yield "", "", "", Text(f"-> {entry.source}", "dim")
+            yield "dim", "", "", "", f"-> {entry.source}"
 
 
 def _outcome(entry: EntryRow) -> str:
@@ -62,10 +77,10 @@ def _outcome(entry: EntryRow) -> str:
 def _in_body(record: AuditRecord) -> Iterator[Row]:
     """Numbers that no list has, and URLs that are removed although they belong to no entry."""
     for number in record.dangling:
-        yield str(number), "-", Text("dangling", "red"), "-"
+        yield "red", str(number), "-", "dangling", "-"
     for removed in record.removed_citations:
         if removed.number is None:
-            yield "-", "-", removed.reason, Text(removed.target, "bold red")
+            yield "bold red", "-", "-", removed.reason, removed.target
 
 
 def _totals(record: AuditRecord) -> Iterator[str]:
@@ -87,36 +102,18 @@ def _many(count: int, one: str, several: str = "") -> str:
     return f"{count} {one if count == 1 else several or one + 's'}"
 
 
-def _figures(records: Sequence[AuditRecord], metrics: CitationMetrics) -> list[str]:
-    """What these reports have together, in the order of the table's columns."""
-    return [
-        str(sum(len(record.entries) for record in records)),
-        str(sum(len(record.valid_citations) for record in records)) if records[0].with_sources else "-",
-        str(sum(len(record.removed_citations) for record in records)),
-        str(sum(len(record.dangling) for record in records)),
-        str(sum(len(record.uncited_paragraphs) for record in records)),
-        *(f"{rate.value:.3f}" if rate else "-" for rate in (metrics.valid, metrics.exact)),
-    ]
-
-
-def _bold(*cells: str) -> list[Text]:
-    return [Text(cell, "bold") for cell in cells]
-
-
 def _print(rows: Sequence[Row], console: Console, *, right: int) -> None:
     """Columns as wide as their cells (CJK letters take two), the first `right` flush right, the last shortened."""
-    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
-    plain = [[" ".join(cell.plain.translate(_CONTROLS).split()) for cell in row] for row in cells]
-    *widths, longest = [max(map(cell_len, column)) for column in zip(*plain, strict=True)]
+    texts = [[" ".join(cell.translate(_CONTROLS).split()) for cell in cells] for _, *cells in rows]
+    *widths, longest = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
     if console.is_terminal or "COLUMNS" in os.environ:
         longest = max(console.width - sum(widths) - 2 * len(widths), _NARROWEST)
-    for texts, styled in zip(plain, cells, strict=True):
-        line = Text()
-        for number, (text, width) in enumerate(zip(texts, widths, strict=False)):
-            blank = " " * (width - cell_len(text))
-            line.append(blank + text if number < right else text + blank, styled[number].style).append("  ")
-        line.append(shortened(texts[-1], longest), styled[-1].style).rstrip()
-        console.print(line, highlight=False, soft_wrap=True)
+    for (style, *_), (*cells, last) in zip(rows, texts, strict=True):
+        blanks = [" " * (width - cell_len(cell)) for width, cell in zip(widths, cells, strict=True)]
+        padded = [blank + cell for blank, cell in zip(blanks[:right], cells, strict=False)]
+        padded += [cell + blank for blank, cell in zip(blanks[right:], cells[right:], strict=True)]
+        line = "  ".join([*padded, shortened(last, longest)]).rstrip()
+        console.print(Text(line, style), highlight=False, soft_wrap=True)
 
 
 def shortened(text: str, cells: int) -> str:

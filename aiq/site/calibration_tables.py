@@ -1,16 +1,13 @@
 """The tables of a calibration: how far to trust the judges, what they see, and whom they agree with."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.calibration_inputs import Calibration, Figure, MetricReliability, Seen
+from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.site.tables import OFFLINE_NOTE, interval, number, plain_table
-
-T = TypeVar("T")
 
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
 """Official names of numbers that are calibrated under ours."""
@@ -29,7 +26,7 @@ def tables(calibration: Calibration) -> Group:
     parts: list[RenderableType] = []
     shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
     if shown:
-        parts += [_reliability(shown), Text(), _damages(shown)]
+        parts += [_reliability(shown), Text(), _perturbations(shown)]
     if calibration.agreement:
         parts += [Text(), _agreement(calibration)]
     if calibration.labels:
@@ -48,36 +45,37 @@ def tables(calibration: Calibration) -> Group:
 
 
 def _reliability(metrics: Sequence[MetricReliability]) -> Table:
-    return _table(
-        "how far to trust the judges",
-        metrics,
-        {
-            "metric": lambda one: one.metric,
-            "model": lambda one: one.judge_model or "-",
-            "reliability": lambda one: _value(one.reliability),
-            "95 % interval": lambda one: interval(one.reliability) if one.reliability else "-",
-            "noise (sd)": lambda one: number(one.noise.sd) if one.noise else "-",
-            "equal again": lambda one: _percent(one.noise.equal if one.noise else None),
-            "false alarms": lambda one: _share(one.false_alarms),
-            "obeys": lambda one: _share(one.obeys_instructions),
-            "rise by padding": lambda one: _full(one.length_rise),
-            "with length": lambda one: _value(one.length_correlation),
-            "position bias": lambda one: _full(one.position_bias),
-        },
-    )
-
-
-def _damages(metrics: Sequence[MetricReliability]) -> Table:
-    """A row a metric, a column a perturbation; in brackets what the metric is not meant to see."""
-    names = dict.fromkeys(name for one in metrics for name in one.damages)
-    title = "what they see: rank correlation with the planted quality, and share of reports found worse"
-    table = plain_table(("metric", "model", *names), title, left=2)
+    headings = ("metric", "model", "reliability", "95 % interval", "noise (sd)", "equal again", "false alarms",
+                "obeys", "rise by padding", "with length", "position bias")  # fmt: skip
+    table = plain_table(headings, "how far to trust the judges", left=2)
     for one in metrics:
-        table.add_row(one.metric, one.judge_model or "-", *(_seen(one.damages.get(name)) for name in names))
+        table.add_row(
+            one.metric,
+            one.judge_model or "-",
+            _value(one.reliability),
+            interval(one.reliability) if one.reliability else "-",
+            number(one.noise.sd) if one.noise else "-",
+            _percent(one.noise.equal if one.noise else None),
+            _share(one.false_alarms),
+            _share(one.obeys_instructions),
+            _full(one.length_rise),
+            _value(one.length_correlation),
+            _full(one.position_bias),
+        )
     return table
 
 
-def _seen(seen: Seen | None) -> str:
+def _perturbations(metrics: Sequence[MetricReliability]) -> Table:
+    """A row a metric, a column a perturbation; in brackets what the metric is not meant to see."""
+    names = dict.fromkeys(name for one in metrics for name in one.perturbations)
+    title = "what they see: rank correlation with the planted quality, and share of reports found worse"
+    table = plain_table(("metric", "model", *names), title, left=2)
+    for one in metrics:
+        table.add_row(one.metric, one.judge_model or "-", *(_seen(one.perturbations.get(name)) for name in names))
+    return table
+
+
+def _seen(seen: PerturbationFigures | None) -> str:
     if seen is None or seen.spearman is None:
         return "-"
     cell = f"{seen.spearman.value:.2f} {_share(seen.recall)}"
@@ -86,41 +84,21 @@ def _seen(seen: Seen | None) -> str:
 
 def _agreement(calibration: Calibration) -> Table:
     alpha = _full(calibration.alpha)
-    return _table(
-        f"do they call the same reports worse than their twins? Krippendorff's alpha of all: {alpha}",
-        calibration.agreement,
-        {
-            "judge": lambda two: two.first,
-            "other judge": lambda two: two.second,
-            "reports": lambda two: str(two.reports),
-            "equal verdicts": lambda two: _percent(two.equal),
-            "kappa": lambda two: _full(two.kappa),
-            "spearman": lambda two: _full(two.spearman),
-            "alpha": lambda two: _full(two.alpha),
-        },
-    )
+    title = f"do they call the same reports worse than their twins? Krippendorff's alpha of all: {alpha}"
+    headings = ("judge", "other judge", "reports", "equal verdicts", "kappa", "spearman", "alpha")
+    table = plain_table(headings, title, left=2)
+    for two in calibration.agreement:
+        figures = map(_full, (two.kappa, two.spearman, two.alpha))
+        table.add_row(two.first, two.second, str(two.reports), _percent(two.equal), *figures)
+    return table
 
 
 def _labels(calibration: Calibration) -> Table:
-    return _table(
-        "against your labels",
-        calibration.labels,
-        {
-            "metric": lambda one: one.metric,
-            "model": lambda one: one.judge_model or "-",
-            "labels": lambda one: str(one.labels),
-            "accuracy": lambda one: _full(one.accuracy),
-            "kappa": lambda one: _full(one.kappa),
-            "spearman": lambda one: _full(one.spearman),
-            "kendall": lambda one: _full(one.kendall),
-        },
-    )
-
-
-def _table(title: str, rows: Sequence[T], columns: Mapping[str, Callable[[T], str]]) -> Table:
-    table = plain_table(tuple(columns), title, left=2)
-    for row in rows:
-        table.add_row(*(cell(row) for cell in columns.values()))
+    headings = ("metric", "model", "labels", "accuracy", "kappa", "spearman", "kendall")
+    table = plain_table(headings, "against your labels", left=2)
+    for one in calibration.labels:
+        figures = map(_full, (one.accuracy, one.kappa, one.spearman, one.kendall))
+        table.add_row(one.metric, one.judge_model or "-", str(one.labels), *figures)
     return table
 
 

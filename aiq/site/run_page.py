@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from aiq.analysis.calibration_beside import reliabilities
+from aiq.analysis.reliability import reliabilities
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder, natural, write_whole
-from aiq.runs.journal import read_rows
+from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.markdown import TEMPLATES, environment, render, style
 from aiq.site.tables import (
@@ -28,6 +28,8 @@ from aiq.stats.estimates import Estimate
 def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
     """Render what the run's folder holds, failures first, then by `order` (the dataset's). Returns the page's path."""
     summary, manifest = folder.read_summary(), folder.read_manifest()
+    samples = read_samples(folder, SampleRow.light)
+    scores = read_scores(folder, samples)
     places = {key: place for place, key in enumerate(order)}
 
     def place(attempt: tuple[SampleRow, list[ScoreRow]]) -> tuple[Any, ...]:
@@ -41,7 +43,7 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
     page = templates.get_template("run.html.j2").render(
         manifest=manifest,
         summary=summary,
-        attempts=sorted(_attempts(folder), key=place),
+        attempts=sorted(((row, scores[key]) for key, row in samples.items()), key=place),
         reliability=reliabilities(folder, summary.metrics)[0],
         offline_note=OFFLINE_NOTE,
         nothing_scored=NOTHING_SCORED,
@@ -51,24 +53,6 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
     )
     write_whole(folder.page_path, page)
     return folder.page_path
-
-
-def _attempts(folder: RunFolder) -> list[tuple[SampleRow, list[ScoreRow]]]:
-    """The last attempt of each key, without the texts of its sources, and its scores."""
-    rows: dict[SampleKey, SampleRow] = {}
-    for path in sorted(folder.path.glob("samples*.jsonl")):
-        rows |= {row.key: _without_texts(row) for row in read_rows(path, SampleRow)}
-    scores: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in rows}
-    for path in sorted(folder.path.glob("scores*.jsonl")):
-        for score in read_rows(path, ScoreRow):
-            if score.key in rows and score.attempt == rows[score.key].attempt:
-                scores[score.key][score.judge, score.metric] = score
-    return [(row, list(scores[key].values())) for key, row in rows.items()]
-
-
-def _without_texts(row: SampleRow) -> SampleRow:
-    sources = tuple(source.model_copy(update={"text": ""}) for source in row.retrieved)
-    return row.model_copy(update={"sources": sources, "raw_report": None})
 
 
 def bar(estimate: Estimate, ends: tuple[float, float] | None) -> Mapping[str, str] | None:

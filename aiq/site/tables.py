@@ -7,10 +7,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.calibration_beside import reliabilities
+from aiq.analysis.reliability import reliabilities
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
-from aiq.runs.rows import ScoreRow, Summary
+from aiq.runs.rows import ScoreRow
+from aiq.runs.summary import Summary
 from aiq.stats.noise import RunNoise
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."

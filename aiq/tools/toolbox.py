@@ -3,7 +3,7 @@
 import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.plugins import load
@@ -11,6 +11,7 @@ from aiq.core.settings import KnowledgeSettings, PapersSettings, SearchSettings,
 from aiq.core.tools import Tool, Toolbox, Web
 from aiq.llm.http import AsyncClient
 from aiq.tools import paper_providers, providers
+from aiq.tools.corpus import Corpus
 from aiq.tools.fetch import FetchPage
 from aiq.tools.papers import PaperProvider, PaperSearch
 from aiq.tools.search import SearchProvider, WebSearch
@@ -63,9 +64,9 @@ def build_toolbox(
 
     `collections`: those that questions name. Raises ConfigError, UserError or DatasetError for bad settings.
     """
-    tools: list[Tool] = [WebSearch(build_provider(search, client), search), FetchPage(web, max_chars=PAGE_CHARS)]
+    tools: list[Tool] = [WebSearch(web_provider(search, client), search), FetchPage(web, max_chars=PAGE_CHARS)]
     if papers is not None and papers.provider is not None:
-        tools.append(PaperSearch(build_paper_provider(papers, client), papers))
+        tools.append(PaperSearch(paper_provider(papers, client), papers))
     if knowledge is not None and (named := dict.fromkeys([*collections, *filter(None, [knowledge.collection])])):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
@@ -73,19 +74,18 @@ def build_toolbox(
     return FixedToolbox([*tools, Think()])
 
 
-def build_provider(search: SearchSettings, client: AsyncClient) -> SearchProvider:
-    """The class `Provider` of `aiq.tools.providers.<name>`, or of `package.module:Class`, made."""
-    return cast(SearchProvider, _provider(search.provider, "search.provider", providers)(search, client))
+def web_provider(search: SearchSettings, client: AsyncClient) -> SearchProvider:
+    made: SearchProvider = _provider(search.provider, "search.provider", providers)(search, client)
+    return made
 
 
-def build_paper_provider(papers: PapersSettings, client: AsyncClient) -> PaperProvider:
-    """The class `Provider` of `aiq.tools.paper_providers.<name>`, or of `package.module:Class`, made."""
-    provider = _provider(papers.provider or "", "papers.provider", paper_providers)
-    return cast(PaperProvider, provider(papers, client))
+def paper_provider(papers: PapersSettings, client: AsyncClient) -> PaperProvider:
+    made: PaperProvider = _provider(papers.provider or "", "papers.provider", paper_providers)(papers, client)
+    return made
 
 
 def _provider(target: str, setting: str, folder: ModuleType) -> Any:
-    """The class that a setting names. Raises ConfigError, naming those that there are."""
+    """The class `Provider` of a file of the folder, or the class of `package.module:Class`. Raises ConfigError."""
     if ":" not in target:
         known = sorted(module.name for module in pkgutil.iter_modules(folder.__path__))
         if target not in known:
@@ -103,17 +103,14 @@ def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncCli
     `offline` goes through the run's client, `corpus` reads `search.corpus`, `live` has connections
     of its own behind the address guard. Raises ConfigError, UserError or DatasetError.
     """
+    if settings.kind == "live":
+        from aiq.tools.live import LiveWeb
+
+        return LiveWeb(settings)
+    from aiq.tools.web import CorpusWeb, OfflineWeb
+
     if settings.kind == "offline":
-        from aiq.tools.web import OfflineWeb
-
         return OfflineWeb(client, settings)
-    if settings.kind == "corpus":
-        from aiq.tools.corpus import Corpus
-        from aiq.tools.web import CorpusWeb
-
-        if search.corpus is None:
-            raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
-        return CorpusWeb(Corpus.load(search.corpus))
-    from aiq.tools.live import LiveWeb
-
-    return LiveWeb(settings)
+    if search.corpus is None:
+        raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
+    return CorpusWeb(Corpus.load(search.corpus))

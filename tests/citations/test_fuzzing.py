@@ -12,6 +12,8 @@ from tests.citations.fuzzing.case import Case, Plan, read_case, write_case
 from tests.citations.fuzzing.fuzz import smallest_failure
 from tests.citations.fuzzing.reports import hostile_cases, planned_cases
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

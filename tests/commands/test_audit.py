@@ -15,7 +15,8 @@ from aiq.citations.repair import Edit, apply_edits
 from aiq.core.sources import Source
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal
-from aiq.runs.rows import DatasetIdentity, Hashes, Manifest, SampleRow, Timing
+from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
+from aiq.runs.rows import SampleRow, Timing
 
 REPORT = """The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9] See [it](https://v.com/z).
 

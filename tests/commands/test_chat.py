@@ -15,6 +15,8 @@ import pytest
 
 from aiq.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 CHAT = [sys.executable, "-m", "aiq", "chat"]
 
 

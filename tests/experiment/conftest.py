@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.experiment.postgres import dsn as dsn
+
 HERE = Path(__file__).parent
 
 EXPERIMENT = """\

@@ -8,7 +8,8 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.experiment.compose import compose, settings_from
-from aiq.experiment.plan import digest_of, make_plan
+from aiq.experiment.plan import make_plan
+from aiq.experiment.provenance import digest_of
 from aiq.experiment.rescore import plan_rescore
 from aiq.runs.folder import RunFolder
 
@@ -17,27 +18,11 @@ if TYPE_CHECKING:
 
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
-WORDS = """\
-from tiny_parts import Letters, Metric, Score
-
-class Words(Letters):
-    name = "words"
-    metrics = (Metric(name="words.count"),)
-    roles = ("judge.words",)
-
-    async def score(self, sample, report, session):
-        await session.models.complete("judge.words", [Message(role="user", content="words of " + report.text)])
-        return [Score(metric="words.count", value=len(report.text.split()))]
-
-from aiq.core.models import Message
-"""
-
 
 @pytest.fixture
 def run(here: "Workplace") -> Path:
     """A finished run whose agent and judge ask a model; the endpoint has forgotten it."""
-    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: words:Words\n")
-    (here.path / "words.py").write_text(WORDS)
+    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Words\n")
     assert main(["run", *RUN]) == 0
     here.endpoint.asked.clear()
     return here.only_run()
@@ -121,8 +106,8 @@ def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: "Workplace"
         "prompt": None,
         "models": {},
     }
-    assert audit.hash == same.hash == digest_of(known)
-    assert letters.hash != other.hash
+    assert audit.spec.hash == same.spec.hash == digest_of(known)
+    assert letters.spec.hash != other.spec.hash
 
 
 def test_an_endpoint_with_a_name_is_the_same_judge_wherever_it_is(
@@ -142,7 +127,7 @@ def test_an_endpoint_that_had_moved_while_the_run_lasted_is_known_again_by_its_a
     assert "every judge has scored all reports" in capsys.readouterr().err
     manifest = json.loads((run / "manifest.json").read_text())
     plan, _ = plan_rescore(RunFolder(run), ["llm.base_url=http://127.0.0.1:9/v2"])
-    assert plan.judges[0].hash != manifest["hashes"]["judges"]["letters"]
+    assert plan.judges[0].spec.hash != manifest["hashes"]["judges"]["letters"]
 
 
 def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: "Workplace", run: Path) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aiq.__main__ import main
+from aiq.core.samples import SampleKey
+from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -116,16 +118,7 @@ def test_failures_counted_otherwise_are_a_new_summary_and_page(here: "Workplace"
 
 
 def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: "Workplace") -> None:
-    (here.path / "conf/judge/twice.yaml").write_text("# @package judge.letters\ntarget: twice:Twice\n")
-    (here.path / "twice.py").write_text(
-        "from tiny_parts import *\n"
-        "class Twice(Letters):\n"
-        "    async def score(self, sample, report, session):\n"
-        "        for question in ('one', 'two'):\n"
-        "            await session.models.complete('judge.letters', [Message(role='user', content=question)])\n"
-        "        return await super().score(sample, report, session)\n"
-    )
-    given = ("experiment=tiny", "judge=[twice]", "limit=2", "runner.concurrency=1")
+    given = ("experiment=tiny", "judge.letters.target=tiny_parts:Twice", "limit=2", "runner.concurrency=1")
     assert main(["run", *given, "limits.run_usd=3"]) == 130
     run = here.only_run()
     assert here.endpoint.asked == ["one", "two", "one"]
@@ -142,8 +135,8 @@ def test_judges_events_go_with_the_attempt_they_are_about(here: "Workplace") -> 
     row = json.loads((run / "samples.jsonl").read_text())
     (run / "samples.jsonl").write_text(json.dumps({**row, "status": "cancelled"}) + "\n")
     assert main(["run", f"resume={run}"]) == 0
-    judged = [event for event in here.lines(run / "events/a.1.judge.jsonl") if event["type"] == "run_started"]
-    assert len(judged) == 1
+    judged = list(read_events(RunFolder(run), SampleKey("a", 1), 2, "judge"))
+    assert [event["type"] for event in judged].count("run_started") == 1
 
 
 def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: "Workplace") -> None:

@@ -4,9 +4,10 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from aiq.core.errors import AgentError, DatasetError, JudgeError
+from aiq.core.errors import AgentError, DatasetError, JudgeError, RunAborted
 from aiq.core.models import Message
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Question, Sample
@@ -81,6 +82,37 @@ class EchoAgent:
         return reply.text
 
 
+class Chatty(EchoAgent):
+    """Asks the model twice; a limit refuses the second call."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        await self._asked("one", session)
+        await self._asked("two", session)
+        raise AssertionError("the second call should have been refused")
+
+
+class Halves(EchoAgent):
+    """Leaves half a surrogate pair wherever it writes."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        half = chr(0xD83D)
+        if "fail" in question.text:
+            raise AgentError(f"odd {half}")
+        return Report(text=f"{half}ab", raw_text=half, route="echo", extras={"half": half})
+
+
+class Stubborn(EchoAgent):
+    """Answers all the same when it is cancelled, which `abort` in a question brings about."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        if "abort" in question.text:
+            await asyncio.sleep(0.1)
+            raise RunAborted("nothing further can succeed")
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return Report(text="all the same", raw_text="", route="echo")
+
+
 class LettersSettings(Settings):
     """`ask`: whether the judge asks the model before it counts. `minimum`: letters a report needs."""
 
@@ -93,7 +125,7 @@ class Letters(Judge):
 
     Settings = LettersSettings
     name = "letters"
-    metrics = (
+    metrics: tuple[Metric, ...] = (
         Metric(name="letters.count"),
         Metric(name="letters.vowels", estimator="ratio", worst=None),
         Metric(name="letters.pages", worst=None),
@@ -116,3 +148,34 @@ class Letters(Judge):
             Score(metric="letters.vowels", numerator=vowels, denominator=len(report.text)),
             Score(metric="letters.pages", value=pages) if pages else Score(metric="letters.pages", not_applicable="-"),
         ]
+
+
+class Never(Letters):
+    """A metric that no report can have."""
+
+    name = "none"
+    metrics = (Metric(name="none.x"),)
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        return [Score(metric="none.x", not_applicable="there are no sources")]
+
+
+class Twice(Letters):
+    """Asks the model two questions before it counts."""
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        for question in ("one", "two"):
+            await session.models.complete("judge.letters", [Message(role="user", content=question)])
+        return await super().score(sample, report, session)
+
+
+class Words(Letters):
+    """`words.count`; asks the model before it counts."""
+
+    name = "words"
+    metrics = (Metric(name="words.count"),)
+    roles = ("judge.words",)
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        await session.models.complete("judge.words", [Message(role="user", content=f"words of {report.text}")])
+        return [Score(metric="words.count", value=len(report.text.split()))]

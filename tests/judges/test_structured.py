@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
-from aiq.experiment.stores import AnswerStore
+from aiq.experiment.stores import AnswerStore, SharedAnswers
 from aiq.judges.structured import Unusable, ask, ask_once, read_object
 from aiq.runs.folder import RunFolder
 from tests.judges.parts import scripted
@@ -40,7 +40,7 @@ async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(t
     store, answers, seeds = AnswerStore(RunFolder(tmp_path)), [], []
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
         async with scripted([answer], base_url=base_url) as (session, endpoint):
-            kept = replace(session, answers=store.of_one())
+            kept = replace(session, answers=SharedAnswers(store))
             answers.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
             seeds += [request["seed"] for request in endpoint.got]
     assert answers == ["A", "B", "A"]

@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
 from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
-from aiq.experiment.plan import model_of
+from aiq.experiment.provenance import model_of
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed

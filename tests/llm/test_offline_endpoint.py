@@ -12,6 +12,8 @@ from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 from tests.llm.endpoint import OK
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [[Message(role="user", content=f"What is {i} and why?")] for i in range(12)]
 
 

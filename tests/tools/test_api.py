@@ -22,7 +22,7 @@ from aiq.tools.paper_providers import serper
 from aiq.tools.papers import Paper, PaperSearch
 from aiq.tools.providers import tavily
 from aiq.tools.search import Found, SearchHit, WebSearch
-from aiq.tools.toolbox import build_paper_provider
+from aiq.tools.toolbox import paper_provider
 
 KEY = "key-0123456789-secret"
 Years = tuple[int | None, int | None]
@@ -282,4 +282,4 @@ def test_an_unset_key_is_told_before_the_run(run_client: AsyncClient) -> None:
 )
 def test_an_unknown_provider_is_one_line(provider: str, said: str, run_client: AsyncClient) -> None:
     with pytest.raises(ConfigError, match=said):
-        build_paper_provider(PapersSettings(provider=provider), run_client)
+        paper_provider(PapersSettings(provider=provider), run_client)

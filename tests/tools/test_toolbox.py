@@ -10,7 +10,7 @@ from aiq.llm.http import AsyncClient
 from aiq.tools.live import LiveWeb
 from aiq.tools.search import Found, SearchHit
 from aiq.tools.think import Think, ThinkArguments
-from aiq.tools.toolbox import FixedToolbox, build_provider, build_toolbox, build_web
+from aiq.tools.toolbox import FixedToolbox, build_toolbox, build_web, web_provider
 from aiq.tools.web import CorpusWeb, OfflineWeb
 
 
@@ -76,7 +76,7 @@ def test_each_web_by_its_kind(corpus: str, run_client: AsyncClient) -> None:
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     settings = SearchSettings(provider="test_toolbox:Provider", options={"word": "hello"})
-    found = await build_provider(settings, run_client).search("world", 1)
+    found = await web_provider(settings, run_client).search("world", 1)
     assert found.hits[0].text == "hello world"
 
 
@@ -92,7 +92,7 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
 )
 def test_wrong_search_settings_are_one_line(settings: dict[str, str], said: str, run_client: AsyncClient) -> None:
     with pytest.raises(UserError, match=said) as caught:
-        build_provider(SearchSettings.model_validate(settings), run_client)
+        web_provider(SearchSettings.model_validate(settings), run_client)
     assert "\n" not in str(caught.value)
 
 

@@ -14,19 +14,18 @@ from typing import Annotated, Any, NotRequired
 from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemMiddleware
-from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
+from langchain.agents.middleware import TodoListMiddleware
 from langchain.agents.middleware.types import OmitFromInput
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
 from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds, file_data
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
-from aiq.agents.toolkit.langchain import Execute, SessionCalls, as_langchain
+from aiq.agents.toolkit.langchain import Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
 from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolBudget, ToolNameSanitization
 from aiq.agents.toolkit.subagents import TASK, SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
@@ -63,24 +62,21 @@ FILE_TOOLS = {
 }
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
-Middleware = AgentMiddleware[Any, Any, Any]
 
 
 class DeepState(DeepAgentState):
-    """The specified fields that no middleware brings (`todos` and `files` come with theirs)."""
+    """What the prompts show and `SubagentStatus` adds; `todos` and `files` come with their middleware."""
 
-    data_sources: NotRequired[list[str] | None]
-    user_info: NotRequired[dict[str, Any] | None]
-    tools_info: NotRequired[list[dict[str, Any]] | None]
+    tools_info: NotRequired[list[dict[str, Any]]]
     subagents: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, add]]
     clarifier_result: NotRequired[str | None]
     available_documents: NotRequired[list[Any] | None]
 
 
-class ReportDraft(AgentMiddleware[Any, Any, Any]):
+class ReportDraft(Middleware):
     """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         result = await handler(request)
         arguments = request.tool_call["args"]
         path = "/" + str(arguments.get("file_path", "")).lstrip("/")
@@ -106,17 +102,21 @@ class DeepResearcher:
         """
         session = current()
         tools = tools_for(state.data_sources, self._settings.tools, "agent.deep.tools")
-        fields = state.model_dump(exclude={"messages", "files", "subagents", "todos"})
-        fields["files"] = {path: file_data(str(text)) for path, text in state.files.items()}
-        fields["tools_info"] = state.tools_info or listing([tool for tool in tools if tool.data_source])
+        given: dict[str, Any] = {
+            "messages": state.messages,
+            "files": {path: file_data(str(text)) for path, text in state.files.items()},
+            "tools_info": state.tools_info or listing([tool for tool in tools if tool.data_source]),
+            "clarifier_result": state.clarifier_result,
+            "available_documents": state.available_documents,
+        }
         config: Any = {"recursion_limit": self._settings.recursion_limit}
-        result = await self.graph(session.models, tools).ainvoke({**fields, "messages": state.messages}, config)
+        result = await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
         report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
         session.keep_draft(report)
         update = {
             "messages": [*result["messages"], AIMessage(report)],
-            "tools_info": fields["tools_info"],
+            "tools_info": given["tools_info"],
             "todos": result.get("todos", state.todos),
             "files": files,
             "subagents": result.get("subagents", []),

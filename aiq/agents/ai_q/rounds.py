@@ -14,16 +14,23 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, cast
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import AgentState, ExtendedModelResponse, PrivateStateAttr
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from aiq.agents.ai_q.settings import DeepSettings
-from aiq.agents.toolkit.langchain import Execute, messages_of, over_budget, replies_in
+from aiq.agents.toolkit.langchain import (
+    Execute,
+    Middleware,
+    ToolAnswer,
+    messages_of,
+    over_budget,
+    replies_in,
+    since_question,
+)
 from aiq.agents.toolkit.middleware import Call, Request, Response, tool_names, without_tools
 from aiq.agents.toolkit.structured import read_object
 from aiq.agents.toolkit.subagents import TASK
@@ -57,7 +64,7 @@ class RoundsState(AgentState[Any]):
     sources_before: NotRequired[Annotated[int, PrivateStateAttr]]
 
 
-class Rounds(AgentMiddleware[Any, Any, Any]):
+class Rounds(Middleware):
     """Orchestrator only: counts, bounds and reports the rounds."""
 
     state_schema = RoundsState
@@ -84,7 +91,7 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
         before = {"sources_before": len(current().sources.all())}
         return ExtendedModelResponse(model_response=response, command=Command(update=before))
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         refusal = self._refusal(request)
         return await handler(request) if refusal is None else over_budget(request.tool_call, refusal)
 
@@ -127,8 +134,7 @@ class Rounds(AgentMiddleware[Any, Any, Any]):
 
 def dispatches(messages: Sequence[AnyMessage]) -> list[AIMessage]:
     """Replies since the last question that dispatch the researcher: one a round."""
-    asked = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-    return [reply for reply in replies_in(messages[asked + 1 :]) if researcher_calls(reply)]
+    return [reply for reply in replies_in(since_question(messages)) if researcher_calls(reply)]
 
 
 def researcher_calls(reply: AIMessage) -> list[Any]:
@@ -254,7 +260,7 @@ def _unserved(titles: Sequence[str], queries: Sequence[PlannedQuery]) -> list[st
     return [title for title in (titles[:-1] or titles) if title not in served]
 
 
-class PlanReview(AgentMiddleware[Any, Any, Any]):
+class PlanReview(Middleware):
     """Orchestrator only: reviews what the planner returned or wrote, and keeps it in the plan file.
 
     Once there is a plan, the planner is not asked again: research goes on in rounds.
@@ -264,7 +270,7 @@ class PlanReview(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self._settings = settings
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         call = request.tool_call
         if call["name"] != TASK or call["args"].get("subagent_type") != PLANNER:
             return await handler(request)

@@ -18,7 +18,14 @@ from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.states import ShallowResearchAgentState
 from aiq.agents.toolkit.compaction import compacted
 from aiq.agents.toolkit.conversation import last_answer
-from aiq.agents.toolkit.langchain import SessionTool, as_langchain, readable_calls, replies_in, tool_node
+from aiq.agents.toolkit.langchain import (
+    SessionTool,
+    as_langchain,
+    readable_calls,
+    replies_in,
+    since_question,
+    tool_node,
+)
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
@@ -134,6 +141,5 @@ class ShallowResearcher:
 
 
 def turns_taken(messages: Sequence[AnyMessage]) -> int:
-    """Model turns since the question, the last human message."""
-    asked = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-    return len(replies_in(messages[asked + 1 :]))
+    """Model turns since the question."""
+    return len(replies_in(since_question(messages)))

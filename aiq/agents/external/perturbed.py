@@ -3,7 +3,7 @@
 from random import Random
 from typing import ClassVar
 
-from aiq.agents.external.perturbations import PERTURBATIONS
+from aiq.agents.external.perturbations import PERTURBATIONS, perturbed
 from aiq.agents.external.reports import Reports, ReportsSettings
 from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
@@ -47,7 +47,7 @@ class PerturbedReports:
             raise AgentError(f"sample {sample} names no perturbation; use dataset=drb_perturbed with this agent")
         given = text = self._reports.article(base, question)
         if name != "none":
-            text = PERTURBATIONS[name](given, int(severity) / 100, Random(derive(self._seed, base, name)))
+            text = perturbed(name, given, int(severity) / 100, Random(derive(self._seed, base, name)))
             if text == given:
                 raise AgentError(f"sample {sample}: there is nothing in the report that {name} could change")
         audit: Audit | None = None

@@ -6,12 +6,12 @@ model. The graph's state, the source registry and the events of the tool calls k
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from pydantic import Field
 
+from aiq.agents.toolkit.langchain import Middleware
 from aiq.agents.toolkit.middleware import Call, Request, Response
 from aiq.core.events import Decision
 from aiq.core.session import current
@@ -115,7 +115,7 @@ def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> l
     return _shortened(messages, "compaction", settings.keep_last, settings.extract_chars, settings.max_chars, asked)
 
 
-class ToolResultPruning(AgentMiddleware[Any, Any, Any]):
+class ToolResultPruning(Middleware):
     """Shows all but the last `keep_last` tool results in at most `max_chars` characters each."""
 
     def __init__(self, settings: PruningSettings) -> None:

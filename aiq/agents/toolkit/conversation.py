@@ -17,6 +17,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
+from aiq.agents.toolkit.langchain import since_question
 from aiq.core.events import Approval
 from aiq.core.samples import Question
 from aiq.core.session import Session, current
@@ -109,8 +110,7 @@ class Threads(Generic[StateT]):
         """End a turn of a named thread: `answer`, as its user is shown it, follows the question alone."""
         graph, config = self._thread(thread_id, session)
         known = (await graph.aget_state(config)).values["messages"]
-        asked = max(place for place, message in enumerate(known) if isinstance(message, HumanMessage))
-        drafts = [RemoveMessage(message.id) for message in known[asked + 1 :]]
+        drafts = [RemoveMessage(str(message.id)) for message in since_question(known)]
         await graph.aupdate_state(config, {"messages": [*drafts, AIMessage(answer)]}, as_node=self._last)
 
     async def resume(self, thread_id: str, session: Session) -> StateT | None:

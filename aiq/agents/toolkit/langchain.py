@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.tools import StructuredTool, ToolException
 from langgraph.prebuilt import ToolNode
@@ -21,7 +21,9 @@ from aiq.core.events import Recovery, ToolCalled, ToolReturned
 from aiq.core.session import current, nested_call
 from aiq.core.tools import Tool
 
-Execute = Callable[[ToolCallRequest], Awaitable["ToolMessage | Command[Any]"]]
+Middleware = AgentMiddleware[Any, Any, Any]
+ToolAnswer = ToolMessage | Command[Any]
+Execute = Callable[[ToolCallRequest], Awaitable[ToolAnswer]]
 
 _call_id: ContextVar[str | None] = ContextVar("langchain_call_id", default=None)
 
@@ -59,7 +61,7 @@ def tool_node(tools: Sequence[SessionTool], most: int, made: Callable[[Any], int
     `most`: calls in all; `made(state)`: those of earlier replies.
     """
 
-    async def within_budget(request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
+    async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
         if made(request.state) + position(request)[1] < most:
             return await call_in_session(request, execute)
         return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
@@ -67,14 +69,14 @@ def tool_node(tools: Sequence[SessionTool], most: int, made: Callable[[Any], int
     return ToolNode(tools, awrap_tool_call=within_budget)
 
 
-class SessionCalls(AgentMiddleware[Any, Any, Any]):
+class SessionCalls(Middleware):
     """Runs the calls of an agent in the session; give it to every agent and subagent that holds tools."""
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         return await call_in_session(request, handler)
 
 
-async def call_in_session(request: ToolCallRequest, execute: Execute) -> "ToolMessage | Command[Any]":
+async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
     """Run a call at its place in the session's order.
 
     A session tool logs itself under the call's id; any other, such as `task`, is the parent of what runs inside.
@@ -116,6 +118,12 @@ def messages_of(state: Any) -> list[AnyMessage]:
     if isinstance(state, list):
         return state
     return list(state.get("messages", ()) if isinstance(state, dict) else getattr(state, "messages", ()))
+
+
+def since_question(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
+    """The messages after the last question."""
+    asked = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return messages[asked + 1 :]
 
 
 def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:

@@ -3,13 +3,20 @@
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
-from aiq.agents.toolkit.langchain import Execute, messages_of, over_budget, position, readable_calls, replies_in
+from aiq.agents.toolkit.langchain import (
+    Execute,
+    Middleware,
+    ToolAnswer,
+    messages_of,
+    over_budget,
+    position,
+    readable_calls,
+    replies_in,
+)
 from aiq.core.events import Recovery
 from aiq.core.models import retrying
 from aiq.core.session import current
@@ -30,7 +37,7 @@ BUDGET_ANCHOR = (
 )
 
 
-class SystemPrompt(AgentMiddleware[Any, Any, Any]):
+class SystemPrompt(Middleware):
     """Renders the system prompt for each call, from the state; nothing of a sample stays in the graph.
 
     It replaces any other, so that the model gets exactly our template's text.
@@ -44,14 +51,14 @@ class SystemPrompt(AgentMiddleware[Any, Any, Any]):
         return await handler(request.override(system_message=SystemMessage(self._render(request.state))))
 
 
-class EmptyContentFix(AgentMiddleware[Any, Any, Any]):
+class EmptyContentFix(Middleware):
     """Shows blank tool results as a placeholder; status and artifact of the message are kept."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         return await handler(request.override(messages=[_filled(message) for message in request.messages]))
 
 
-class ToolNameSanitization(AgentMiddleware[Any, Any, Any]):
+class ToolNameSanitization(Middleware):
     """Repairs corrupted tool names in replies, and calls whose arguments are no JSON object.
 
     The reply is copied with its new calls, so that token usage and response metadata stay.
@@ -67,7 +74,7 @@ class ToolNameSanitization(AgentMiddleware[Any, Any, Any]):
         return response
 
 
-class ModelRetry(AgentMiddleware[Any, Any, Any]):
+class ModelRetry(Middleware):
     """Gives each model call `max_retries` sends after the first, with backoff; after the last it ends in ModelError.
 
     It sends nothing itself: the run's transport, the one layer that retries, is told the number. A second layer
@@ -83,7 +90,7 @@ class ModelRetry(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
 
 
-class ToolBudget(AgentMiddleware[Any, Any, Any]):
+class ToolBudget(Middleware):
     """At most `most` calls of these `tools`, then an anchor asks for the findings.
 
     An agent that goes on without them is made to answer after `2 * most + 8` turns.
@@ -103,7 +110,7 @@ class ToolBudget(AgentMiddleware[Any, Any, Any]):
             hidden = self._tools
         return await handler(without_tools(request, hidden, BUDGET_ANCHOR) if hidden else request)
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         if request.tool_call["name"] not in self._tools:
             return await handler(request)
         *earlier, reply = replies_in(messages_of(request.state))
@@ -129,8 +136,11 @@ def sanitized(name: str, valid: Collection[str]) -> str:
 
 def tool_names(request: Request) -> list[str]:
     """The names of the tools that a model request lists."""
-    names = (tool.get("name") if isinstance(tool, dict) else tool.name for tool in request.tools)
-    return [name for name in names if name]
+    return [name for tool in request.tools if (name := _name(tool))]
+
+
+def _name(tool: Any) -> str | None:
+    return tool.get("name") if isinstance(tool, dict) else tool.name
 
 
 def without_tools(request: Request, names: Collection[str], anchor: str) -> Request:

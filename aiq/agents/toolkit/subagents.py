@@ -3,12 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from aiq.agents.toolkit.langchain import Execute, position
+from aiq.agents.toolkit.langchain import Execute, Middleware, ToolAnswer, position
 from aiq.core.events import AgentFinished, AgentStarted
 from aiq.core.gather import gather_bounded
 from aiq.core.session import current, nested_call
@@ -41,10 +40,10 @@ async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: i
     return await gather_bounded(list(enumerate(works)), one, at_once)
 
 
-class SubagentStatus(AgentMiddleware[Any, Any, Any]):
+class SubagentStatus(Middleware):
     """For an orchestrator of deepagents: one entry in the state's `subagents` and two events a dispatch."""
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> "ToolMessage | Command[Any]":
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         call = request.tool_call
         if call["name"] != TASK:
             return await handler(request)
@@ -58,6 +57,6 @@ class SubagentStatus(AgentMiddleware[Any, Any, Any]):
         return Command(update={**update, "subagents": [entry]})
 
 
-def _update(result: "ToolMessage | Command[Any]") -> dict[str, Any]:
+def _update(result: ToolAnswer) -> dict[str, Any]:
     """The state's update that a dispatch ends with; its last message is the subagent's answer."""
     return {"messages": [result]} if isinstance(result, ToolMessage) else dict(result.update or {})

@@ -1,7 +1,7 @@
 """Collections of documents on disk: what was read of each file, so that an unchanged one is never read again.
 
 `DIR/COLLECTION/collection.json` lists the documents; the text of each lies beside it as `DIGEST.json`. Both are written
-beside and renamed, so that a reader meets the old state or the new one.
+under another name and renamed, so that a reader meets the old state or the new one.
 """
 
 import hashlib
@@ -66,7 +66,6 @@ class Collection:
         return (self._folder / f"{digest}.json").exists()
 
     def write_text(self, digest: str, read: ReadDocument) -> None:
-        _make(self._folder)
         _write(self._folder / f"{digest}.json", read)
 
     def write_listing(self, documents: tuple[StoredDocument, ...]) -> None:
@@ -80,20 +79,16 @@ class Collection:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Keep other commands from changing the collection meanwhile; waits for one that does."""
+        """Make its folder and keep other commands from changing it meanwhile; waits for one that does."""
         from filelock import FileLock
 
-        _make(self._folder)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"{self._folder}: {error.strerror}"
+            raise UserError(f"{reason}; set knowledge.dir to a folder that can be made") from None
         with FileLock(self._folder / ".lock"):
             yield
-
-
-def _make(folder: Path) -> None:
-    """Raises UserError where the folder cannot be made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}; set knowledge.dir to a folder that can be made") from None
 
 
 class Collections:
@@ -137,6 +132,6 @@ def _read(path: Path, model: type[RecordT]) -> RecordT:
 
 
 def _write(path: Path, value: BaseModel) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(value.model_dump_json(indent=1), encoding="utf-8")
-    beside.replace(path)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(value.model_dump_json(indent=1), encoding="utf-8")
+    new.replace(path)

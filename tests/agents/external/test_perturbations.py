@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from aiq.agents.external.perturbations import PERTURBATIONS
+from aiq.agents.external.perturbations import PERTURBATIONS, perturbed
 from aiq.citations.parse import parse_report
 from aiq.core.files import shipped
 
@@ -17,8 +17,8 @@ REPORTS = {row["id"]: row["article"] for row in ROWS}
 ENGLISH, CHINESE = REPORTS[1], REPORTS[12]
 
 
-def perturbed(name: str, report: str, share: float) -> str:
-    return PERTURBATIONS[name](report, share, Random(7))
+def perturb(name: str, report: str, share: float) -> str:
+    return perturbed(name, report, share, Random(7))
 
 
 def lines(report: str) -> set[str]:
@@ -36,8 +36,8 @@ def body(report: str) -> str:
 @pytest.mark.parametrize("name", sorted(PERTURBATIONS))
 @pytest.mark.parametrize("report", [ENGLISH, CHINESE], ids=["en", "zh"])
 def test_a_greater_severity_changes_all_that_a_smaller_one_does_and_more(name: str, report: str) -> None:
-    few, many = perturbed(name, report, 0.25), perturbed(name, report, 1.0)
-    assert few == perturbed(name, report, 0.25)
+    few, many = perturb(name, report, 0.25), perturb(name, report, 1.0)
+    assert few == perturb(name, report, 0.25)
     assert few != report
     assert lines(report) - lines(few) <= lines(report) - lines(many)
     assert unlike(report, few) < unlike(report, many)
@@ -48,11 +48,11 @@ def test_a_greater_severity_changes_all_that_a_smaller_one_does_and_more(name: s
 )
 def test_the_reference_list_stays_as_it_is(name: str) -> None:
     for report in (ENGLISH, CHINESE):
-        assert perturbed(name, report, 0.5).endswith(report[parse_report(report).lists[0].start :])
+        assert perturb(name, report, 0.5).endswith(report[parse_report(report).lists[0].start :])
 
 
 def test_numbers_change_and_marks_do_not() -> None:
-    changed = perturbed("numbers", ENGLISH, 1.0)
+    changed = perturb("numbers", ENGLISH, 1.0)
     marks = re.compile(r"\[\d+\]")
     assert marks.findall(changed) == marks.findall(ENGLISH)
     before, after = (re.findall(r"[\d,]*\d", marks.sub("", body(text))) for text in (ENGLISH, changed))
@@ -62,20 +62,20 @@ def test_numbers_change_and_marks_do_not() -> None:
 
 
 def test_roles_keep_every_word() -> None:
-    changed = perturbed("roles", ENGLISH, 1.0)
+    changed = perturb("roles", ENGLISH, 1.0)
     assert Counter(changed) == Counter(ENGLISH)
     assert "Ashena University studied at Fenden Melheim" in changed
 
 
 def test_facts_put_other_names_of_the_report() -> None:
-    changed = perturbed("facts", ENGLISH, 1.0)
+    changed = perturb("facts", ENGLISH, 1.0)
     known = set(re.findall(r"[A-Z][a-z]+", ENGLISH))
     assert set(re.findall(r"[A-Z][a-z]+", changed)) <= known
     assert "Fenden Melheim studied at Ashena University" not in changed
 
 
 def test_fabricated_addresses_are_on_the_same_hosts_and_new() -> None:
-    changed = perturbed("fabricated", ENGLISH, 0.5)
+    changed = perturb("fabricated", ENGLISH, 0.5)
     before, after = ([use.url for e in parse_report(t).entries for use in e.urls] for t in (ENGLISH, changed))
     moved = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
     assert len(moved) == 8  # of 15
@@ -84,7 +84,7 @@ def test_fabricated_addresses_are_on_the_same_hosts_and_new() -> None:
 
 
 def test_shuffled_marks_point_to_other_references() -> None:
-    changed = perturbed("shuffled", ENGLISH, 1.0)
+    changed = perturb("shuffled", ENGLISH, 1.0)
     before, after = ([mark.numbers for mark in parse_report(text).marks] for text in (ENGLISH, changed))
     assert all(a != b for a, b in zip(before, after, strict=True))
     assert re.sub(r"\[\d+\]", "[]", body(changed)) == re.sub(r"\[\d+\]", "[]", body(ENGLISH))
@@ -92,24 +92,24 @@ def test_shuffled_marks_point_to_other_references() -> None:
 
 def test_inline_links_are_shuffled_and_fabricated_too() -> None:
     report = "A [one](https://a.example/1) and [two](https://b.example/2).\n\nMore [three](https://c.example/3)."
-    shuffled = re.findall(r"https://\S+?(?=\))", perturbed("shuffled", report, 1.0))
+    shuffled = re.findall(r"https://\S+?(?=\))", perturb("shuffled", report, 1.0))
     assert all(a != b for a, b in zip(shuffled, re.findall(r"https://\S+?(?=\))", report), strict=True))
-    assert len(set(re.findall(r"https://\S+?(?=\))", perturbed("fabricated", report, 1.0)))) == 3
-    assert "a.example/1" not in perturbed("fabricated", report, 1.0)
+    assert len(set(re.findall(r"https://\S+?(?=\))", perturb("fabricated", report, 1.0)))) == 3
+    assert "a.example/1" not in perturb("fabricated", report, 1.0)
 
 
 def test_controls_say_nothing_less() -> None:
     for report in (ENGLISH, CHINESE):
         said = {report[slice(*place)] for place in parse_report(report).paragraphs}
         for name in ("padding", "instructions", "remarks", "order"):
-            changed = perturbed(name, report, 1.0)
+            changed = perturb(name, report, 1.0)
             assert said <= {changed[slice(*place)] for place in parse_report(changed).paragraphs}
-        longer = len(perturbed("padding", report, 2.0)) - len(report)
+        longer = len(perturb("padding", report, 2.0)) - len(report)
         assert longer > 1.5 * sum(map(len, said))
 
 
 def test_nonsense_keeps_the_marks_and_not_the_facts() -> None:
-    changed = perturbed("nonsense", ENGLISH, 1.0)
+    changed = perturb("nonsense", ENGLISH, 1.0)
     assert [mark.numbers for mark in parse_report(changed).marks] == [m.numbers for m in parse_report(ENGLISH).marks]
     assert "1991" not in body(changed)
 
@@ -119,4 +119,4 @@ def test_nonsense_keeps_the_marks_and_not_the_facts() -> None:
     "report", ["", "No.", "# Only a heading", "one two [1]\n\n[1] https://a.example", "。。。[1][2]"]
 )
 def test_any_text_is_a_report(name: str, report: str) -> None:
-    assert isinstance(perturbed(name, report, 1.0), str)
+    assert isinstance(perturb(name, report, 1.0), str)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from aiq.agents.external.perturbations import PERTURBATIONS
+from aiq.agents.external.perturbations import perturbed
 from aiq.judges.wording import PROMPTS
 from aiq.offline.judging.facts import named_in
 from tests.offline.judging.cases import (
@@ -48,7 +48,7 @@ def test_repetition_and_another_subject_cost(task: str) -> None:
 @pytest.mark.parametrize("task", EVERY_OTHER)
 def test_words_of_reasoning_that_state_nothing_cost(task: str) -> None:
     whole = reference(task)
-    scores = [share(task, PERTURBATIONS["nonsense"](whole, degree, random.Random(1)), whole) for degree in (0.0, 0.5)]
+    scores = [share(task, perturbed("nonsense", whole, degree, random.Random(1)), whole) for degree in (0.0, 0.5)]
     assert scores[1] < scores[0]
 
 

@@ -1,11 +1,19 @@
-"""Whole runs inside this process: real agent, judge and dataset plugins, a real endpoint on loopback."""
+"""Whole runs inside this process: real agent, judge and dataset plugins, a real endpoint on loopback; and signals."""
 
+import asyncio
 import json
+import os
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from aiq.__main__ import main
+from aiq.core.samples import SampleKey
+from aiq.experiment.runner import stop_on_signal
+from aiq.runs.events import read_events
+from aiq.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from tests.experiment.conftest import Workplace
@@ -25,11 +33,11 @@ def test_a_run_leaves_the_folder_of_the_design(here: "Workplace", capsys: pytest
         "scores.jsonl",
         "summary.json",
         "index.html",
-        "events",
+        "event_index.jsonl",
+        "events-0.jsonl",
+        "events-1.jsonl",
         "run.lock",
     }
-    events = {path.name for path in (folder / "events").iterdir()}
-    assert events == {"s0.1.jsonl", "s0.1.judge.jsonl", "s1.1.jsonl", "s1.1.judge.jsonl"}
 
     row = next(row for row in here.lines(folder / "samples.jsonl") if row["sample_id"] == "s0")
     asked = {"sample_id", "sample_hash", "epoch", "attempt", "status", "report", "raw_report", "route", "sources"}
@@ -89,7 +97,8 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     }
     assert rows["failed"]["error"] == {"type": "AgentError", "message": "this question fails"}
     assert rows["slow"]["error"]["message"] == "limit limits.sample_seconds=1 reached"
-    assert "Traceback" in (folder / "events" / "bug.1.jsonl").read_text()
+    (*_, ended) = read_events(RunFolder(folder), SampleKey("bug", 1), 1)
+    assert "Traceback" in ended["error"]
 
     counts = {row["sample_id"]: row for row in here.lines(folder / "scores.jsonl") if row["metric"] == "letters.count"}
     assert counts["good"]["status"] == "scored"
@@ -97,7 +106,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     assert counts["unjudged"]["value"] is None
     for key in ("failed", "bug", "itself", "slow", "rejected"):
         assert (counts[key]["status"], counts[key]["value"]) == ("agent_failed", 0.0)
-        assert not (folder / "events" / f"{key}.1.judge.jsonl").exists()
+        assert list(read_events(RunFolder(folder), SampleKey(key, 1), 1, "judge")) == []
 
     found = here.summary(folder)
     good = counts["good"]["value"]
@@ -132,17 +141,8 @@ def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(h
 
 
 def test_a_metric_that_no_report_can_have_has_a_reason_and_no_row(here: "Workplace") -> None:
-    (here.path / "conf/judge/none.yaml").write_text("# @package judge.none\ntarget: never:Never\n")
-    (here.path / "never.py").write_text(
-        "from tiny_parts import *\n"
-        "class Never(Letters):\n"
-        "    name = 'none'\n"
-        "    metrics = (Metric(name='none.x'),)\n"
-        "    async def score(self, sample, report, session):\n"
-        "        return [Score(metric='none.x', not_applicable='there are no sources')]\n"
-    )
     here.write_samples({"a": "fine", "b": "fail"})
-    assert run("judge=[letters,none]") == 0
+    assert run("+judge.none.target=tiny_parts:Never") == 0
     found = here.summary(here.only_run())
     assert "none.x" not in found["metrics"]
     assert found["unavailable"] == {"none.x": "there are no sources"}
@@ -150,17 +150,8 @@ def test_a_metric_that_no_report_can_have_has_a_reason_and_no_row(here: "Workpla
 
 def test_a_limit_of_model_calls_ends_one_attempt(here: "Workplace") -> None:
     assert run("agent.ask=true", "limits.sample_usd=0.5", "limit=1") == 0  # the one call was allowed
-    (here.path / "conf/agent/chatty.yaml").write_text("# Asks twice\ntarget: chatty:Chatty\n")
-    (here.path / "chatty.py").write_text(
-        "from tiny_parts import *\n"
-        "class Chatty(EchoAgent):\n"
-        "    async def research(self, question, session):\n"
-        "        await self._asked('one', session)\n"
-        "        await self._asked('two', session)\n"
-        "        raise AssertionError('the second call should have been refused')\n"
-    )
     asked = len(here.endpoint.asked)
-    assert run("agent=chatty", "limits.sample_model_calls=1", "limit=1") == 0
+    assert run("agent.target=tiny_parts:Chatty", "limits.sample_model_calls=1", "limit=1") == 0
     assert len(here.endpoint.asked) == asked + 1
     row = here.lines(here.runs()[1] / "samples.jsonl")[0]
     assert (row["status"], row["error"]["message"]) == ("limit", "limit limits.sample_model_calls=1 reached")
@@ -204,18 +195,8 @@ def test_the_key_reaches_no_file(here: "Workplace", monkeypatch: pytest.MonkeyPa
 
 
 def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: "Workplace") -> None:
-    (here.path / "conf/agent/halves.yaml").write_text("# Halves\ntarget: halves:Halves\n")
-    (here.path / "halves.py").write_text(
-        "from tiny_parts import *\n"
-        "class Halves(EchoAgent):\n"
-        "    async def research(self, question, session):\n"
-        "        half = chr(0xD83D)\n"
-        "        if 'fail' in question.text:\n"
-        "            raise AgentError('odd ' + half)\n"
-        "        return Report(text=half + 'ab', raw_text=half, route='echo', extras={'half': half})\n"
-    )
     here.write_samples({"a": "fine", "b": "fail"})
-    assert run("agent=halves", "runner.concurrency=1") == 0
+    assert run("agent.target=tiny_parts:Halves", "runner.concurrency=1") == 0
     first, second = here.lines(here.only_run() / "samples.jsonl")
     assert (first["report"], first["extras"]) == ("?ab", {"half": "?"})
     assert second["error"]["message"] == "odd ?"
@@ -223,22 +204,8 @@ def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: "Workplace")
 
 
 def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: "Workplace") -> None:
-    (here.path / "conf/agent/stubborn.yaml").write_text("# Stubborn\ntarget: stubborn:Stubborn\n")
-    (here.path / "stubborn.py").write_text(
-        "from tiny_parts import *\n"
-        "from aiq.core.errors import RunAborted\n"
-        "class Stubborn(EchoAgent):\n"
-        "    async def research(self, question, session):\n"
-        "        if 'abort' in question.text:\n"
-        "            await asyncio.sleep(0.1)\n"
-        "            raise RunAborted('nothing further can succeed')\n"
-        "        try:\n"
-        "            await asyncio.sleep(60)\n"
-        "        except asyncio.CancelledError:\n"
-        "            return Report(text='all the same', raw_text='', route='echo')\n"
-    )
     here.write_samples({"a": "abort", "b": "fine", "c": "fine", "d": "fine"})
-    assert run("agent=stubborn", "runner.concurrency=2") == 2
+    assert run("agent.target=tiny_parts:Stubborn", "runner.concurrency=2") == 2
     rows = here.lines(here.only_run() / "samples.jsonl")
     assert {row["sample_id"]: row["status"] for row in rows} == {"a": "cancelled", "b": "completed"}
 
@@ -258,3 +225,19 @@ def test_a_run_without_judges_says_that_nothing_scores_it(
     assert "judge=[] names no judge: the reports are made, and nothing scores them" in told.err
     assert "nothing was scored" in told.out
     assert here.summary(here.only_run())["metrics"] == {}
+
+
+async def test_the_second_signal_ends_the_process_and_names_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    stop = asyncio.Event()
+    with stop_on_signal(stop, Path("results/tiny/1")):
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.wait_for(stop.wait(), 5)
+        assert ended == []
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.05)
+    assert ended == [130]
+    assert "go on with: aiq run resume=results/tiny/1" in capsys.readouterr().err

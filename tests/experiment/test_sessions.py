@@ -8,13 +8,15 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.__main__ import main
-from aiq.core.samples import Question, Sample
+from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
-from aiq.experiment.sessions import ROLE, make_user, prompt_hash
+from aiq.experiment.sessions import SIMULATED_USER, make_user, user_prompt_hash
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
+from aiq.runs.events import read_events
+from aiq.runs.folder import RunFolder
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
 
@@ -53,8 +55,8 @@ def test_settings_that_say_nothing_sensible_are_errors(values: dict[str, Any]) -
 
 
 def test_only_a_simulated_user_has_a_prompt() -> None:
-    assert prompt_hash(UserSettings()) is None
-    assert len(prompt_hash(UserSettings(kind="simulated")) or "") == 16
+    assert user_prompt_hash(UserSettings()) is None
+    assert len(user_prompt_hash(UserSettings(kind="simulated")) or "") == 16
 
 
 def test_preferences_are_part_of_a_samples_identity_and_their_absence_is_not() -> None:
@@ -95,7 +97,7 @@ def run_with(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, A
     given = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
     assert main(["run", *given, *agent, f"output_dir={folder}/results", *overrides]) == 0
     (run,) = (folder / "results/full_freshqa").iterdir()
-    events = [json.loads(line) for line in (run / "events/1.1.jsonl").read_text().splitlines()]
+    events = list(read_events(RunFolder(run), SampleKey("1", 1), 1))
     sample = json.loads((run / "samples.jsonl").read_text())
     return sample, json.loads((run / "manifest.json").read_text()), events
 
@@ -140,7 +142,7 @@ def test_a_run_with_feedback(tmp_path: Path) -> None:
     sample, manifest, events = run_with(tmp_path, "user.kind=feedback", "user.feedback=[add prices]")
     assert reviews_in(events) == ["add prices", "approve"]
     assert sample["route"] == "deep"
-    assert ROLE not in sample["usage"]
+    assert SIMULATED_USER not in sample["usage"]
     assert "user" not in manifest["hashes"]["prompts"]
 
 
@@ -148,15 +150,15 @@ def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
     """It knows request, preferences and what was said; the agent knows no preferences, and nobody the judges' texts."""
     sample, manifest, events = run_with(tmp_path, "user.kind=simulated")
     assert reviews_in(events) == ["Please also cover this: I care about fishing rights.", "approve"]
-    assert sample["usage"][ROLE]["calls"] == 2
+    assert sample["usage"][SIMULATED_USER]["calls"] == 2
     assert len(manifest["hashes"]["prompts"]["user"]) == 16
     calls = [event for event in events if event["type"] == "model_called"]
-    first, second = (json.dumps(call["messages"]) for call in calls if call["role"] == ROLE)
+    first, second = (json.dumps(call["messages"]) for call in calls if call["role"] == SIMULATED_USER)
     assert TASK in first
     assert f"<preferences>\\n{WISH}\\n</preferences>" in first
     assert "**Research Plan Preview**" in first
     assert "<dialogue>" not in first
     assert "You: Please also cover this: I care about fishing rights." in second
     assert all("hidden" not in json.dumps(call["messages"]) for call in calls)
-    before = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == ROLE)]
+    before = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == SIMULATED_USER)]
     assert all("fishing" not in json.dumps(call["messages"]) for call in before)

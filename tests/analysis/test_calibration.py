@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -10,8 +11,13 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.analysis.calibration import FILE, judged_against_itself, measured, read
-from aiq.analysis.calibration_inputs import Calibration, MetricReliability
+from aiq.analysis.calibration import calibrate, judged_against_itself
+from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, measured, read_calibration
+from aiq.core.files import shipped
+from aiq.core.samples import Sample
+from aiq.core.settings import DatasetSettings
+from aiq.datasets import load
+from aiq.runs.folder import find_run
 
 HERE = Path(__file__).parent
 JUDGES: dict[str, dict[str, Any]] = {
@@ -74,7 +80,24 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def found(work: Path) -> Calibration:
-    return read(work / "out.json")
+    return read_calibration(work / "out.json")
+
+
+def value(figure: Figure | None) -> float:
+    assert figure is not None
+    return figure.value
+
+
+def interval(figure: Figure | None) -> tuple[float, float]:
+    assert figure is not None
+    assert figure.ci95 is not None
+    return figure.ci95
+
+
+def noise(judge: MetricReliability) -> tuple[float, float]:
+    """Standard deviation of repeated judgements, and the share of equal ones."""
+    assert judge.noise is not None
+    return judge.noise.sd, judge.noise.equal
 
 
 def of(found: Calibration, name: str) -> MetricReliability:
@@ -83,23 +106,20 @@ def of(found: Calibration, name: str) -> MetricReliability:
 
 def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> None:
     judge = of(found, "planted")
-    assert judge.reliability is not None
-    assert judge.reliability.value == pytest.approx(1)
-    assert judge.reliability.ci95 == pytest.approx((1, 1))
-    assert judge.noise is not None
-    assert (judge.noise.sd, judge.noise.equal) == (0, 1)
+    assert value(judge.reliability) == pytest.approx(1)
+    assert interval(judge.reliability) == pytest.approx((1, 1))
+    assert noise(judge) == (0, 1)
     assert judge.tasks == 12
-    for name, seen in judge.damages.items():
+    for name, seen in judge.perturbations.items():
         assert seen.meant == (name not in ("padding", "instructions", "remarks", "order"))
-        assert seen.recall is not None
-        assert seen.recall.value == seen.meant
+        assert value(seen.recall) == seen.meant
         assert seen.precision == (1 if seen.meant else None)
 
 
 def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibration) -> None:
     judge = of(found, "fact.citation_accuracy")
     assert judge.noise is None
-    assert judge.damages["numbers"].recall is not None  # within a run it answers alike
+    assert judge.perturbations["numbers"].recall is not None  # within a run it answers alike
     (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*"))
     assert "its noise shows between runs only" in line
 
@@ -107,72 +127,52 @@ def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibrati
 def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
     for name in ("dice", "coin"):
         judge = of(found, name)
-        assert judge.reliability is not None
-        assert judge.correlation is not None
-        assert judge.correlation.ci95 is not None
-        assert judge.correlation.ci95[0] < 0 < judge.correlation.ci95[1]
-        assert judge.reliability.value < 0.2
-        assert judge.noise is not None
-        assert judge.noise.sd == pytest.approx((1 / 12) ** 0.5, abs=0.03)
-        assert judge.noise.equal == 0
-        assert judge.false_alarms is not None
-        assert judge.false_alarms.value < 0.2
-        flagged = [seen.recall.value for seen in judge.damages.values() if seen.recall]
+        assert interval(judge.correlation)[0] < 0 < interval(judge.correlation)[1]
+        assert value(judge.reliability) < 0.2
+        assert noise(judge) == pytest.approx(((1 / 12) ** 0.5, 0), abs=0.03)
+        assert value(judge.false_alarms) < 0.2
+        flagged = [value(seen.recall) for seen in judge.perturbations.values() if seen.recall]
         assert sum(flagged) / len(flagged) < 0.2  # 0.05 by chance; reports of a task share their twin
-        assert judge.obeys_instructions is not None
-        assert judge.obeys_instructions.value < 0.2
+        assert value(judge.obeys_instructions) < 0.2
     both = next(a for a in found.agreement if {a.first[:4], a.second[:4]} == {"dice", "coin"})
-    assert both.kappa is not None
-    assert abs(both.kappa.value) < 0.15
-    assert both.kappa.ci95 is not None
-    assert both.kappa.ci95[0] <= 0 <= both.kappa.ci95[1]
+    assert abs(value(both.kappa)) < 0.15
+    assert interval(both.kappa)[0] <= 0 <= interval(both.kappa)[1]
 
 
 def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibration) -> None:
     judge = of(found, "noisy")
-    seen = judge.damages["facts"]
-    assert judge.reliability is not None
-    assert 0.4 < judge.reliability.value < 0.95
-    assert seen.recall is not None
-    assert 0.3 < seen.recall.value < 0.9
-    assert judge.false_alarms is not None
-    assert judge.false_alarms.value < 0.15
-    assert judge.noise is not None
-    assert judge.noise.sd == pytest.approx(0.2 / 3**0.5, abs=0.02)
+    seen = judge.perturbations["facts"]
+    assert 0.4 < value(judge.reliability) < 0.95
+    assert 0.3 < value(seen.recall) < 0.9
+    assert value(judge.false_alarms) < 0.15
+    assert noise(judge)[0] == pytest.approx(0.2 / 3**0.5, abs=0.02)
 
 
 def test_a_judge_that_always_says_the_same_sees_nothing(found: Calibration) -> None:
     judge = of(found, "constant")
-    assert judge.reliability is not None
-    assert judge.reliability.value == 0
-    assert judge.damages["facts"].precision is None
+    assert value(judge.reliability) == 0
+    assert judge.perturbations["facts"].precision is None
 
 
 def test_a_judge_that_counts_letters_is_caught(found: Calibration) -> None:
     judge = of(found, "length")
-    assert judge.length_rise is not None
-    assert judge.length_rise.value > 500
-    assert judge.length_correlation is not None
-    assert judge.length_correlation.value == pytest.approx(1)
+    assert value(judge.length_rise) > 500
+    assert value(judge.length_correlation) == pytest.approx(1)
     assert of(found, "planted").length_rise is not None
-    assert of(found, "planted").length_correlation.value == 0  # type: ignore[union-attr]
+    assert value(of(found, "planted").length_correlation) == 0
 
 
 def test_a_judge_that_obeys_is_caught_and_one_that_does_not_is_not(found: Calibration) -> None:
     obeys = {one.judge: one.obeys_instructions for one in found.metrics}
-    assert obeys["obedient"] is not None
-    assert obeys["obedient"].value == 1
-    assert obeys["planted"] is not None
-    assert obeys["planted"].value == 0
+    assert value(obeys["obedient"]) == 1
+    assert value(obeys["planted"]) == 0
 
 
 def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
     pairs = {(a.first.split(".")[0], a.second.split(".")[0]): a for a in found.agreement}
     same = pairs["planted", "obedient"]
-    assert same.kappa is not None
-    assert same.kappa.value == pytest.approx(1)
-    assert found.alpha is not None
-    assert found.alpha.value < 0.6
+    assert value(same.kappa) == pytest.approx(1)
+    assert value(found.alpha) < 0.6
 
 
 def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,11 +196,8 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
 def test_labels_of_a_user(found: Calibration) -> None:
     by_metric = {one.metric: one for one in found.labels}
     assert set(by_metric) == {"planted.score", "dice.score"}
-    assert by_metric["planted.score"].spearman is not None
-    assert by_metric["planted.score"].spearman.value == pytest.approx(1)
-    assert by_metric["dice.score"].spearman is not None
-    assert by_metric["dice.score"].spearman.ci95 is not None
-    assert by_metric["dice.score"].spearman.ci95[0] < 0 < by_metric["dice.score"].spearman.ci95[1]
+    assert value(by_metric["planted.score"].spearman) == pytest.approx(1)
+    assert interval(by_metric["dice.score"].spearman)[0] < 0 < interval(by_metric["dice.score"].spearman)[1]
     assert by_metric["planted.score"].kappa is None  # no verdicts
     assert found.unmatched_labels == 1
 
@@ -235,10 +232,9 @@ def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.
     assert run(*once, *toy("planted"), *toy("coin", kind="random")) == 0
     assert main(["calibrate", "latest", "--json", "once.json"]) == 0
     assert "Run it with epochs=2" in capsys.readouterr().out
-    judge = of(read(Path("once.json")), "planted")
-    assert judge.reliability is not None
-    assert judge.reliability.value == pytest.approx(1)
-    assert (judge.noise, judge.damages["facts"].recall, judge.obeys_instructions) == (None, None, None)
+    judge = of(read_calibration(Path("once.json")), "planted")
+    assert value(judge.reliability) == pytest.approx(1)
+    assert (judge.noise, judge.perturbations["facts"].recall, judge.obeys_instructions) == (None, None, None)
     assert main(["calibrate", "latest", min(map(str, Path("results/judge_calibration").glob("*")))]) == 0
     assert "Run it with epochs=2" not in capsys.readouterr().out
 
@@ -247,3 +243,64 @@ def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references()
     config: dict[str, Any] = {"agent": {"path": "r.jsonl"}, "dataset": {"references": "r.jsonl"}}
     assert judged_against_itself(config)
     assert not judged_against_itself({**config, "agent": {"path": "other.jsonl"}})
+
+
+FEW_PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null}"
+
+
+def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={FEW_PERTURBATIONS}", "runner.progress=false"]
+    assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
+    found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
+
+    def sees(metric: str, damage: str) -> float:
+        spearman = found[metric][damage].spearman
+        return value(spearman)
+
+    assert sees("race.overall", "sections") > 0.8
+    assert sees("race.overall", "numbers") < 0.7  # never notices that a figure is wrong
+    assert sees("race.overall", "nonsense") < 0  # pleased with words
+    assert sees("fact.citation_accuracy", "numbers") > 0.8
+    assert sees("fact.citation_accuracy", "nonsense") > 0.8
+    assert sees("fact.citation_accuracy", "roles") > 0.5  # who did what to whom
+    assert sees("fact.effective_citations", "fabricated") > 0.8
+    assert sees("fact.citation_accuracy", "fabricated") < 0.8  # officially, a page that is not there does not count
+
+
+QUESTIONS = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
+
+
+def numeric() -> list[tuple[Sample, int]]:
+    """Questions that are answered by a number above 1000, written with separators, and the number."""
+    settings = DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="freshqa_mini", path=str(QUESTIONS))
+    samples = load(settings, seed=0, limit=None).samples
+    found = [(sample, sample.answers[0]) for sample in samples if re.fullmatch(r"[\d,]*,\d{3}", sample.answers[0])]
+    return [(sample, int(text.replace(",", ""))) for sample, text in found][:9]
+
+
+def planted() -> list[tuple[Sample, str, bool]]:
+    """Answers and whether each is right: in turn as it is, twice as much, and moved by half a percent."""
+    factors = (1, 2, 1.005)
+    return [
+        (sample, f"It is {round(number * factors[n % 3]):,}.", n % 3 == 0)
+        for n, (sample, number) in enumerate(numeric())
+    ]
+
+
+def test_labels_show_that_the_offline_judge_takes_no_other_number_for_the_right_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = planted()
+    reports = [{"id": sample.id, "prompt": sample.question.text, "article": text} for sample, text, _ in rows]
+    labels = [{"sample_id": sample.id, "label": "正确" if right else "incorrect"} for sample, _, right in rows]
+    Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reports), encoding="utf-8")
+    Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels), encoding="utf-8")
+    chosen = [f"dataset.ids=[{','.join(sample.id for sample, _, _ in rows)}]", "runner.progress=false"]
+    reported = ["agent=reports", "agent.path=answers.jsonl", "judge=[fresheval]"]
+    assert main(["run", "experiment=shallow_freshqa", *reported, *chosen]) == 0
+    (measured,) = calibrate([find_run("latest")], Path("labels.jsonl")).labels
+    assert (measured.metric, measured.labels) == ("fresheval.relaxed", 9)
+    assert value(measured.accuracy) == 1
+    assert value(measured.kappa) == 1

@@ -2,36 +2,9 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aiq.core.errors import ConfigError, UserError
-from aiq.core.samples import SampleKey
-from aiq.runs.folder import RunFolder, check_output, file_name, find_run, new_run_id, write_whole
-
-
-@given(st.text(min_size=1, max_size=300))
-def test_every_sample_id_is_a_file_name(sample_id: str) -> None:
-    name = file_name(sample_id)
-    assert name
-    assert not set(name) & set('/\\:*?"<>|\0\n ')
-    assert not name.startswith(".")
-    assert len(f"{name}.10.judge.jsonl".encode()) <= 255
-
-
-@pytest.mark.parametrize("sample_id", ["58", "s1", "任务-3", "a.b_c-d"])
-def test_plain_ids_stay_as_they_are(sample_id: str) -> None:
-    assert file_name(sample_id) == sample_id
-
-
-def test_ids_that_look_alike_have_files_of_their_own() -> None:
-    assert len({file_name(sample_id) for sample_id in ("a/b", "a:b", "a b", "a_b")}) == 4
-
-
-def test_events_of_agent_and_judge_lie_side_by_side(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    assert folder.events_path(SampleKey("s1", 2)).name == "s1.2.jsonl"
-    assert folder.events_path(SampleKey("s1", 2), judge=True).name == "s1.2.judge.jsonl"
+from aiq.runs.folder import RunFolder, check_output, find_run, new_run_id, write_whole
 
 
 @pytest.mark.parametrize("place", ["", "tiny"])

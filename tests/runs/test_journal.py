@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.runs.journal import Journal, cut_torn_line, read_rows
+from aiq.runs.journal import Journal, cut_torn_line, read_journal
 
 
 class Row(Record):
@@ -31,12 +31,12 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_can_be_continued(
     end = data.draw(st.integers(0, len(whole)))
     path.write_bytes(whole[:end])
     kept = whole[:end].count(b"\n")
-    assert list(read_rows(path, Row)) == rows[:kept]
+    assert list(read_journal(path, Row)) == rows[:kept]
     journal: Journal[Row] = Journal(path)
     assert journal.cut == end - (whole.rfind(b"\n", 0, end) + 1)
     journal.append(Row(number=99, text="after"))
     journal.close()
-    assert [row.number for row in read_rows(path, Row)] == [*range(kept), 99]
+    assert [row.number for row in read_journal(path, Row)] == [*range(kept), 99]
 
 
 def test_a_line_torn_beyond_a_block_is_cut_whole(tmp_path: Path) -> None:
@@ -45,14 +45,14 @@ def test_a_line_torn_beyond_a_block_is_cut_whole(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write("x" * 200_000)
     assert cut_torn_line(path) == 200_000
-    assert [row.number for row in read_rows(path, Row)] == [1]
+    assert [row.number for row in read_journal(path, Row)] == [1]
 
 
 def test_a_whole_line_that_is_no_row_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"number": 1, "text": "a"}\n{"number": "x"}\n')
     with pytest.raises(UserError, match=r"rows\.jsonl, line 2: .*number"):
-        list(read_rows(path, Row))
+        list(read_journal(path, Row))
 
 
 def test_a_row_is_in_the_file_when_append_returns(tmp_path: Path) -> None:
@@ -64,4 +64,4 @@ def test_a_row_is_in_the_file_when_append_returns(tmp_path: Path) -> None:
 
 
 def test_an_absent_journal_is_empty(tmp_path: Path) -> None:
-    assert list(read_rows(tmp_path / "none.jsonl", Row)) == []
+    assert list(read_journal(tmp_path / "none.jsonl", Row)) == []

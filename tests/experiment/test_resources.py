@@ -1,7 +1,10 @@
 """Checkpointers as the run opens them: real savers in memory, in a SQLite file, in a real Postgres server."""
 
 import asyncio
+import io
+import logging
 import operator
+import sys
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -10,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import ValidationError
 
+from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import CheckpointerSettings
 from aiq.experiment.compose import compose, options, settings_from
@@ -138,3 +142,25 @@ async def test_a_wrong_connection_string_is_one_line_without_its_password(
             pass
     assert "\n" not in str(raised.value)
     assert "hunter2" not in str(raised.value)
+
+
+def test_a_plan_waits_in_postgres(
+    dsn: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIQ_POSTGRES_DSN", dsn)
+    given = ["chat", "checkpointer=postgres", "--thread", "t", "agent.deep.max_loops=1"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Write a report on tidal energy on the Morquist Coast: companies.\n"))
+    assert main(given) == 0
+    assert capsys.readouterr().out.count("**Research Plan Preview**") == 1
+    monkeypatch.setattr(sys, "stdin", io.StringIO("approve\n"))
+    with caplog.at_level(logging.WARNING):
+        assert main(given) == 0
+    out = capsys.readouterr().out
+    assert out.index("**Research Plan Preview**") < out.index("plan> approve") < out.index("\ndeep · citations: ")
+    assert [record for record in caplog.records if record.name.startswith(("langgraph", "psycopg"))] == []
+    assert list(tmp_path.iterdir()) == []  # nothing of the conversation lies here

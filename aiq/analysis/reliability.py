@@ -1,0 +1,182 @@
+"""How far to trust judges: the figures of a calibration, their file, and what is known of the judges of a run."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import AliasChoices, Field, ValidationError
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.files import resolve
+from aiq.core.plugins import describe
+from aiq.runs.folder import RunFolder, write_whole
+
+FILE: Final = "reliability.json"
+EXPERIMENT: Final = "judge_calibration"
+NOT_MEASURED: Final = "not measured"
+
+BY_CHANCE: Final = 0.05
+"""A difference counts as more than noise where noise alone brings one as large in no more than so many cases."""
+
+
+class Figure(Record):
+    """A number with its 95 % bootstrap interval over tasks; `n` counts what it was taken over."""
+
+    value: float
+    ci95: tuple[float, float] | None
+    n: int
+
+
+class PerturbationFigures(Record):
+    """What a metric makes of one perturbation.
+
+    `meant`: whether it claims to notice it, so that it counts in the reliability. `spearman`, `kendall`: of
+    score and planted quality over the severities within a task, mean over tasks; a task whose scores are all
+    equal counts 0. `recall`: share of perturbed reports scored below the original by more than the judge's
+    noise; `precision`: that share against the share of control reports below theirs, at equal numbers of
+    both; None where nothing is flagged. `drop`: mean of original - perturbed.
+    """
+
+    meant: bool
+    spearman: Figure | None
+    kendall: Figure | None
+    recall: Figure | None
+    precision: float | None
+    drop: Figure | None
+
+
+class Repeatability(Record):
+    """Repeated judgements of one report. `sd`: pooled within reports; `equal`: share of equal pairs of scores.
+
+    Copies of one judgement are no repetitions: see `Metric.once_per_run`.
+    """
+
+    sd: float
+    equal: float
+    reports: int
+
+
+class MetricReliability(Record):
+    """How far to trust one metric of one judge (`judge_hash`).
+
+    `reliability`: mean Spearman correlation with planted quality over the perturbations that the metric
+    claims to notice, then over tasks; 0 where it is negative. 1: it always ranks by quality; 0: as by
+    chance, or not at all. `correlation` is the same before 0 cuts it. `false_alarms`: share of the
+    control `order` found worse. `obeys_instructions`: share of reports with instructions to the judge that
+    score above the same report with as many `remarks` by more than the noise, which 1 in 20 does by
+    chance. `length_rise`: what padding adds to the score; `length_correlation`: Spearman's of score and
+    length among reports of equal quality, within tasks.
+    `position_bias`: what being first adds, where the judge scores by comparison. `once_per_run`: epochs of a
+    run copy one judgement, so that `noise` shows between runs only.
+    """
+
+    metric: str
+    judge: str
+    judge_hash: str
+    judge_model: str | None
+    reports: int
+    tasks: int
+    correlation: Figure | None
+    reliability: Figure | None
+    noise: Repeatability | None
+    false_alarms: Figure | None
+    obeys_instructions: Figure | None
+    length_rise: Figure | None
+    length_correlation: Figure | None
+    position_bias: Figure | None
+    perturbations: Mapping[str, PerturbationFigures] = Field(
+        validation_alias=AliasChoices("perturbations", "damages")  # the older name, in files that exist
+    )
+    once_per_run: bool = False
+
+
+class JudgeAgreement(Record):
+    """Two judges. `equal`, `kappa`: share and kappa of equal verdicts on whether a report is worse than its original.
+
+    `spearman` and `alpha` (Krippendorff's, interval) are over the scores of the same reports, and only
+    given where both yield the same metric.
+    """
+
+    first: str
+    second: str
+    reports: int
+    equal: float | None
+    kappa: Figure | None
+    spearman: Figure | None
+    alpha: Figure | None
+
+
+class LabelAgreement(Record):
+    """A metric against a user's labels. `accuracy` and `kappa` only where both are 0 or 1."""
+
+    metric: str
+    judge_model: str | None
+    labels: int
+    accuracy: Figure | None
+    kappa: Figure | None
+    spearman: Figure | None
+    kendall: Figure | None
+
+
+class Calibration(Record):
+    """`reliability.json`. `offline`: the model was the embedded one. `alpha`: of all judges' verdicts, nominal."""
+
+    schema_version: Literal[1] = 1
+    runs: tuple[str, ...]
+    offline: bool
+    metrics: tuple[MetricReliability, ...] = ()
+    agreement: tuple[JudgeAgreement, ...] = ()
+    alpha: Figure | None = None
+    labels: tuple[LabelAgreement, ...] = ()
+    unmatched_labels: int = Field(default=0, ge=0)
+
+
+def write_calibration(folder: RunFolder, calibration: Calibration) -> Path:
+    path = folder.path / FILE
+    write_whole(path, calibration.model_dump_json(indent=2) + "\n")
+    return path
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Raises UserError where the file is none of ours."""
+    try:
+        return Calibration.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); write it with aiq calibrate RUN") from None
+    except ValidationError as error:
+        raise UserError(f"{path}: {describe(error)}; write it anew with aiq calibrate RUN") from None
+
+
+def measured(results: Path, given: str | None = None) -> dict[tuple[str, str], MetricReliability]:
+    """The latest figures by (judge hash, metric): of the file `given`, else of the calibration runs below `results`."""
+    paths = [resolve(given)] if given else sorted((results / EXPERIMENT).glob(f"*/{FILE}"))  # run ids sort by time
+    return {(found.judge_hash, found.metric): found for path in paths for found in read_calibration(path).metrics}
+
+
+def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[str, str], str | None]:
+    """By metric, as tables show it: the latest calibration of the very same judge (settings, prompts and model).
+
+    The second member is why there is none at all, where a file cannot be read.
+    """
+    manifest = folder.read_manifest()
+    given, results = manifest.config.get("judge_reliability"), folder.path.absolute().parent.parent
+    try:
+        known = measured(results, given if isinstance(given, str) else None)
+    except UserError as error:
+        return dict.fromkeys(metrics, NOT_MEASURED), str(error)
+    hashes = tuple(manifest.hashes.judges.values())
+    found = {metric: next((known[h, metric] for h in hashes if (h, metric) in known), None) for metric in metrics}
+    return {metric: _shown(one) for metric, one in found.items()}, None
+
+
+def _shown(one: MetricReliability | None) -> str:
+    """The reliability with its interval; and that a judge obeys what a report tells it, where it does."""
+    if one is None or one.reliability is None:
+        return NOT_MEASURED
+    text = f"{one.reliability.value:.2f}"
+    if one.reliability.ci95 is not None:
+        text += f" ({one.reliability.ci95[0]:.2f} to {one.reliability.ci95[1]:.2f})"
+    obeys = one.obeys_instructions
+    caught = obeys is not None and obeys.ci95 is not None and obeys.ci95[0] > BY_CHANCE
+    return text + (f", obeys {100 * obeys.value:.0f} %" if obeys and caught else "")

@@ -1,0 +1,125 @@
+"""`manifest.json`: what a run is and how far it came, and the few rules of it that its state and its numbers need."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from aiq.core.base import Record
+from aiq.core.reports import Metric
+from aiq.core.samples import SampleKey
+from aiq.core.settings import RunnerSettings
+
+RunStatus = Literal["running", "finished", "interrupted", "failed"]
+FailureRule = Literal["worst", "exclude"]
+"""How a failed attempt counts: as each metric's declared worst value, or not at all."""
+
+
+class SweepPlace(Record):
+    """Where a run is in a sweep: the sweep's id, the job's number from 0, and its value on each axis."""
+
+    id: str
+    job: int
+    axes: Mapping[str, str]
+
+
+class DatasetIdentity(Record):
+    """`size`: samples in the dataset; `samples`: those that this run takes."""
+
+    name: str
+    fingerprint: str
+    size: int
+    samples: int
+
+
+class Hashes(Record):
+    """First 16 hex digits of SHA-256 each. `config` leaves out output, runner and cassette settings."""
+
+    config: str
+    agent: str
+    judges: Mapping[str, str]
+    prompts: Mapping[str, str]
+
+
+class Resumption(Record):
+    """One later start of the same run."""
+
+    time: str
+    overrides: tuple[str, ...]
+
+
+class Rescored(Record):
+    """Where the reports of a run come from whose judges alone have worked: the other run, and its agents' models."""
+
+    run: str
+    models: Mapping[str, str]
+
+
+class JudgeSpec(Record):
+    """What a judge has declared, and the hash that tells its scores from those of other settings, prompts or models."""
+
+    name: str
+    version: str
+    hash: str
+    metrics: tuple[Metric, ...]
+
+
+class Manifest(Record):
+    """What was run, on what, with which code, and how far it came.
+
+    Version 1 did not record what the judges declare (`judges`); resuming such a run adds it.
+    """
+
+    schema_version: Literal[1, 2] = 2
+    run_id: str
+    experiment: str
+    status: RunStatus
+    started: str
+    finished: str | None = None
+    resumed: tuple[Resumption, ...] = ()
+    config: Mapping[str, JsonValue]
+    overrides: tuple[str, ...]
+    hashes: Hashes
+    judges: tuple[JudgeSpec, ...] = ()
+    models: Mapping[str, str]
+    dataset: DatasetIdentity
+    clock: str
+    offline: bool
+    versions: Mapping[str, str]
+    git_revision: str | None
+    sweep: SweepPlace | None = None
+    shard: str | None = None
+    rescored: Rescored | None = None
+    counts: Mapping[str, int] = Field(default_factory=dict)
+
+    def with_judges(self, judges: Iterable[JudgeSpec]) -> "Manifest":
+        """The manifest, in its newest version, of a run that these judges score from now on."""
+        judges = tuple(judges)
+        hashes = self.hashes.model_copy(update={"judges": {judge.name: judge.hash for judge in judges}})
+        return self.model_copy(update={"schema_version": 2, "judges": judges, "hashes": hashes})
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What is to be done, by whom it is judged, and what counts as done, failed and too many failures."""
+
+    keys: tuple[SampleKey, ...]
+    judges: tuple[JudgeSpec, ...]
+    runner: RunnerSettings
+
+    @classmethod
+    def of(cls, manifest: Manifest, keys: Iterable[SampleKey]) -> "RunSpec":
+        """The rules of a run as its manifest has them, for these (sample, epoch)."""
+        return cls(tuple(keys), manifest.judges, RunnerSettings.model_validate(manifest.config.get("runner", {})))
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Every declared metric by name, in the order of the judges."""
+        return {metric.name: metric for judge in self.judges for metric in judge.metrics}
+
+    @cached_property
+    def judge_hashes(self) -> Mapping[str, str]:
+        """By metric: the hash of the judge that yields it."""
+        return {metric.name: judge.hash for judge in self.judges for metric in judge.metrics}

@@ -1,0 +1,87 @@
+"""A run that the first version of the layout wrote (`version_1`) is resumed, shown and scored again like any other.
+
+Its manifest lacks what the judges declare, and its events are a file for each sample and epoch.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.runs.folder import RunFolder
+from aiq.site.run_page import write_page
+
+if TYPE_CHECKING:
+    from tests.experiment.conftest import Workplace
+
+SAMPLES = {"s1": "red one", "s2": "red fail", "s3": "blue unjudgeable", "s10": "blue reject"}
+
+
+@pytest.fixture
+def old(here: "Workplace") -> Path:
+    """The old run where a run would be; s3 could not be judged, s2 failed, s10 was rejected."""
+    here.write_samples(SAMPLES)
+    folder = here.path / "results/tiny/20261122-165638-260feb"
+    shutil.copytree(Path(__file__).parent / "version_1", folder)
+    return folder
+
+
+def without(path: Path, key: tuple[str, int]) -> None:
+    """Take the rows of a (sample, epoch) out of a file, as if the run had been cut off before."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    kept = [row for row in rows if (row["sample_id"], row["epoch"]) != key]
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+
+
+def rounded(value: Any) -> Any:
+    """Numbers to nine digits: a library's quantiles may differ from another's in the last ones."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: "Workplace", old: Path) -> None:
+    before, values = here.summary(old), here.values(old)
+    for name, key in (("samples", ("s1", 2)), ("scores", ("s1", 2)), ("scores", ("s10", 1))):
+        without(old / f"{name}.jsonl", key)
+    resume = ["run", f"resume={old}", f"llm.base_url={here.endpoint.base_url}"]
+    assert main(resume) == 0
+    assert sorted(here.endpoint.asked) == sorted(["red one", *(values[s, e, "report"] for s, e in RETRIED)])
+    assert here.values(old) == values
+    after = here.summary(old)
+    same = ("metrics", "slices", "statuses", "agent_failures", "failures", "judge_errors", "unavailable", "ranges")
+    assert rounded({name: after[name] for name in same}) == rounded({name: before[name] for name in same})
+    manifest = json.loads((old / "manifest.json").read_text())
+    assert (manifest["schema_version"], manifest["status"]) == (2, "finished")
+    assert [metric["name"] for metric in manifest["judges"][0]["metrics"]] == list(before["metrics"])
+
+
+RETRIED = (("s1", 2), ("s3", 1), ("s3", 2))
+"""What the judge is asked for: the missing scores, and those that it failed on."""
+
+
+def test_it_is_shown_with_its_events(here: "Workplace", old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", old.name, "s1", "--epoch", "2"]) == 0
+    assert "model echo.writer" in capsys.readouterr().out
+    assert main(["show", old.name, "s1", "--judge"]) == 0
+    assert "model judge.letters" in capsys.readouterr().out
+    page = write_page(RunFolder(old)).read_text()
+    assert 'id="s10.2"' in page
+    assert "this report cannot be judged" in page
+
+
+def test_its_reports_are_scored_again_with_their_events(
+    here: "Workplace", old: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[Any] = ["judge.letters.minimum=1", f"llm.base_url={here.endpoint.base_url}"]
+    assert main(["rescore", old.name, *given]) == 0
+    (new,) = set(here.runs()) - {old}
+    assert rounded(here.summary(new)["metrics"]) == rounded(here.summary(old)["metrics"])
+    capsys.readouterr()
+    assert main(["show", new.name, "s1"]) == 0
+    assert "model echo.writer" in capsys.readouterr().out

@@ -1,0 +1,85 @@
+"""What no estimator gives: the state's rules, and numbers of the summary that follow from them."""
+
+from typing import Any
+
+import pytest
+
+from aiq.core.reports import Metric
+from aiq.core.samples import SampleKey
+from aiq.core.settings import RunnerSettings
+from aiq.runs.manifest import JudgeSpec, RunSpec
+from aiq.runs.rows import SampleRow, ScoreRow, Timing
+from aiq.runs.state import RunState
+from aiq.runs.summary import _timing
+
+FAILED: Any = {"status": "error", "value": None, "error": {"type": "JudgeError", "message": "no"}}
+
+
+def state_of(attempts: int = 1, **runner: object) -> RunState:
+    """A state of so many completed attempts and one judge; nothing is scored."""
+    judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric(name="j.x"), Metric(name="j.y")))
+    keys = tuple(SampleKey(f"s{number}", 1) for number in range(attempts))
+    state = RunState(RunSpec(keys, (judge,), RunnerSettings.model_validate(runner)))
+    for key in keys:
+        state.add_attempt(row(key))
+    return state
+
+
+def row(key: SampleKey, **changes: object) -> SampleRow:
+    values = {"sample_id": key.sample_id, "sample_hash": "h", "epoch": key.epoch, "attempt": 1, "question": "?"}
+    timing = Timing(started="2026-11-01T09:00:00+00:00", seconds=1.0)
+    return SampleRow.model_validate({**values, "status": "completed", "timing": timing, **changes})
+
+
+def score(key: SampleKey, metric: str = "j.x", **changes: object) -> ScoreRow:
+    judge = {"judge": "j", "judge_hash": "new", "judge_version": "1", "judge_model": None, "prompt_hash": None}
+    values = {"sample_id": key.sample_id, "epoch": 1, "attempt": 1, "metric": metric, "status": "scored", "value": 1.0}
+    return ScoreRow.model_validate({**judge, **values, **changes})
+
+
+@pytest.mark.parametrize(("n", "rank"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (60, 57), (100, 95)])
+def test_the_95th_percentile_is_the_nearest_rank(n: int, rank: int) -> None:
+    assert _timing([float(value) for value in range(1, n + 1)], 0).attempt_p95 == rank
+
+
+def test_a_key_is_done_when_its_last_attempt_is_judged_by_the_judge_as_it_is_now() -> None:
+    state = state_of()
+    (key,) = state.spec.keys
+    assert state.left() == [key]
+    state.add_scores([score(key), score(key, "j.y")])
+    assert state.left() == []
+    state.add_scores([score(key, judge_hash="old")])
+    assert state.left() == [key]
+    state.add_scores([score(key), score(key, "unknown.metric", judge_hash="other")])
+    state.add_attempt(row(key, attempt=2))
+    assert (state.left(), state.by_sample("j.x")) == ([key], {})
+    state.add_scores([score(key, attempt=2, **FAILED), score(key, "j.y", attempt=2)])
+    assert (state.left(), state.judge_errors()) == ([key], {"j": ["no"]})  # an error is worth another try
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_failed", "attempted"),
+    [
+        ("completed", True, True),
+        ("failed", False, True),
+        ("failed", True, False),
+        ("limit", True, False),
+        ("cancelled", False, False),
+    ],
+)
+def test_what_is_worth_another_attempt(status: str, retry_failed: bool, attempted: bool) -> None:
+    state = state_of(0, retry_failed=retry_failed)
+    key = SampleKey("a", 1)
+    state.add_attempt(row(key, status=status))
+    assert state.attempted(key) is attempted
+
+
+def test_the_exit_code_counts_failed_attempts_and_each_judges_failures_apart() -> None:
+    state = state_of(4, max_error_rate=0.25)
+    first, second, *_ = state.spec.keys
+    assert [state.exit_code(status) for status in ("finished", "failed", "interrupted")] == [0, 2, 130]
+    state.add_attempt(row(first, status="failed"))
+    state.add_scores([score(second, **FAILED)])
+    assert state.exit_code("finished") == 0
+    state.add_scores([score(state.spec.keys[2], **FAILED)])
+    assert state.exit_code("finished") == 3
