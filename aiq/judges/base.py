@@ -32,7 +32,6 @@ class Judge(ABC):
     """
 
     Settings: ClassVar[type[Settings]] = NoSettings
-    name: str
     version: str = "1"
     metrics: tuple[Metric, ...]
     roles: tuple[str, ...] = ()
@@ -69,6 +68,8 @@ def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     judge, settings = plugins.make(plugin, f"judge.{name}")
     if not isinstance(judge, Judge):
         raise ConfigError(f"judge.{name}.target: {plugin.target} is no subclass of aiq.judges.base.Judge")
+    if not getattr(judge, "metrics", ()):
+        raise ConfigError(f"judge.{name}.target: {plugin.target} declares no metrics")
     return judge, settings
 
 

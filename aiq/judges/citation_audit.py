@@ -25,7 +25,6 @@ class CitationAudit(Judge):
     counts: 0.
     """
 
-    name = "citation_audit"
     version = "4"
     metrics = (
         Metric.share(VALID_RATE, estimator="ratio", worst=None, notices=_NOTICES),

@@ -27,7 +27,6 @@ class Escalation(Judge):
     as the agent reports it): what it took to come to a shallow answer, and what going deep added.
     """
 
-    name = "escalation"
     version = "3"
     metrics = (
         Metric.share("escalation.precision", estimator="ratio", worst=None),

@@ -86,7 +86,7 @@ class Fact(Judge):
     """`fact.citation_accuracy` (official ratio), the same per task, and counts of citations per task, both ways."""
 
     Settings = FactSettings
-    name = "fact"
+    settings: FactSettings
     version = "3"
     reads_web = True
 

@@ -46,7 +46,6 @@ class FreshEval(Judge):
     """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
 
     Settings = FreshEvalSettings
-    name = "fresheval"
     version = "2"
     roles = (_ROLE,)
     wordings = (OwnWording("fresheval.j2"),)

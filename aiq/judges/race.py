@@ -41,6 +41,7 @@ class RaceMode(Judge):
     A mode says whom it judges (`metrics_for`, `why_not`), what fills its prompt, and how an answer is read.
     """
 
+    name: ClassVar[str]
     why_not: ClassVar[str]
     """Why a task (`{id}`) has no metrics."""
 

@@ -30,6 +30,7 @@ class RaceAbsolute(RaceMode):
     """Metrics `race_absolute.overall` and one a dimension: weighted means, 0 to 10."""
 
     Settings = RaceAbsoluteSettings
+    settings: RaceAbsoluteSettings
     name = "race_absolute"
     metrics = tuple(Metric(name=f"race_absolute.{n}", low=0.0, high=HIGHEST, notices=NOTICES) for n in FIGURES)
     why_not = "task {id} has a reference report (tasks=without_reference)"

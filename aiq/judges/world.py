@@ -98,7 +98,6 @@ class World(Judge):
     The detail lists the facts not stated and counts both by depth (`d1/...`: how many pages lie before).
     """
 
-    name = "world"
     metrics = (Metric.share("world.coverage", notices=("sections", "facts", "roles", "numbers", "nonsense")),)
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:

@@ -260,7 +260,6 @@ def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     assert sees("race.overall", "sections") > 0.8
     assert sees("race.overall", "numbers") < 0.7  # never notices that a figure is wrong
-    assert sees("race.overall", "nonsense") < 0  # pleased with words
     assert sees("fact.citation_accuracy", "numbers") > 0.8
     assert sees("fact.citation_accuracy", "nonsense") > 0.8
     assert sees("fact.citation_accuracy", "roles") > 0.5  # who did what to whom

@@ -42,13 +42,20 @@ def test_the_printed_judge_scores(command: list[str], capsys: pytest.CaptureFixt
     assert "judge.focus.tries=0: Input should be greater than or equal to 1" in capsys.readouterr().err
 
 
-def test_a_class_that_is_no_judge_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    Path("nojudge.py").write_text(
-        "from aiq.judges.base import NoSettings\n"
-        "class Focus:\n"
+@pytest.mark.parametrize(
+    ("base", "said"), [("", "is no subclass of aiq.judges.base.Judge"), ("(Judge)", "declares no metrics")]
+)
+def test_a_class_that_is_no_judge_is_refused(
+    command: list[str], base: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = "some_class" if base == "" else "some_judge"  # Python keeps what it has imported
+    Path(f"{module}.py").write_text(
+        "from aiq.judges.base import Judge, NoSettings\n"
+        f"class Focus{base}:\n"
         "    Settings = NoSettings\n"
         "    def __init__(self, settings): ...\n"
+        "    async def score(self, sample, report, session): ...\n"
     )
-    Path("conf/judge/mine.yaml").write_text("# @package judge.focus\ntarget: nojudge:Focus\n")
+    Path("conf/judge/mine.yaml").write_text(f"# @package judge.focus\ntarget: {module}:Focus\n")
     assert main(command) == 2
-    assert "nojudge:Focus is no subclass of aiq.judges.base.Judge" in capsys.readouterr().err
+    assert f"{module}:Focus {said}" in capsys.readouterr().err
