@@ -8,11 +8,11 @@ from typing import Literal
 
 from aiq.citations.documents import looks_like_document, parse_key
 from aiq.citations.links import UrlUse, unescape
-from aiq.citations.markdown import Place
+from aiq.citations.markdown import Place, masked
 from aiq.citations.marks import Mark
 from aiq.citations.match import Match, SourceIndex
 from aiq.citations.parse import Entry, ParsedReport
-from aiq.citations.sanitise import KnownHosts, broken_rule, scheme_of
+from aiq.citations.sanitise import broken_rule, scheme_of
 from aiq.citations.urls import parse_url, writable
 
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
@@ -27,15 +27,14 @@ _ARXIV = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UrlFinding:
-    """A URL and what it means. `reason` is None where it is valid, else what is wrong with it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a URL or an entry is worth. `reason` is None where it is valid, else what is wrong with it.
 
-    `flags` are warnings that decide nothing (`homograph_host`). `seen_as` says of a URL that was not
+    `flags` are warnings that decide nothing (`homograph_host`). `seen_as` says of what was not
     retrieved how the run met it all the same.
     """
 
-    use: UrlUse
     outcome: Outcome | None
     reason: str | None = None
     match: Match | None = None
@@ -54,7 +53,14 @@ class UrlFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryFinding:
+class UrlFinding(Finding):
+    """A URL and what it means; it has a match only where it is valid."""
+
+    use: UrlUse
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFinding(Finding):
     """A reference entry and its outcome, as that of a URL.
 
     `target` is the URL or document as the report has it, `chosen` the URL that decided, `others`
@@ -62,24 +68,11 @@ class EntryFinding:
     """
 
     entry: Entry
-    outcome: Outcome | None
     target: str
-    reason: str | None = None
-    match: Match | None = None
     chosen: UrlFinding | None = None
     others: tuple[UrlFinding, ...] = ()
     duplicate_of: int | None = None
     """Position in `ReportAudit.entries` of the entry that this one repeats."""
-    seen_as: Literal["mentioned", "echoed"] | None = None
-
-    @property
-    def kept(self) -> bool:
-        """Whether the verified report has it."""
-        return self.outcome in ("valid", None)
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        return self.chosen.flags if self.chosen else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,28 +138,31 @@ class _Reader:
 
     def __init__(self, text: str, index: SourceIndex | None, others: SourceIndex | None) -> None:
         self._text = text
-        self._index = index
-        self._others = others
-        self._flags = index.flags if index else KnownHosts(()).flags
+        self._with_sources = index is not None
+        self._index = index or SourceIndex(())
+        self._others = others or SourceIndex(())
 
-    def url(self, use: UrlUse) -> UrlFinding:
-        """What a URL means; a cut-off one that only one source continues is no broken one."""
+    def url(self, use: UrlUse, *, listed: bool = False) -> UrlFinding:
+        """What a URL means; a cut-off one that only one source continues is no broken one. In a list all are of the web."""
         use, match = self._resolved(use)
         address = _with_scheme(use.url)
-        flags = self._flags(address)
+        flags = self._index.flags(address)
         rule = broken_rule(address)
         if match is not None and rule in (None, "truncated_url"):
             rule = broken_rule(match.source.url or "")
+        malformed = match is None and parse_url(address) is None
+        if malformed and listed and scheme_of(address) not in ("http", "https"):
+            rule = rule or "unsafe_scheme"
         if rule is not None:
-            return UrlFinding(use, "unsafe", rule, flags=flags)
+            return UrlFinding(use, outcome="unsafe", reason=rule, flags=flags)
         if match is not None:
-            return UrlFinding(use, "valid", match=match, flags=flags)
-        if parse_url(address) is None:
-            return UrlFinding(use, "unverifiable", "unverifiable")
-        if self._index is None:
-            return UrlFinding(use, None, NO_SOURCES, flags=flags)
-        other = self._others.match_exactly(address) if self._others else None
-        return UrlFinding(use, "invalid", "url_not_in_registry", flags=flags, seen_as=_seen_as(other))
+            return UrlFinding(use, outcome="valid", match=match, flags=flags)
+        if malformed:
+            return UrlFinding(use, outcome="unverifiable", reason="unverifiable")
+        if not self._with_sources:
+            return UrlFinding(use, outcome=None, reason=NO_SOURCES, flags=flags)
+        seen_as = _seen_as(self._others.match_exactly(address))
+        return UrlFinding(use, outcome="invalid", reason="url_not_in_registry", flags=flags, seen_as=seen_as)
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
         """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one.
@@ -174,8 +170,6 @@ class _Reader:
         Further ends may mean that source too, where equality leaves out what is between (`?utm_source=x，见下文`):
         then it is the one as the source has it, or the shortest.
         """
-        if self._index is None:
-            return use, None
         best: tuple[UrlUse, Match] | None = None
         for end in sorted({*use.endings, use.url_end}, reverse=True):
             url = use.url if end == use.url_end else unescape(self._text[use.url_start : end])
@@ -196,62 +190,51 @@ class _Reader:
 
     def entry(self, entry: Entry) -> EntryFinding:
         """A source that one of its URLs means decides, then a document, then what is wrong with the first URL."""
-        urls = [self._entry_url(use) for use in entry.urls if not _is_name(use.url)]
-        chosen = next((url for url in urls if url.outcome == "valid"), None)
-        named = self._text_without_urls(entry)
-        if chosen is None and (match := _named(self._index, named)):
-            return EntryFinding(entry, "valid", named, match=match, others=tuple(urls))
-        chosen = chosen or next((url for url in urls if url.kept), None) or next(iter(urls), None)
+        place, uses = entry.place, [use for use in entry.urls if not _is_name(use.url)]
+        hidden = [(use.start - place.body, use.end - place.body) for use in uses]
+        named = " ".join(unescape(masked(self._text[place.body : place.end], hidden, " ")).split())
+        urls = [self.url(use, listed=True) for use in uses]
+        chosen = min(urls, key=lambda url: (url.match is None, not url.kept), default=None)
+        if (chosen is None or chosen.match is None) and (match := _named(self._index, named)):
+            return EntryFinding(entry, named, others=tuple(urls), outcome="valid", match=match)
         if chosen is None:
             return self._nameless(entry, named)
-        others = tuple(url for url in urls if url is not chosen)
         return EntryFinding(
-            entry, chosen.outcome, chosen.use.url, chosen.reason, chosen.match, chosen, others, seen_as=chosen.seen_as
+            entry,
+            chosen.use.url,
+            chosen,
+            tuple(url for url in urls if url is not chosen),
+            outcome=chosen.outcome,
+            reason=chosen.reason,
+            match=chosen.match,
+            flags=chosen.flags,
+            seen_as=chosen.seen_as,
         )
 
     def _nameless(self, entry: Entry, named: str) -> EntryFinding:
         """An entry without a URL that means no source."""
         address = _identifier(named)
-        if address is None and not looks_like_document(named):
-            return EntryFinding(entry, "unverifiable", named, "unverifiable")
-        if self._index is None:
-            return EntryFinding(entry, None, named, NO_SOURCES)
+        if not address and not looks_like_document(named):
+            return EntryFinding(entry, named, outcome="unverifiable", reason="unverifiable")
+        if not self._with_sources:
+            return EntryFinding(entry, named, outcome=None, reason=NO_SOURCES)
         reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
-        return EntryFinding(entry, "invalid", named, reason, seen_as=_seen_as(_named(self._others, named)))
-
-    def _entry_url(self, use: UrlUse) -> UrlFinding:
-        """A URL of a list must be of the web, whatever it is."""
-        found = self.url(use)
-        if found.outcome == "unverifiable" and scheme_of(_with_scheme(use.url)) not in ("http", "https"):
-            return replace(found, outcome="unsafe", reason="unsafe_scheme")
-        return found
-
-    def _text_without_urls(self, entry: Entry) -> str:
-        """The entry's text without its URLs, in one line: where a document's name, a DOI or an arXiv number may be."""
-        parts, at = [], entry.place.body
-        for use in entry.urls:
-            if _is_name(use.url):
-                continue
-            parts.append(self._text[at : max(at, use.start)])
-            at = max(at, use.end)
-        return " ".join(unescape(" ".join([*parts, self._text[at : entry.place.end]])).split())
+        return EntryFinding(
+            entry, named, outcome="invalid", reason=reason, seen_as=_seen_as(_named(self._others, named))
+        )
 
 
-def _named(index: SourceIndex | None, text: str) -> Match | None:
+def _named(index: SourceIndex, text: str) -> Match | None:
     """The source that an entry names without its URL: a document, or by DOI or arXiv number its address."""
-    if index is None:
-        return None
-    address = _identifier(text)
-    return index.match_document(text) or (index.match_exactly(address) if address else None)
+    return index.match_document(text) or index.match_exactly(_identifier(text))
 
 
-def _identifier(text: str) -> str | None:
-    """The address that resolves the DOI or arXiv number of an entry without a URL."""
+def _identifier(text: str) -> str:
+    """The address that resolves the DOI or arXiv number of an entry without a URL; empty where it has none."""
     if doi := _DOI.search(text):
         return f"https://doi.org/{doi[1]}"
-    if paper := _ARXIV.search(text):
-        return f"https://arxiv.org/abs/{paper[1]}"
-    return None
+    paper = _ARXIV.search(text)
+    return f"https://arxiv.org/abs/{paper[1]}" if paper else ""
 
 
 def _seen_as(match: Match | None) -> Literal["mentioned", "echoed"] | None:
@@ -287,7 +270,7 @@ def _meaning(finding: EntryFinding) -> object:
     if finding.match is not None:
         return finding.match.document or id(finding.match.source)
     address = _with_scheme(finding.chosen.use.url) if finding.chosen else _identifier(finding.target)
-    url = parse_url(address) if address else None
+    url = parse_url(address)
     return url.key if url else parse_key(finding.target)
 
 

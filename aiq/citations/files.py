@@ -4,19 +4,15 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from aiq.citations.audit import EntryFinding, MarkFinding, Outcome, ReportAudit
 from aiq.citations.documents import looks_like_document
-from aiq.citations.links import UrlUse
-from aiq.citations.marks import Mark
 from aiq.citations.metrics import CitationMetrics, metrics_of
-from aiq.citations.passages import CitedPassage, cited_passages
+from aiq.citations.passages import CitedPassage, Passage, cited_passages
 from aiq.citations.registry import SourceRegistry
 from aiq.citations.repair import Edit
 from aiq.citations.sanitise import scheme_of
@@ -41,35 +37,28 @@ _NO_TEXT = {
 """How files begin that people take for reports."""
 
 
-class SourceRow(BaseModel):
-    """One row of a sources file; fields that only other readers know are ignored.
+class SourceRow(Source):
+    """One row of a sources file; fields that only other readers know are ignored, empty ones are absent.
 
     `kind` says whether a tool returned it (`retrieved`), or whether it was only `mentioned` in a
     text or `echoed` from a query or an error.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(extra="ignore")
 
-    url: str | None = None
-    citation_key: str | None = None
-    title: str | None = None
-    text: str | None = None
-    published: str | None = None
-    tool: str = ""
-    call_id: str = ""
-    kind: SourceKind = "retrieved"
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, row: dict[str, object]) -> dict[str, object]:
+        return {name: value for name, value in row.items() if value not in (None, "")}
 
     @model_validator(mode="after")
     def _can_be_cited(self) -> Self:
-        if not ((self.url or "").strip() or (self.citation_key or "").strip()):
+        url, key = (self.url or "").strip(), (self.citation_key or "").strip()
+        if not (url or key):
             raise ValueError("a source needs a url or a citation_key")
-        if (url := (self.url or "").strip()) and not scheme_of(url):
+        if url and not scheme_of(url):
             raise ValueError(f"url={self.url!r} is no URL (https://...); a document's name goes into citation_key")
         return self
-
-    def source(self) -> Source:
-        """The row as a tool would declare it."""
-        return Source(**{name: value for name, value in self.model_dump().items() if value})
 
 
 class ReportRow(BaseModel):
@@ -77,14 +66,9 @@ class ReportRow(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    id: str
+    id: str = Field(coerce_numbers_to_str=True)
     prompt: str = ""
     article: str
-
-    @field_validator("id", mode="before")
-    @classmethod
-    def _as_text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def read_report(name: str) -> str:
@@ -116,7 +100,7 @@ def read_sources(path: Path) -> tuple[Source, ...]:
     """
     registry = SourceRegistry()
     for number, row in enumerate(_rows(SourceRow, path, "--sources")):
-        registry.add(row.source(), (number,))
+        registry.add(row, (number,))
     return registry.known()
 
 
@@ -149,7 +133,8 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-class CitationRow(Record):
+@dataclass(frozen=True, slots=True)
+class CitationRow:
     """One number that a mark cites, or one URL of the body, at `start:end`.
 
     `entry` is the number of the entry it points to, None where there is none (`number` dangles, or a
@@ -188,16 +173,8 @@ class EntryRow(Record):
     seen_as: SourceKind | None = None
 
 
-class PassageText(Record):
-    """`start:end` of a source's text; `shared` are the places in `text` of the words that the statement has too."""
-
-    start: int
-    end: int
-    text: str
-    shared: tuple[tuple[int, int], ...]
-
-
-class PassageRow(Record):
+@dataclass(frozen=True, slots=True)
+class PassageRow:
     """A cited statement at `start:end` and the closest passage of one source that it cites.
 
     `entry` is None where a URL cites it, `passage` where statement and source share no word.
@@ -208,7 +185,7 @@ class PassageRow(Record):
     statement: str
     entry: int | None
     source: str
-    passage: PassageText | None
+    passage: Passage | None
 
 
 class CitedSource(Record):
@@ -262,7 +239,7 @@ def record_of(verified: Verified, passages: Sequence[CitedPassage]) -> AuditReco
         dangling=verified.audit.dangling,
         unused=tuple(found.entries[position].entry.number for position in found.unused),
         uncited_paragraphs=found.uncited_paragraphs,
-        passages=tuple(_passage(found, cited) for cited in passages),
+        passages=tuple(_passages(found, passages)),
         sources=tuple(_sources(found)),
         with_sources=found.with_sources,
     )
@@ -273,30 +250,10 @@ def _citations(found: ReportAudit) -> Iterator[CitationRow]:
         mark = finding.mark
         for number, position in zip(mark.numbers, finding.entries, strict=True):
             entry = None if position is None else found.entries[position]
-            outcome, reason = cited_outcome(finding, entry)
             listed = entry.entry.number if entry else None
-            yield _citation(mark, outcome, reason, entry=listed, number=number)
+            yield CitationRow(mark.start, mark.end, mark.form, listed, number, *cited_outcome(finding, entry))
     for url in found.body_urls:
-        yield _citation(url.use, url.outcome, url.reason)
-
-
-def _citation(
-    place: Mark | UrlUse,
-    outcome: Outcome | None,
-    reason: str | None,
-    *,
-    entry: int | None = None,
-    number: int | None = None,
-) -> CitationRow:
-    return CitationRow(
-        start=place.start,
-        end=place.end,
-        form=place.form,
-        entry=entry,
-        number=number,
-        outcome=outcome,
-        reason=reason,
-    )
+        yield CitationRow(url.use.start, url.use.end, url.use.form, None, None, url.outcome, url.reason)
 
 
 def cited_outcome(mark: MarkFinding, entry: EntryFinding | None) -> tuple[Outcome | None, str | None]:
@@ -328,23 +285,16 @@ def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
     )
 
 
-def _passage(found: ReportAudit, cited: CitedPassage) -> PassageRow:
-    closest = cited.passage
-    return PassageRow(
-        start=cited.statement.start,
-        end=cited.statement.end,
-        statement=cited.statement.text,
-        entry=found.entries[cited.entry].entry.number if cited.entry is not None else None,
-        source=address(cited.source),
-        passage=PassageText.model_validate(closest, from_attributes=True) if closest else None,
-    )
+def _passages(found: ReportAudit, passages: Sequence[CitedPassage]) -> Iterator[PassageRow]:
+    for cited in passages:
+        said, entry = cited.statement, None if cited.entry is None else found.entries[cited.entry].entry.number
+        yield PassageRow(said.start, said.end, said.text, entry, address(cited.source), cited.passage)
 
 
 def _sources(found: ReportAudit) -> Iterator[CitedSource]:
     """The sources that anything in the report means, each once, in order of the report."""
-    urls = [*found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    matches = [*(entry.match for entry in found.entries), *(url.match for url in urls)]
-    cited = {id(match.source): match.source for match in matches if match}
+    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
+    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
     for source in cited.values():
         yield CitedSource.model_validate(source, from_attributes=True)
 
@@ -393,30 +343,16 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
     return AuditedReport(case, verified, closest, record_of(verified, closest), metrics)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLine:
-    """What stays of one audit among many."""
-
-    sample_id: str | None
-    epoch: int | None
-    name: str
-    record: AuditRecord
-    metrics: CitationMetrics
-
-    @classmethod
-    def of(cls, audit: AuditedReport) -> "AuditLine":
-        case = audit.case
-        return cls(case.sample_id, case.epoch, case.name, audit.record, audit.metrics)
+def total(audits: Sequence[AuditedReport]) -> CitationMetrics:
+    """The metrics of several reports together; there is at least one, and sources are known of all or none."""
+    found = (audit.verified.audit for audit in audits)
+    return metrics_of(*found, with_sources=audits[0].record.with_sources)
 
 
-def total(lines: Sequence[AuditLine]) -> CitationMetrics:
-    """The metrics of several reports together; there is at least one."""
-    return reduce(add, (line.metrics for line in lines))
-
-
-def lines_json(lines: Sequence[AuditLine]) -> dict[str, Any]:
+def together_json(audits: Sequence[AuditedReport]) -> dict[str, Any]:
     """Several audits as plain data: each under `reports`, and the metrics of all together."""
     reports = [
-        {"sample_id": line.sample_id, "epoch": line.epoch, **line.record.model_dump(mode="json")} for line in lines
+        {"sample_id": audit.case.sample_id, "epoch": audit.case.epoch, **audit.record.model_dump(mode="json")}
+        for audit in audits
     ]
-    return {"reports": reports, "metrics": total(lines).by_name()}
+    return {"reports": reports, "metrics": total(audits).by_name()}

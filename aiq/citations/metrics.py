@@ -22,9 +22,6 @@ class Ratio:
         """From 0 to 1."""
         return self.numerator / self.denominator
 
-    def __add__(self, other: "Ratio") -> "Ratio":
-        return Ratio(self.numerator + other.numerator, self.denominator + other.denominator)
-
 
 @dataclass(frozen=True, slots=True)
 class CitationMetrics:
@@ -50,36 +47,20 @@ class CitationMetrics:
             REMOVED: self.removed,
         }
 
-    def __add__(self, other: "CitationMetrics") -> "CitationMetrics":
-        """Both reports together: ratios over all their citations."""
-        return CitationMetrics(
-            _sum(self.valid, other.valid),
-            _sum(self.exact, other.exact),
-            self.kept + other.kept if self.kept is not None and other.kept is not None else None,
-            self.removed + other.removed,
-        )
 
-
-def metrics_of(audit: Audit, *, with_sources: bool = True) -> CitationMetrics:
-    """The metrics of one report; nothing is said of validity where no sources were known."""
-    kept, removed = len(audit.valid_citations), len(audit.removed_citations)
-    repeats = sum(citation.reason.startswith("duplicate_of_") for citation in audit.removed_citations)
+def metrics_of(*audits: Audit, with_sources: bool = True) -> CitationMetrics:
+    """The metrics of a report, or of several together; nothing is said of validity where no sources were known."""
+    valid = [citation for audit in audits for citation in audit.valid_citations]
+    removed = [citation for audit in audits for citation in audit.removed_citations]
+    repeats = sum(citation.reason.startswith("duplicate_of_") for citation in removed)
     exact = sum(
         citation.level in ("exact", "document") or (citation.level == "truncation" and citation.marked)
-        for citation in audit.valid_citations
+        for citation in valid
     )
-    judged = kept + removed - repeats if with_sources else 0
+    judged = len(valid) + len(removed) - repeats if with_sources else 0
     return CitationMetrics(
-        valid=_ratio(kept, judged),
-        exact=_ratio(exact, judged),
-        kept=kept if with_sources else None,
-        removed=removed,
+        valid=Ratio(len(valid), judged) if judged else None,
+        exact=Ratio(exact, judged) if judged else None,
+        kept=len(valid) if with_sources else None,
+        removed=len(removed),
     )
-
-
-def _ratio(numerator: int, denominator: int) -> Ratio | None:
-    return Ratio(numerator, denominator) if denominator else None
-
-
-def _sum(one: Ratio | None, other: Ratio | None) -> Ratio | None:
-    return one + other if one and other else one or other

@@ -75,17 +75,17 @@ def _audit_all(cases: Sequence["AuditCase"], args: Namespace) -> int:
     """Several reports: a line each, and all together."""
     from rich.console import Console
 
-    from aiq.citations.files import AuditLine, as_json, audited, lines_json, write_text
+    from aiq.citations.files import as_json, audited, together_json, write_text
     from aiq.site.audit_table import print_audits
 
     for option in ("repaired", "html"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option} is for one report, and {args.report} has several; choose one with --sample ID")
-    lines = [AuditLine.of(audited(case, passages=args.json is not None)) for case in cases]
+    audits = [audited(case, passages=args.json is not None) for case in cases]
     if args.json is not None:
-        write_text(args.json, as_json(lines_json(lines)))
-    print_audits(lines, Console())
-    return 0 if all(line.record.clean for line in lines) else 1
+        write_text(args.json, as_json(together_json(audits)))
+    print_audits(audits, Console())
+    return 0 if all(audit.record.clean for audit in audits) else 1
 
 
 def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from aiq.citations.files import AuditLine, AuditRecord, EntryRow, total
+from aiq.citations.files import AuditedReport, AuditRecord, EntryRow, total
 from aiq.citations.metrics import CitationMetrics
 
 Row = tuple[str, ...]
@@ -30,7 +30,7 @@ def print_audit(record: AuditRecord, console: Console) -> None:
         console.print(line, highlight=False, soft_wrap=True)
 
 
-def print_audits(lines: Sequence[AuditLine], console: Console) -> None:
+def print_audits(lines: Sequence[AuditedReport], console: Console) -> None:
     """A line for each of several reports, and one for all of them."""
     headings = ("entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate", "report")
     counts = [_counts(line.record) for line in lines]
@@ -38,7 +38,7 @@ def print_audits(lines: Sequence[AuditLine], console: Console) -> None:
     rows: list[Row] = [("bold", *headings)]
     for line, found in zip(lines, counts, strict=True):
         style = "" if line.record.clean else "red"
-        rows.append((style, *_figures(found, line.metrics, checked=checked), line.name))
+        rows.append((style, *_figures(found, line.metrics, checked=checked), line.case.name))
     together = [sum(column) for column in zip(*counts, strict=True)]
     rows.append(("bold", *_figures(together, total(lines), checked=checked), "all"))
     _print(rows, console, right=len(headings) - 1)

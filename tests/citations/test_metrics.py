@@ -37,9 +37,9 @@ def test_what_cannot_be_had_is_none() -> None:
 
 
 def test_several_reports_together() -> None:
-    one = metrics_of(Audit(valid_citations=(valid("exact"),)))
-    two = metrics_of(Audit(removed_citations=(removed("unverifiable"),)))
-    both = one + two + metrics_of(Audit())
+    one = Audit(valid_citations=(valid("exact"),))
+    two = Audit(removed_citations=(removed("unverifiable"),))
+    both = metrics_of(one, two, Audit())
     assert (both.valid, both.kept, both.removed) == (Ratio(1, 2), 1, 1)
 
 
