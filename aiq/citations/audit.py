@@ -143,7 +143,7 @@ class _Reader:
         self._others = others or SourceIndex(())
 
     def url(self, use: UrlUse, *, listed: bool = False) -> UrlFinding:
-        """What a URL means; a cut-off one that only one source continues is no broken one. In a list all are of the web."""
+        """What a URL means; a cut-off one that only one source continues is no broken one; a list's are of the web."""
         use, match = self._resolved(use)
         address = _with_scheme(use.url)
         flags = self._index.flags(address)

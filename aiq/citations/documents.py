@@ -4,7 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from sys import maxsize
@@ -143,50 +143,14 @@ def _name(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
 
 
-@dataclass(slots=True)
-class _Document:
-    """What was retrieved of one document; numbers are those of the sources.
-
-    `starts` are the first pages, in order; `reaches` is, at each of them, how far the ranges that
-    begin up to there go at most, with the source that goes so far.
-    """
-
-    literal: dict[DocumentKey, int] = field(default_factory=dict)
-    starts: list[tuple[int, int]] = field(default_factory=list)
-    reaches: list[tuple[int, int]] = field(default_factory=list)
-
-    def index(self) -> None:
-        """Bring the pages into order, once all are known."""
-        reach = (-1, -1)
-        ranges = [(key.first, number, key.last) for key, number in self.literal.items() if key.first is not None]
-        for start, number, end in sorted(ranges):
-            reach = (end or start, number) if (end or start) > reach[0] else reach
-            self.starts.append((start, number))
-            self.reaches.append(reach)
-
-    def nearest(self, first: int, last: int) -> tuple[int, int]:
-        """Pages between the cited range and the nearest retrieved one (0: they share a page), and its source."""
-        at = bisect_right(self.starts, (last, maxsize))
-        found = []
-        if at:
-            end, number = self.reaches[at - 1]
-            found.append((max(0, first - end), number))
-        if at < len(self.starts):
-            start, number = self.starts[at]
-            found.append((start - last, number))
-        return min(found, key=lambda item: item[0], default=(maxsize, -1))
-
-
 class DocumentIndex:
     """The documents among the sources, by name; `page_window` is used by the rule `window` alone."""
 
     def __init__(self, keys: Iterable[tuple[DocumentKey, int]], pages: PageRule, page_window: int) -> None:
-        self._window = {"exact": 0, "window": page_window, "ignore": maxsize - 1}[pages]
-        self._documents: dict[str, _Document] = {}
+        self._window = {"exact": 0, "window": page_window, "ignore": maxsize}[pages]
+        self._documents: dict[str, dict[DocumentKey, int]] = {}
         for key, number in keys:
-            self._documents.setdefault(key.name, _Document()).literal.setdefault(key, number)
-        for document in self._documents.values():
-            document.index()
+            self._documents.setdefault(key.name, {}).setdefault(key, number)
 
     def __bool__(self) -> bool:
         return bool(self._documents)
@@ -196,13 +160,17 @@ class DocumentIndex:
 
         A citation without pages means the document as a whole: any of its sources, the same key first.
         """
-        document = self._documents.get(cited.name)
-        if document is None:
-            return None
-        if cited in document.literal:
-            return document.literal[cited]
-        if cited.first is None or cited.last is None:
-            return next(iter(document.literal.values()))
-        gap, nearest = document.nearest(cited.first, cited.last)
-        whole = document.literal.get(DocumentKey(cited.name)) if gap else None
+        document = self._documents.get(cited.name, {})
+        if cited in document or cited.first is None:
+            return document.get(cited, next(iter(document.values()), None))
+        paged = [(*_apart(cited, key), number) for key, number in document.items() if key.first is not None]
+        gap, *_, nearest = min(paged, default=(maxsize, None))
+        whole = document.get(DocumentKey(cited.name)) if gap else None
         return nearest if whole is None and gap <= self._window else whole
+
+
+def _apart(cited: DocumentKey, key: DocumentKey) -> tuple[int, bool, int, int]:
+    """Pages between two that name some (0: they share one); among equals what is before it and goes farthest counts."""
+    first, last, start, end = cited.first or 0, cited.last or 0, key.first or 0, key.last or 0
+    after = start > last
+    return max(0, first - end, start - last), after, 0 if after else -end, start

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from aiq.citations.links import is_url_rest
-from aiq.citations.markdown import Place
+from aiq.citations.markdown import Markdown, Place
 from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
 from aiq.core.base import Record
 
@@ -229,12 +229,12 @@ def _begins_next(text: str, match: re.Match[str], current: int, *, names_target:
 class Line:
     """The line `start:end` as lists see it; each fact about it is found once. `level` is that of a heading."""
 
-    def __init__(self, text: str, number: int, place: Place, level: int | None, *, fenced: bool) -> None:
+    def __init__(self, markdown: Markdown, number: int) -> None:
         self.number = number
-        self.start, self.end = place
-        self.level = level
-        self.fenced = fenced
-        self._text = text
+        self.start, self.end = markdown.lines[number]
+        self.level = markdown.headings.get(number)
+        self.fenced = False
+        self._text = markdown.text
         self._begins: dict[Family | None, EntryStart | None] = {}
 
     @cached_property

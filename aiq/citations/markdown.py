@@ -6,8 +6,8 @@ of open brackets that CommonMark's appendix describes, because the library's own
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
 from sys import maxsize
@@ -65,7 +65,11 @@ class Span:
     target: Place = (0, 0)
 
 
-@dataclass(frozen=True)
+def _outer_first(span: Span) -> Place:
+    return span.start, -span.end
+
+
+@dataclass
 class Markdown:
     """A text in lines, with what is not prose in it.
 
@@ -77,20 +81,20 @@ class Markdown:
     """
 
     text: str
-    lines: tuple[Place, ...]
-    headings: Mapping[int, int]
-    fences: tuple[Place, ...]
-    unclosed: Place | None
-    blocks: tuple[Place, ...]
-    paragraphs: tuple[Place, ...]
-    spans: tuple[Span, ...]
-    tags: tuple[Place, ...]
+    lines: Sequence[Place]
+    headings: dict[int, int] = field(default_factory=dict)
+    fences: list[Place] = field(default_factory=list)
+    unclosed: Place | None = None
+    blocks: list[Place] = field(default_factory=list)
+    paragraphs: list[Place] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    tags: list[Place] = field(default_factory=list)
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds this offset."""
-        return _line_at(self.lines, offset)
+        return bisect_right(self.lines, (offset, maxsize)) - 1
 
-    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
+    def spans_in(self, start: int, end: int) -> list[Span]:
         """The spans that begin in `start:end`."""
         first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
         return self.spans[first:last]
@@ -108,25 +112,19 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     """
     source = text.replace("\x00", "\ufffd")
     edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
-    lines = tuple(zip(edges[::2], edges[1::2], strict=True))
+    found = Markdown(text, list(zip(edges[::2], edges[1::2], strict=True)))
     wrapped = _WRAPPED.match(source)
-    reader = _BlockReader(source, lines)
+    reader = _BlockReader(source, found)
     stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
     for (_, start), (end, _) in pairwise(stretches):
         reader.read(start, end)
-    elements = (span for span in reader.spans if span.kind in ("tag", "code") and source[span.start] == "<")
-    tags = [*reader.tags, *(tag for span in elements for tag in tags_in(source, span.start, span.end))]
-    return Markdown(
-        text=text,
-        lines=lines,
-        headings=reader.headings,
-        fences=tuple(reader.fences),
-        unclosed=reader.unclosed,
-        blocks=tuple(sorted(reader.blocks)),
-        paragraphs=tuple(sorted(reader.paragraphs)),
-        spans=tuple(sorted(reader.spans, key=lambda span: (span.start, -span.end))),
-        tags=tuple(sorted(tags)),
-    )
+    for span in found.spans:
+        if span.kind in ("tag", "code") and source[span.start] == "<":
+            found.tags += tags_in(source, span.start, span.end)
+    for places in (found.blocks, found.paragraphs, found.tags):
+        places.sort()
+    found.spans.sort(key=_outer_first)
+    return found
 
 
 def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
@@ -141,23 +139,12 @@ def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _line_at(lines: Sequence[Place], offset: int) -> int:
-    return bisect_right(lines, (offset, maxsize)) - 1
-
-
 class _BlockReader:
     """Collects what the tokens of parsed stretches say, in offsets of the source."""
 
-    def __init__(self, source: str, lines: Sequence[Place]) -> None:
-        self.headings: dict[int, int] = {}
-        self.fences: list[Place] = []
-        self.unclosed: Place | None = None
-        self.blocks: list[Place] = []
-        self.paragraphs: list[Place] = []
-        self.spans: list[Span] = []
-        self.tags: list[Place] = []
+    def __init__(self, source: str, found: Markdown) -> None:
         self._source = source
-        self._lines = lines
+        self._found = found
         self._first_line = 0
         self._inside = ""  # the token that opened the block at hand
         self._cell = (-1, 0)  # line of the last table cell read, and where it ends
@@ -166,7 +153,7 @@ class _BlockReader:
         """Parse `start:end` of the source."""
         # the parser must see a marked fence closed
         stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
-        self._first_line = _line_at(self._lines, start)
+        self._first_line = self._found.line_at(start)
         for token in parser().parse(stretch):
             self._read_token(token)
 
@@ -176,37 +163,37 @@ class _BlockReader:
         if token.map is None:
             return
         first, last = token.map[0] + self._first_line, token.map[1] + self._first_line
-        stretch = (self._lines[first][0], self._lines[min(last, len(self._lines)) - 1][1])
+        stretch = (self._found.lines[first][0], self._found.lines[min(last, len(self._found.lines)) - 1][1])
         if token.type == "fence":
             self._read_fence(token, stretch, first, last)
         elif token.type == "code_block":
-            self.blocks.append(stretch)
+            self._found.blocks.append(stretch)
         elif token.type == "html_block":
             self._read_html(stretch)
         elif token.type == "heading_open":
-            self.headings[first] = int(token.tag[1])
+            self._found.headings[first] = int(token.tag[1])
         elif token.type == "tbody_open":
-            self.paragraphs.append(stretch)
+            self._found.paragraphs.append(stretch)
         elif token.type == "inline":
             self._read_inline(token.content, first)
 
     def _read_fence(self, token: Token, stretch: Place, first: int, last: int) -> None:
-        ending = self._source[self._lines[last - 1][0] : stretch[1]]
+        ending = self._source[self._found.lines[last - 1][0] : stretch[1]]
         cited = MARKED_FENCE.fullmatch(ending)
         stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
-        self.blocks.append(stretch)
+        self._found.blocks.append(stretch)
         if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
-            self.fences.append(stretch)
+            self._found.fences.append(stretch)
         elif not self._source[stretch[1] :].strip():
-            self.unclosed = stretch
+            self._found.unclosed = stretch
 
     def _read_html(self, stretch: Place) -> None:
         if not _HTML_TITLE.match(self._source, *stretch):
-            self.paragraphs.append(stretch)
+            self._found.paragraphs.append(stretch)
         for tag in _TAGS.finditer(self._source, *stretch):
-            self.blocks.append(tag.span())
+            self._found.blocks.append(tag.span())
             if tag[0][:2] != "<!":
-                self.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
+                self._found.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
@@ -215,7 +202,7 @@ class _BlockReader:
         else:
             starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
         if self._inside == "paragraph_open":
-            self.paragraphs.append((starts[0], starts[-1] + len(content) - content.rfind("\n") - 1))
+            self._found.paragraphs.append((starts[0], starts[-1] + len(content) - content.rfind("\n") - 1))
         spans = inline_spans(content)
         if not spans:
             return
@@ -233,11 +220,11 @@ class _BlockReader:
         for span in spans:
             start, end = place(span.start), place(span.end)
             label = pair(span.label) if span.kind in ("link", "image") else (0, 0)
-            self.spans.append(Span(start, end, span.kind, label, pair(span.target)))
+            self._found.spans.append(Span(start, end, span.kind, label, pair(span.target)))
 
     def _cell_start(self, content: str, number: int) -> int:
         """Where a table cell begins in the source: cells come in order."""
-        start, end = self._lines[number]
+        start, end = self._found.lines[number]
         after = self._cell[1] if self._cell[0] == number else start
         found = max(self._source.find(content, after, end), after)
         self._cell = (number, found + len(content))
@@ -245,7 +232,7 @@ class _BlockReader:
 
     def _line_start(self, line: str, number: int) -> int:
         """Where a line of a block's content begins in the source: markers and indent are before it."""
-        start, end = self._lines[min(number, len(self._lines) - 1)]
+        start, end = self._found.lines[min(number, len(self._found.lines) - 1)]
         found = self._source.find(line, start, end)
         if found < 0:  # the parser wrote tabs of the indent as blanks
             bare = line.strip()
@@ -268,7 +255,7 @@ def inline_spans(content: str) -> list[Span]:
     """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
     scanner = _Scanner(content)
     scanner.scan()
-    return _closed_over_code_tags(content, sorted(scanner.spans, key=lambda span: (span.start, -span.end)))
+    return _closed_over_code_tags(content, sorted(scanner.spans, key=_outer_first))
 
 
 @cache

@@ -157,7 +157,7 @@ def _around_list(markdown: Markdown) -> tuple[Place, Place] | None:
     It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
     list's title or at the report's end. Any other list in code is an example.
     """
-    found = next(iter(reference_lists(replace(markdown, fences=()))), None)
+    found = next(iter(reference_lists(replace(markdown, fences=[]))), None)
     if found is None:
         return None
     text, end = markdown.text, found.entries[-1].end

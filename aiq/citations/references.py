@@ -60,18 +60,20 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
 
-class _Lines:
-    """The lines of a report."""
+_Read = tuple[int, list[ListedEntry]]
+"""The last line read, and the entries found."""
+
+
+class _ListReader:
+    """The lines of a report, in which each kind of list has a method of its own that reads on from a line."""
 
     def __init__(self, markdown: Markdown) -> None:
-        fenced: set[int] = set()
-        for start, end in markdown.fences:
-            fenced.update(range(markdown.line_at(start), markdown.line_at(end) + 1))
         self.text = markdown.text
-        self.all = [
-            Line(self.text, number, place, markdown.headings.get(number), fenced=number in fenced)
-            for number, place in enumerate(markdown.lines)
-        ]
+        self.all = [Line(markdown, number) for number in range(len(markdown.lines))]
+        for fence in markdown.fences:
+            first, last = map(markdown.line_at, fence)
+            for line in self.all[first : last + 1]:
+                line.fenced = True
 
     def below(self, line: Line, most: int) -> list[Line]:
         """The next lines with text after this one, of at most so many lines."""
@@ -100,11 +102,108 @@ class _Lines:
                 break
         return follower.last, _numbered(follower.entries, family)
 
+    def lists(self, read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
+        """The lists that a method finds, going through the lines."""
+        number = 0
+        while number < len(self.all):
+            line = self.all[number]
+            last, entries = read(line)
+            if entries:
+                yield ReferenceList(line.start, entries[-1].end, tuple(entries))
+            number = max(last, number) + 1
+
+    def headless(self) -> list[ReferenceList]:
+        """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
+        first = None
+        for line in reversed(self.all):
+            if not line.bare:
+                continue
+            start = line.begins("bracket") if not line.fenced and line.level is None else None
+            if start is None or self.text[start.mark[0]] in "(（" or not line.names_target:
+                break
+            first = line
+        entries = self.entries_from(first.number, "bracket")[1] if first else []
+        numbers = [entry.number for entry in entries]
+        upwards = len(entries) > 1 and numbers == sorted(set(numbers))
+        return [ReferenceList(entries[0].start, entries[-1].end, tuple(entries))] if upwards else []
+
+    def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
+        """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
+        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
+        start = line.begins("bracket") if not line.fenced else None
+        if start is None or (before >= 0 and line.start < taken[before].end):
+            return line.number, []
+        mark = self.text[slice(*start.mark)]
+        if not mark.endswith((":", "：")) or not ("^" in mark or line.names_target):
+            return line.number, []
+        last, entries = self.entries_from(line.number, "bracket")
+        return last, list(takewhile(lambda entry: self.text[entry.body - 1] in ":：", entries))
+
+    def after_colon(self, line: Line) -> _Read:
+        """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
+        text = self.text
+        colon = next((at for at, sign in enumerate(line.words[:_COLON_WITHIN], line.start) if sign in ":："), None)
+        if colon is None or line.fenced or title_strength(text[line.start : colon]) != "strong":
+            return line.number, []
+        begin = colon + 1
+        while begin < line.end and text[begin] in "*_ \t":
+            begin += 1
+        start = entry_start(text, begin, line.end, "bracket")
+        if start is None or not line.names_target:
+            return line.number, []
+        entries = entries_in_line(text, start, begin, line.end)
+        following = next((below.begins("bracket") for below in self.all[line.number + 1 :][:1]), None)
+        if following is None or following.number <= entries[-1].number:
+            return line.number, entries
+        last, more = self.entries_from(line.number + 1, "bracket")
+        return last, entries + more
+
+    def below_title(self, line: Line) -> _Read:
+        """The list that a title in this line opens; no entries if it opens none."""
+        first = self._first_entry(line) if line.title else None
+        if first is None:
+            return line.number, []
+        last, entries = self.entries_from(*first, line.level or 0)
+        if line.title == "weak" and not any(entry.names_target for entry in entries):
+            return line.number, []
+        return last, entries
+
+    def _first_entry(self, title: Line) -> tuple[int, Family] | None:
+        """Line and form of the first entry below a title: at once, or below a heading's introduction."""
+        formal = title.level is not None or title.is_label or "<" in title.words
+        most = _INTRODUCTION if formal and title.title == "strong" else 0
+        passed = 0
+        for line in self.below(title, _FIRST_ENTRY_WITHIN):
+            if line.number == title.number + 1 and not line.words.strip(" \t=-"):
+                continue  # underlines the title
+            if line.ends_list:
+                return None
+            family = self._family(line, strong=title.title == "strong", formal=formal)
+            if family and (not passed or self.target_near(line, family)):
+                return line.number, family
+            if line.level is not None and line.level <= (6 if title.level is None else title.level):
+                return None
+            passed += not line.bare.startswith("|")
+            if passed > most:
+                return None
+        return None
+
+    def _family(self, line: Line, *, strong: bool, formal: bool) -> Family | None:
+        """The form in which an entry begins here; forms without brackets or points must name a target at once."""
+        start = line.begins()
+        if start is not None and start.family in ("table", "bracket", "ordered", "circled"):
+            return start.family
+        if start is not None and self.target_near(line, start.family):
+            return start.family if strong or start.family not in ("spaced", "row") else None
+        if start is not None and start.family == "titled":
+            return None
+        return "plain" if strong and formal and line.names_target and line.level is None else None
+
 
 class _Follower:
     """A list as far as it has been read; asked line by line whether it goes on."""
 
-    def __init__(self, lines: _Lines, family: Family, level: int | None) -> None:
+    def __init__(self, lines: _ListReader, family: Family, level: int | None) -> None:
         self.entries: list[ListedEntry] = []
         self.last = -1
         self._lines = lines
@@ -215,111 +314,3 @@ def _numbered(entries: list[ListedEntry], family: Family) -> list[ListedEntry]:
     if family not in UNNUMBERED and not same:
         return entries
     return [replace(entry, number=n, number_span=None) for n, entry in enumerate(entries, 1)]
-
-
-_Read = tuple[int, list[ListedEntry]]
-"""The last line read, and the entries found."""
-
-
-class _ListReader:
-    """Looks for lists, each kind by a method of its own that reads on from a line."""
-
-    def __init__(self, markdown: Markdown) -> None:
-        self._lines = _Lines(markdown)
-
-    def lists(self, read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
-        """The lists that a method finds, going through the lines."""
-        number = 0
-        while number < len(self._lines.all):
-            line = self._lines.all[number]
-            last, entries = read(line)
-            if entries:
-                yield ReferenceList(line.start, entries[-1].end, tuple(entries))
-            number = max(last, number) + 1
-
-    def headless(self) -> list[ReferenceList]:
-        """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
-        first = None
-        for line in reversed(self._lines.all):
-            if not line.bare:
-                continue
-            start = line.begins("bracket") if not line.fenced and line.level is None else None
-            if start is None or self._lines.text[start.mark[0]] in "(（" or not line.names_target:
-                break
-            first = line
-        entries = self._lines.entries_from(first.number, "bracket")[1] if first else []
-        numbers = [entry.number for entry in entries]
-        upwards = len(entries) > 1 and numbers == sorted(set(numbers))
-        return [ReferenceList(entries[0].start, entries[-1].end, tuple(entries))] if upwards else []
-
-    def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
-        """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
-        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
-        start = line.begins("bracket") if not line.fenced else None
-        if start is None or (before >= 0 and line.start < taken[before].end):
-            return line.number, []
-        mark = self._lines.text[slice(*start.mark)]
-        if not mark.endswith((":", "：")) or not ("^" in mark or line.names_target):
-            return line.number, []
-        last, entries = self._lines.entries_from(line.number, "bracket")
-        return last, list(takewhile(lambda entry: self._lines.text[entry.body - 1] in ":：", entries))
-
-    def after_colon(self, line: Line) -> _Read:
-        """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
-        text = self._lines.text
-        colon = next((at for at, sign in enumerate(line.words[:_COLON_WITHIN], line.start) if sign in ":："), None)
-        if colon is None or line.fenced or title_strength(text[line.start : colon]) != "strong":
-            return line.number, []
-        begin = colon + 1
-        while begin < line.end and text[begin] in "*_ \t":
-            begin += 1
-        start = entry_start(text, begin, line.end, "bracket")
-        if start is None or not line.names_target:
-            return line.number, []
-        entries = entries_in_line(text, start, begin, line.end)
-        following = next((below.begins("bracket") for below in self._lines.all[line.number + 1 :][:1]), None)
-        if following is None or following.number <= entries[-1].number:
-            return line.number, entries
-        last, more = self._lines.entries_from(line.number + 1, "bracket")
-        return last, entries + more
-
-    def below_title(self, line: Line) -> _Read:
-        """The list that a title in this line opens; no entries if it opens none."""
-        first = self._first_entry(line) if line.title else None
-        if first is None:
-            return line.number, []
-        last, entries = self._lines.entries_from(*first, line.level or 0)
-        if line.title == "weak" and not any(entry.names_target for entry in entries):
-            return line.number, []
-        return last, entries
-
-    def _first_entry(self, title: Line) -> tuple[int, Family] | None:
-        """Line and form of the first entry below a title: at once, or below a heading's introduction."""
-        formal = title.level is not None or title.is_label or "<" in title.words
-        most = _INTRODUCTION if formal and title.title == "strong" else 0
-        passed = 0
-        for line in self._lines.below(title, _FIRST_ENTRY_WITHIN):
-            if line.number == title.number + 1 and not line.words.strip(" \t=-"):
-                continue  # underlines the title
-            if line.ends_list:
-                return None
-            family = self._family(line, strong=title.title == "strong", formal=formal)
-            if family and (not passed or self._lines.target_near(line, family)):
-                return line.number, family
-            if line.level is not None and line.level <= (6 if title.level is None else title.level):
-                return None
-            passed += not line.bare.startswith("|")
-            if passed > most:
-                return None
-        return None
-
-    def _family(self, line: Line, *, strong: bool, formal: bool) -> Family | None:
-        """The form in which an entry begins here; forms without brackets or points must name a target at once."""
-        start = line.begins()
-        if start is not None and start.family in ("table", "bracket", "ordered", "circled"):
-            return start.family
-        if start is not None and self._lines.target_near(line, start.family):
-            return start.family if strong or start.family not in ("spaced", "row") else None
-        if start is not None and start.family == "titled":
-            return None
-        return "plain" if strong and formal and line.names_target and line.level is None else None
