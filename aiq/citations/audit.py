@@ -146,7 +146,7 @@ class _Reader:
         """What a URL means; a cut-off one that only one source continues is no broken one; a list's are of the web."""
         use, match = self._resolved(use)
         address = _with_scheme(use.url)
-        flags = self._index.flags(address)
+        flags = self._index.hosts.flags(address)
         rule = broken_rule(address)
         if match is not None and rule in (None, "truncated_url"):
             rule = broken_rule(match.source.url or "")

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 from sys import maxsize
-from typing import Literal
+
+from aiq.citations.markdown import Place
+from aiq.core.settings import CitationSettings
 
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
 _RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
@@ -41,7 +44,6 @@ _BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
 _Pages = tuple[int, int]
 _PageReference = tuple[int, int, tuple[_Pages, ...]]
 """Where a text names pages (start, end), and which."""
-PageRule = Literal["ignore", "window", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,33 +146,38 @@ def _name(text: str) -> str:
 
 
 class DocumentIndex:
-    """The documents among the sources, by name; `page_window` is used by the rule `window` alone."""
+    """The documents among the sources, by name; `settings` say how far from a retrieved page a cited one may be."""
 
-    def __init__(self, keys: Iterable[tuple[DocumentKey, int]], pages: PageRule, page_window: int) -> None:
-        self._window = {"exact": 0, "window": page_window, "ignore": maxsize}[pages]
-        self._documents: dict[str, dict[DocumentKey, int]] = {}
+    def __init__(self, keys: Iterable[tuple[DocumentKey, int]], settings: CitationSettings) -> None:
+        self._window = {"exact": 0, "window": settings.page_window, "ignore": maxsize}[settings.pages]
+        self._literal: dict[DocumentKey, int] = {}
+        self._any: dict[str, int] = {}
+        self._pages: dict[str, tuple[list[Place], list[Place]]] = {}
+        """First pages in order, and at each how far those up to there reach at most; each with its source."""
         for key, number in keys:
-            self._documents.setdefault(key.name, {}).setdefault(key, number)
+            self._literal.setdefault(key, number)
+            self._any.setdefault(key.name, number)
+        ranges = [(key.first, n, key.last or 0, key.name) for key, n in self._literal.items() if key.first is not None]
+        for start, number, end, name in sorted(ranges):
+            starts, reaches = self._pages.setdefault(name, ([], []))
+            starts.append((start, number))
+            reaches.append(max([*reaches[-1:], (end, number)], key=itemgetter(0)))
 
     def __bool__(self) -> bool:
-        return bool(self._documents)
+        return bool(self._literal)
 
     def find(self, cited: DocumentKey) -> int | None:
         """The source that has the cited page: literally, by a shared page, as a whole document, or near enough.
 
         A citation without pages means the document as a whole: any of its sources, the same key first.
         """
-        document = self._documents.get(cited.name, {})
-        if cited in document or cited.first is None:
-            return document.get(cited, next(iter(document.values()), None))
-        paged = [(*_apart(cited, key), number) for key, number in document.items() if key.first is not None]
-        gap, *_, nearest = min(paged, default=(maxsize, None))
-        whole = document.get(DocumentKey(cited.name)) if gap else None
+        if cited in self._literal or cited.first is None:
+            return self._literal.get(cited, self._any.get(cited.name))
+        starts, reaches = self._pages.get(cited.name, ([], []))
+        last = cited.last or 0
+        at = bisect_right(starts, (last, maxsize))
+        near = [(max(0, cited.first - end), number) for end, number in reaches[max(0, at - 1) : at]]
+        near += [(start - last, number) for start, number in starts[at : at + 1]]
+        gap, nearest = min(near, key=itemgetter(0), default=(maxsize, None))
+        whole = self._literal.get(DocumentKey(cited.name)) if gap else None
         return nearest if whole is None and gap <= self._window else whole
-
-
-def _apart(cited: DocumentKey, key: DocumentKey) -> tuple[int, bool, int, int]:
-    """Pages between two that name some (0: they share one); among equals what is before it and goes farthest counts."""
-    first, last, start, end = cited.first or 0, cited.last or 0, key.first or 0, key.last or 0
-    after = start > last
-    return max(0, first - end, start - last), after, 0 if after else -end, start

@@ -4,16 +4,12 @@ Finds the web addresses in any text that tools and agents handle: pages, errors,
 """
 
 import re
-import sys
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Literal
 
-from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked
+from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked, position
 
-UrlForm = Literal["link", "image", "autolink", "bare_url", "attribute"]
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
 """Full-width punctuation, which ends a bare URL although one may contain it."""
 _STOP = re.compile(f"[{_STOPS}]")
@@ -47,13 +43,6 @@ _ATTRIBUTE = re.compile(
 )
 _IN_SET = re.compile(r"[^\s,]+")
 """What may be a URL among the pictures of a `srcset`: `https://a 1x, https://b 2x`; a full one has a colon."""
-_FORMS: dict[SpanKind | None, UrlForm] = {
-    None: "bare_url",
-    "autolink": "autolink",
-    "link": "link",
-    "image": "image",
-    "tag": "attribute",
-}
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_STEPS = 12
 _ADDRESS = re.compile(
@@ -83,9 +72,9 @@ class UrlUse:
     endings: tuple[int, ...] = ()
 
     @property
-    def form(self) -> UrlForm:
+    def form(self) -> str:
         """How it is written, in the words of an audit."""
-        return _FORMS[self.kind]
+        return {None: "bare_url", "tag": "attribute"}.get(self.kind, self.kind or "")
 
     def moved(self, by: int) -> "UrlUse":
         """The same in a text that has so many characters before it."""
@@ -99,12 +88,13 @@ class UrlUse:
         )
 
 
-def entry_urls(markdown: Markdown, start: int, end: int) -> list[UrlUse]:
+def entry_urls(markdown: Markdown, start: int, end: int) -> tuple[UrlUse, ...]:
     """The URLs of a reference entry, in order; a list that Markdown takes for code has them too."""
     spans = [span for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(markdown.text, span)]
     linked = [_linked(markdown.text, span) for span in spans]
     text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked])
-    return sorted([*linked, *_unwrapped(text, start)], key=attrgetter("start"))
+    urls = sorted([*linked, *_unwrapped(text, start)], key=attrgetter("start"))
+    return tuple([use for use in urls if not use.url.lower().startswith("www.")] or urls)  # a title may name a site
 
 
 def _unwrapped(text: str, offset: int) -> Iterator[UrlUse]:
@@ -146,17 +136,13 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     found = [_linked(text, span) for span in markdown.spans if _leads_away(text, span)]
     silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
     prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)])
-    defined = [_plain(match[1], match.start(1)) for match in _DEFINITION.finditer(prose)]
+    defined = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
     prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
-    others = (use for use in (*found, *defined, *_attributes(markdown)) if _holds(body, use.start))
+    others = (
+        use for use in (*found, *defined, *_attributes(markdown)) if use.start < body[position(body, use.start)][1]
+    )
     return sorted([*others, *bare], key=attrgetter("start"))
-
-
-def _holds(stretches: Sequence[Place], offset: int) -> bool:
-    """Whether one of these stretches, which are in order, holds the offset."""
-    at = bisect_right(stretches, (offset, sys.maxsize)) - 1
-    return at >= 0 and offset < stretches[at][1]
 
 
 def _leads_away(text: str, span: Span) -> bool:
@@ -169,18 +155,18 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
     """The URLs in tags of raw HTML; each is all that would be taken out of its tag."""
     for tag in markdown.tags:
         for match in _ATTRIBUTE.finditer(markdown.text, *tag):
-            group = match.lastindex or 0
-            start, end = match.span(group)
-            for url in _IN_SET.finditer(markdown.text, start, end) if match["set"] else ():
-                if ":" in url[0][:-1]:
-                    yield replace(_plain(url[0], url.start()), kind="tag")
-            if not match["set"] and not match[group].startswith("#"):
-                yield replace(_plain(match[group], start), kind="tag")
+            place = match.span(match.lastindex or 0)
+            if match["set"]:
+                of_set = _IN_SET.finditer(markdown.text, *place)
+                found = [url.span() for url in of_set if ":" in url[0][:-1]]
+            else:
+                found = [] if markdown.text[place[0]] == "#" else [place]
+            for start, end in found:
+                yield _plain(markdown.text, start, end, "tag")
 
 
-def _plain(written: str, start: int) -> UrlUse:
-    end = start + len(written)
-    return UrlUse(start, end, start, end, unescape(written), None)
+def _plain(text: str, start: int, end: int, kind: SpanKind | None = None, endings: tuple[int, ...] = ()) -> UrlUse:
+    return UrlUse(start, end, start, end, unescape(text[start:end]), kind, endings=endings)
 
 
 def _linked(text: str, span: Span) -> UrlUse:
@@ -193,7 +179,7 @@ def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:
     while match := _BARE.search(text, at, end):
         start = match.start()
         *others, at = _endings(text, start, match.end())
-        yield UrlUse(start, at, start, at, unescape(text[start:at]), None, endings=tuple(others))
+        yield _plain(text, start, at, endings=tuple(others))
 
 
 def _endings(text: str, start: int, longest: int) -> list[int]:

@@ -9,7 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import pairwise
 from sys import maxsize
 from typing import Literal
 
@@ -92,7 +91,7 @@ class Markdown:
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds this offset."""
-        return bisect_right(self.lines, (offset, maxsize)) - 1
+        return position(self.lines, offset)
 
     def spans_in(self, start: int, end: int) -> list[Span]:
         """The spans that begin in `start:end`."""
@@ -111,12 +110,10 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     A report that is wrapped as a whole in a ```markdown fence is read from inside.
     """
     source = text.replace("\x00", "\ufffd")
-    edges = [0, *(edge for newline in _NEWLINE.finditer(source) for edge in newline.span()), len(source)]
-    found = Markdown(text, list(zip(edges[::2], edges[1::2], strict=True)))
+    found = Markdown(text, gaps((newline.span() for newline in _NEWLINE.finditer(source)), len(source)))
     wrapped = _WRAPPED.match(source)
     reader = _BlockReader(source, found)
-    stretches = [(0, wrapped.end() if wrapped else 0), *passed_over, (len(source), len(source))]
-    for (_, start), (end, _) in pairwise(stretches):
+    for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
     for span in found.spans:
         if span.kind in ("tag", "code") and source[span.start] == "<":
@@ -125,6 +122,17 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
         places.sort()
     found.spans.sort(key=_outer_first)
     return found
+
+
+def gaps(stretches: Iterable[Place], length: int) -> list[Place]:
+    """What lies before, between and after these stretches of a text of this length."""
+    edges = [0, *(edge for stretch in stretches for edge in stretch), length]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def position(stretches: Sequence[Place], offset: int) -> int:
+    """Which of these stretches, which are in order, is the last that begins at or before the offset."""
+    return bisect_right(stretches, (offset, maxsize)) - 1
 
 
 def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:

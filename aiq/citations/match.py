@@ -9,10 +9,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiq.citations.documents import DocumentIndex, DocumentKey, PageRule, named_documents, parse_key
+from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
 from aiq.citations.urls import ParsedUrl, Query, UrlKey, parse_url, spelled, without_ellipsis
 from aiq.core.reports import MatchLevel
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 
 _Pair = tuple[str, str]
@@ -134,10 +135,10 @@ class Match:
 class SourceIndex:
     """The sources of a run, made searchable; of two with the same URL the first counts.
 
-    `pages` and `page_window` say which page of a document will do (`CitationSettings`).
+    `settings` say which page of a document will do. `hosts` tell what passes for one of theirs.
     """
 
-    def __init__(self, sources: Sequence[Source], *, pages: PageRule = "window", page_window: int = 1) -> None:
+    def __init__(self, sources: Sequence[Source], settings: CitationSettings | None = None) -> None:
         self._sources = sources
         self._exact: dict[UrlKey, int] = {}
         self._urls: dict[int, ParsedUrl] = {}
@@ -149,8 +150,8 @@ class SourceIndex:
                 self._paths.add(number, url)
         self._spellings = sorted((url.spelling, number) for number, url in self._urls.items())
         keys = ((parse_key(s.citation_key), n) for n, s in enumerate(sources) if s.citation_key)
-        self._documents = DocumentIndex(keys, pages, page_window)
-        self._hosts = KnownHosts({url.site[0] for url in self._urls.values()})
+        self._documents = DocumentIndex(keys, settings or CitationSettings())
+        self.hosts = KnownHosts({url.site[0] for url in self._urls.values()})
 
     def match_url(self, text: str) -> Match | None:
         """The source this URL means, or None where no level gives exactly one."""
@@ -180,10 +181,6 @@ class SourceIndex:
             if number is not None:
                 return Match(self._sources[number], "document", key)
         return None
-
-    def flags(self, text: str) -> tuple[str, ...]:
-        """What is odd about a URL without deciding anything: `homograph_host`."""
-        return self._hosts.flags(text)
 
     def _match(self, number: int | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
         return None if number is None else Match(self._sources[number], level, marked=marked)

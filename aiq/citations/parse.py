@@ -5,8 +5,6 @@ report or its list, or one that is never closed and so holds the list.
 """
 
 import re
-import sys
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,7 +12,7 @@ from typing import Final
 
 from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
-from aiq.citations.markdown import Markdown, Place, read_markdown
+from aiq.citations.markdown import Markdown, Place, gaps, position, read_markdown
 from aiq.citations.marks import Mark, find_marks, is_circled
 from aiq.citations.references import ReferenceList, reference_lists
 
@@ -23,6 +21,7 @@ _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|pla
 _OF_MARKDOWN = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*", re.IGNORECASE)
 _BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
 _WORD = re.compile(r"\w")
+_CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
 _TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
 
@@ -74,11 +73,16 @@ def parse_report(text: str) -> ParsedReport:
             replace(found, end=fence[1][1]) if found.start < fence[0][0] < found.end < fence[1][1] else found
             for found in reference_lists(markdown)
         )
-    entries = tuple(_entry(markdown, place, section) for section, found in enumerate(lists) for place in found.entries)
-    body = _gaps([(found.start, found.end) for found in lists], len(text))
+    entries = tuple(
+        Entry(place, section, text[place.body : place.end].strip(), entry_urls(markdown, place.start, place.end))
+        for section, found in enumerate(lists)
+        for place in found.entries
+    )
+    body = gaps([(found.start, found.end) for found in lists], len(text))
     listed = frozenset(entry.number for entry in entries)
     prose = markdown.prose()
-    circled = frozenset(entry.number for entry in entries if _is_circled(text, entry))
+    spans = ((entry.number, entry.place.number_span) for entry in entries)
+    circled = frozenset(number for number, span in spans if span and is_circled(text[slice(*span)]))
     marks = find_marks(markdown, prose, body, listed, circled)
     if rescued is not None:  # what follows may be more of the code: `x = [7]` there is no dangling citation
         marks = tuple(mark for mark in marks if mark.start < rescued or listed.issuperset(mark.numbers))
@@ -94,36 +98,16 @@ def parse_report(text: str) -> ParsedReport:
     )
 
 
-def _entry(markdown: Markdown, place: ListedEntry, section: int) -> Entry:
-    urls = entry_urls(markdown, place.start, place.end)
-    full = [use for use in urls if not use.url.lower().startswith("www.")]  # a title may name a site
-    return Entry(place, section, markdown.text[place.body : place.end].strip(), tuple(full or urls))
-
-
-def _is_circled(text: str, entry: Entry) -> bool:
-    return entry.place.number_span is not None and is_circled(text[slice(*entry.place.number_span)])
-
-
 def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterator[Place]:
     """The paragraphs with words, as far as they lie in the body, without lines that are a title in bold."""
     for start, end in markdown.paragraphs:
-        at = max(bisect_right(body, (start, sys.maxsize)) - 1, 0)
+        at = position(body, start)
         while at < len(body) and body[at][0] < end:
-            first, last = max(start, body[at][0]), min(end, body[at][1])
-            while first < last and markdown.text[first].isspace():
-                first += 1
-            while first < last and markdown.text[last - 1].isspace():
-                last -= 1
-            words = first < last and _WORD.search(prose, first, last)
-            if words and not _BOLD_TITLE.fullmatch(markdown.text, first, last):
-                yield first, last
+            found = _CONTENT.search(markdown.text, max(start, body[at][0]), min(end, body[at][1]))
+            words = found and _WORD.search(prose, *found.span())
+            if found and words and not _BOLD_TITLE.fullmatch(markdown.text, *found.span()):
+                yield found.span()
             at += 1
-
-
-def _gaps(stretches: Sequence[Place], length: int) -> list[Place]:
-    """What lies between these stretches of a text of this length."""
-    edges = [0, *(edge for stretch in stretches for edge in stretch), length]
-    return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
 
 
 def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:

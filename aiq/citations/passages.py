@@ -160,21 +160,12 @@ def _words(text: str) -> Iterator[tuple[str, int, int]]:
 def cited_statements(report: ParsedReport) -> tuple[CitedStatement, ...]:
     """The statements of a report that cite something, in order."""
     found: list[CitedStatement] = []
-    marks = _Places([mark.start for mark in report.marks])
-    urls = _Places([use.start for use in report.body_urls])
+    citing = [[found.start for found in places] for places in (report.marks, report.body_urls)]
     for start, end, text in _statements(_pinned(report)):
-        cites = marks.within(start, end), urls.within(start, end)
-        if any(cites) and text:
-            found.append(CitedStatement(start, end, text, *cites))
+        marks, urls = (tuple(range(bisect_left(cites, start), bisect_left(cites, end))) for cites in citing)
+        if (marks or urls) and text:
+            found.append(CitedStatement(start, end, text, marks, urls))
     return tuple(found)
-
-
-class _Places(list[int]):
-    """Offsets in order."""
-
-    def within(self, start: int, end: int) -> tuple[int, ...]:
-        """The positions of those in `start:end`."""
-        return tuple(range(bisect_left(self, start), bisect_left(self, end)))
 
 
 def without_citations(text: str) -> str:

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, groupby, pairwise
 
-from aiq.citations.audit import EntryFinding, MarkFinding, ReportAudit, UrlFinding
+from aiq.citations.audit import EntryFinding, MarkFinding, ReportAudit
 from aiq.citations.links import UrlUse, unescape
 from aiq.citations.markdown import Place
 from aiq.citations.marks import COMMA, DASHES, Mark, like, rewritten_items
@@ -102,7 +101,6 @@ class _Repairer:
         self._audit = audit
         self._text = audit.report.text
         self._numbers = numbers
-        self._unlisted: dict[object, int] = {}  # numbers of links to sources that the list does not have
 
     def marks(self) -> Iterator[Edit]:
         wanted = list(self._wanted())
@@ -133,41 +131,36 @@ class _Repairer:
                     yield from self._kept_entry(finding, self._numbers[position])
 
     def _wanted(self) -> Iterator[tuple[int, ...]]:
-        """What each mark shows in the verified report; nothing if it goes. `[1][3]` becomes `[1]` if 3 repeats 1."""
+        """What each mark shows in the verified report; nothing if it goes. `[1][3]` becomes `[1]` if 3 repeats 1.
+
+        A link shows the number of its source in the list, whatever it says itself (`[7](url)`), else that of its
+        entry, else one after those of the list, the same for all links to one source.
+        """
+        numbers, entries = self._numbers, self._audit.entries
+        listed = {id(f.match.source): numbers[p] for p, f in enumerate(entries) if p in numbers and f.match}
+        unlisted: dict[object, int] = {}
         beside: set[int] = set()  # numbers that the marks right before this one show
         written: set[int] = set()  # and those that they have in the report as given
         last = 0
         for finding in self._audit.marks:
-            mark = finding.mark
+            mark, url = finding.mark, finding.url
             if self._text[last : mark.start].strip(" ,，、"):
                 beside, written = set(), set()
-            known = (self._numbers[p] for p in finding.entries if p is not None and p in self._numbers)
-            shown = tuple(dict.fromkeys(known))
-            if finding.url is not None and finding.url.kept:
-                shown = self._of_link(finding.url) or shown or self._free_number(mark, finding.url)
+            shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
+            if url is not None and url.kept:
+                source = id(url.match.source) if url.match else -1
+                if source in listed:
+                    shown = (listed[source],)
+                elif not shown:
+                    free = len(set(numbers.values())) + len(unlisted) + 1
+                    key = source if url.match else url.use.url
+                    shown = (unlisted.setdefault(key, free),) if entries else mark.numbers
             if written.isdisjoint(mark.numbers):  # what is written twice stays twice
                 shown = tuple(n for n in shown if n not in beside or n in mark.numbers)
             yield shown
             beside.update(shown)
             written.update(mark.numbers)
             last = mark.end
-
-    def _of_link(self, url: UrlFinding) -> tuple[int, ...]:
-        """The number of a link's source in the list, whatever the link itself says: `[7](url)`."""
-        listed = self._listed_sources.get(id(url.match.source)) if url.match else None
-        return () if listed is None else (listed,)
-
-    @cached_property
-    def _listed_sources(self) -> dict[int, int]:
-        findings = enumerate(self._audit.entries)
-        return {id(f.match.source): self._numbers[p] for p, f in findings if p in self._numbers and f.match}
-
-    def _free_number(self, mark: Mark, url: UrlFinding) -> tuple[int, ...]:
-        """A number after those of the list, the same for links to one source."""
-        if not self._audit.entries:
-            return mark.numbers
-        free = len(set(self._numbers.values())) + len(self._unlisted) + 1
-        return (self._unlisted.setdefault(id(url.match.source) if url.match else url.use.url, free),)
 
     def _mark_removals(self, gone: Sequence[bool]) -> Iterator[Edit]:
         """An edit for each mark that goes, with what separates it from the one beside it: `[1], [2]` becomes `[1]`."""

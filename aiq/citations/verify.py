@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aiq.citations.audit import EntryFinding, ReportAudit, UrlFinding, audit_report
+from aiq.citations.audit import EntryFinding, ReportAudit, audit_report
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.repair import Edit, apply_edits, composed, new_numbers, repair
@@ -49,11 +49,7 @@ def verify(text: str, sources: Sequence[Source], settings: CitationSettings | No
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
     others.sort(key=lambda source: source.kind == "echoed")  # of a URL seen in two ways the better one counts
-    return verify_against(text, _index(accepted, settings), _index(others, settings) if others else None)
-
-
-def _index(sources: Sequence[Source], settings: CitationSettings) -> SourceIndex:
-    return SourceIndex(sources, pages=settings.pages, page_window=settings.page_window)
+    return verify_against(text, SourceIndex(accepted, settings), SourceIndex(others, settings))
 
 
 def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | None = None) -> Verified:
@@ -128,16 +124,12 @@ def _removed(one: _Round) -> Iterator[RemovedCitation]:
                 seen_as=finding.seen_as,
                 flags=finding.flags,
             )
-    for url in _removed_urls(one.found):
+    # URLs that go although no entry goes with them: of entries that stay, of the body, of marks that are links
+    found = one.found
+    urls = [url for finding in found.entries if finding.kept for url in finding.others if not url.kept]
+    urls += [url for url in found.body_urls if url.unsafe]
+    urls += [mark.url for mark in found.marks if mark.url is not None and not mark.url.kept]
+    for url in urls:
         yield RemovedCitation(
             number=None, target=url.use.url, reason=url.reason or "", seen_as=url.seen_as, flags=url.flags
         )
-
-
-def _removed_urls(found: ReportAudit) -> Iterator[UrlFinding]:
-    """The URLs that go although no entry goes with them: of entries that stay, of the body, of marks that are links."""
-    for finding in found.entries:
-        if finding.kept:
-            yield from (url for url in finding.others if not url.kept)
-    yield from (url for url in found.body_urls if url.unsafe)
-    yield from (mark.url for mark in found.marks if mark.url is not None and not mark.url.kept)

@@ -1,6 +1,7 @@
 """Document citations: names, pages, and which retrieved document they mean."""
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,15 +10,15 @@ from hypothesis import strategies as st
 from aiq.citations.documents import (
     DocumentIndex,
     DocumentKey,
-    PageRule,
     looks_like_document,
     named_documents,
     parse_key,
 )
+from aiq.core.settings import CitationSettings
 
 
-def find(keys: list[str], cited: str, pages: PageRule = "window", page_window: int = 1) -> str | None:
-    index = DocumentIndex([(parse_key(key), number) for number, key in enumerate(keys)], pages, page_window)
+def find(keys: list[str], cited: str, **settings: Any) -> str | None:
+    index = DocumentIndex([(parse_key(key), number) for number, key in enumerate(keys)], CitationSettings(**settings))
     number = index.find(parse_key(cited))
     return None if number is None else keys[number]
 
@@ -46,7 +47,7 @@ SOURCES = ["r.pdf, p.15", "r.pdf, pp. 20-24", "r.pdf, p.40"]
 )
 def test_rules(cited: str, ignore: int | None, window: int | None, exact: int | None) -> None:
     expected = [None if position is None else SOURCES[position] for position in (ignore, window, exact)]
-    assert [find(SOURCES, cited, "ignore"), find(SOURCES, cited, "window"), find(SOURCES, cited, "exact")] == expected
+    assert [find(SOURCES, cited, pages=rule) for rule in ("ignore", "window", "exact")] == expected
 
 
 def test_the_window_is_a_setting() -> None:
@@ -57,7 +58,7 @@ def test_the_window_is_a_setting() -> None:
 
 def test_a_document_retrieved_as_a_whole_has_every_page() -> None:
     keys = ["r.pdf, p.2", "r.pdf"]
-    assert [find(keys, cited, "exact") for cited in ("r.pdf, p.2", "r.pdf, p.3", "r.pdf")] == [
+    assert [find(keys, cited, pages="exact") for cited in ("r.pdf, p.2", "r.pdf, p.3", "r.pdf")] == [
         "r.pdf, p.2",
         "r.pdf",
         "r.pdf",
@@ -66,7 +67,7 @@ def test_a_document_retrieved_as_a_whole_has_every_page() -> None:
 
 def test_the_same_key_is_preferred_to_a_wider_one() -> None:
     assert find(["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.15") == "r.pdf, p.15"
-    assert find(["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.80", "exact") == "r.pdf, pp. 1-90"
+    assert find(["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.80", pages="exact") == "r.pdf, pp. 1-90"
 
 
 ranges = st.tuples(st.integers(1, 30), st.integers(0, 5)).map(lambda pair: (pair[0], pair[0] + pair[1]))
@@ -79,7 +80,7 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
         return max(0, source[0] - cited[1], cited[0] - source[1])
 
     keys = [(DocumentKey("r", *source), number) for number, source in enumerate(sources)]
-    number = DocumentIndex(keys, "window", window).find(DocumentKey("r", *cited))
+    number = DocumentIndex(keys, CitationSettings(page_window=window)).find(DocumentKey("r", *cited))
     nearest = min(map(apart, sources))
     assert (number is not None) == (nearest <= window)
     assert number is None or apart(sources[number]) == nearest
@@ -87,7 +88,7 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
 
 def test_a_look_up_does_not_read_all_pages() -> None:
     keys = [(DocumentKey("r", page, page), page) for page in range(1, 50_001)]
-    index = DocumentIndex(keys, "exact", 0)
+    index = DocumentIndex(keys, CitationSettings(pages="exact"))
     start = time.process_time()
     for page in range(60_000, 62_000):
         assert index.find(DocumentKey("r", page, page)) is None

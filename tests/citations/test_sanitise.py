@@ -77,8 +77,8 @@ def test_scripts_within_one_label_only() -> None:
 
 def test_the_index_knows_its_hosts() -> None:
     index = SourceIndex([Source(url="https://nvidia.com/a")])
-    assert index.flags("https://nvidiа.com/a") == FLAGGED
-    assert index.flags("https://nvidia.com/b") == ()
+    assert index.hosts.flags("https://nvidiа.com/a") == FLAGGED
+    assert index.hosts.flags("https://nvidia.com/b") == ()
     assert index.match_url("https://nvidiа.com/a") is None
 
 
