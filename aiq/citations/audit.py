@@ -121,13 +121,19 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     marks = tuple(reader.mark(m, tuple(_meant(known.get(n, ()), m) for n in m.numbers)) for m in report.marks)
     missing = {n for mark in marks for n, to in zip(mark.mark.numbers, mark.entries, strict=True) if to is None}
     linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
+    cited = {position for mark in marks for position in mark.entries}
+    sources = {id(mark.url.match.source) for mark in marks if mark.url and mark.url.match}
     return ReportAudit(
         report=report,
         entries=tuple(entries),
         marks=marks,
         body_urls=tuple(reader.url(use) for use in report.body_urls),
         dangling=tuple(sorted(missing - linked)),
-        unused=tuple(_unused(entries, marks)),
+        unused=tuple(
+            position
+            for position, finding in enumerate(entries)
+            if position not in cited and not (finding.match and id(finding.match.source) in sources)
+        ),
         uncited_paragraphs=tuple(_uncited(report)),
         with_sources=index is not None,
     )
@@ -295,15 +301,6 @@ def _meant(known: Sequence[tuple[int, int]], mark: Mark) -> int | None:
 def _points(finding: EntryFinding) -> bool:
     """Whether a mark that means this entry stays."""
     return finding.kept or finding.duplicate_of is not None
-
-
-def _unused(entries: Sequence[EntryFinding], marks: Sequence[MarkFinding]) -> Iterator[int]:
-    """The entries that no mark points to, by number or as a link to their source."""
-    cited = {position for mark in marks for position in mark.entries}
-    linked = {id(mark.url.match.source) for mark in marks if mark.url and mark.url.match}
-    for position, finding in enumerate(entries):
-        if position not in cited and not (finding.match and id(finding.match.source) in linked):
-            yield position
 
 
 def _uncited(report: ParsedReport) -> Iterator[Place]:

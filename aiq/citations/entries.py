@@ -17,6 +17,7 @@ Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "b
 _TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
 _LEAD = rf"[ \t>]*{_TAG}"
 _BULLET = r"[-*+•·–◦▪●○■‣∙]"
+_ITEM = rf"{_LEAD}(?:{_BULLET}[ \t]+)?"
 _OPEN = r"(?:\\?[\[【［〔(（〈]){1,2}|<sup>|\^"
 _CLOSE = r"(?:\\?[\]】］〕)）〉]){1,2}|</sup>|\^"
 _STRONG = r"(?:\*{1,3}|__?|`)?"
@@ -28,7 +29,7 @@ _FORMS: dict[Family, re.Pattern[str]] = {
         r"(?P<mark>\*{0,2}(?:\\?[\[【(]\^?(?P<n>\d{1,3})\\?[\]】)][:：.]?|(?P<m>\d{1,3})[.)、:：])\*{0,2})(?=[ \t]*\S)"
     ),
     "bracket": re.compile(
-        rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>{_STRONG}(?:{_OPEN})\^?(?:{_NAME}?[ ]?[:：]?[ ]?)(?P<n>\d{{1,4}})[ ]?\^?"
+        rf"{_ITEM}(?P<mark>{_STRONG}(?:{_OPEN})\^?(?:{_NAME}?[ ]?[:：]?[ ]?)(?P<n>\d{{1,4}})[ ]?\^?"
         rf"(?:†[^\]】\n]{{0,40}})?(?:{_CLOSE}){_STRONG}[:：.]?{_STRONG})",
         re.IGNORECASE,
     ),
@@ -37,11 +38,9 @@ _FORMS: dict[Family, re.Pattern[str]] = {
         rf"(?:{_STRONG}(?:\\?[.)）．、]|[:：，]){_STRONG}|(?:\*\*|__)(?=[ \t])))"
         r"(?:[ \t]+|(?=[^\s\d])|\Z)"
     ),
-    "circled": re.compile(
-        rf"{_LEAD}(?:{_BULLET}[ \t]+)?(?P<mark>(?P<n>[{CIRCLED}]|[{RAISED}]{{1,3}})[.、:：]?)[ \t]*(?=\S)"
-    ),
+    "circled": re.compile(rf"{_ITEM}(?P<mark>(?P<n>[{CIRCLED}]|[{RAISED}]{{1,3}})[.、:：]?)[ \t]*(?=\S)"),
     "named": re.compile(
-        rf"{_LEAD}(?:{_BULLET}[ \t]+)?"
+        rf"{_ITEM}"
         rf"(?P<mark>{_STRONG}{_NAME}[ ]?#?(?P<n>\d{{1,3}}){_STRONG}[ ]?[:：.、)-]{_STRONG})(?=[ \t]*\S)",
         re.IGNORECASE,
     ),

@@ -18,7 +18,8 @@ RAISED = "⁰¹²³⁴-⁹"
 """The raised digits, as a range for a pattern."""
 _CIRCLE = re.compile(f"[{CIRCLED}]")
 _RAISE = re.compile(f"[{RAISED}]")
-_CIRCLES = ((1, 20, "①"), (21, 35, "㉑"), (36, 50, "㊱"))
+_CIRCLES = [*map(chr, (*range(0x2460, 0x2474), *range(0x3251, 0x3260), *range(0x32B1, 0x32C0)))]
+"""From 1 to 50."""
 _PLAIN = "0123456789"
 _RAISED_DIGITS = str.maketrans(_PLAIN, "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _WIDE_DIGITS = str.maketrans(_PLAIN, "０１２３４５６７８９")
@@ -71,7 +72,6 @@ _BARE_NUMBERS = re.compile(
     r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
 )
 _ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
-_Excluded = Callable[[re.Match[str], tuple[int, ...]], bool]
 _ENOUGH = 5
 """Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
 _NUMBER = r"\^?\d{1,4}"
@@ -124,8 +124,7 @@ def value(written: str) -> int:
 def like(written: str, number: int) -> str:
     """The number in the style of another one: circled (up to 50), raised, full-width, or with leading zeros."""
     if _CIRCLE.match(written):
-        circle = next((chr(ord(char) + number - low) for low, high, char in _CIRCLES if low <= number <= high), None)
-        return circle or f"({number})"
+        return _CIRCLES[number - 1] if number <= len(_CIRCLES) else f"({number})"
     if _RAISE.match(written):
         return str(number).translate(_RAISED_DIGITS)
     if "０" <= written[:1] <= "９":
@@ -314,35 +313,35 @@ def _raised_marks(
     Powers, units and enumerations look the same: each needs a number of the list, the bare ones also a habit.
     """
 
-    def marks(form: MarkForm, pattern: re.Pattern[str], excluded: _Excluded, known: frozenset[int]) -> list[Mark]:
+    def marks(
+        form: MarkForm,
+        pattern: re.Pattern[str],
+        excluded: Callable[[re.Match[str]], object],
+        known: frozenset[int] = listed,
+    ) -> list[Mark]:
         found = []
         source = text if pattern is _SUPERSCRIPT else prose
         for match in (match for stretch in body for match in pattern.finditer(source, *stretch)):
             numbers, items = numbers_in(match["items"]), match.span("items")
-            if numbers and known.issuperset(numbers) and not excluded(match, numbers):
+            if numbers and known.issuperset(numbers) and not excluded(match):
                 found.append(Mark(*(items if form == "bare_number" else match.span()), numbers, items, form))
         return found
 
-    def in_formula(match: re.Match[str], numbers: tuple[int, ...]) -> bool:
+    def in_formula(match: re.Match[str]) -> object:
         masked = "\x00" in prose[slice(*match.span("items"))]
-        after_unit = len(numbers) == 1 and _UNIT.search(_before(text, match.start()))
-        return bool(masked or after_unit or _ISOTOPE.match(text, match.start()))
+        after_unit = len(numbers_in(match["items"])) == 1 and _UNIT.search(_before(text, match.start()))
+        return masked or after_unit or _ISOTOPE.match(text, match.start())
 
     if not listed:
         return []
-    result = marks("superscript", _SUPERSCRIPT, in_formula, listed)
+    result = marks("superscript", _SUPERSCRIPT, in_formula)
     # `如此①。`: an enumeration's number is before its item, a citation's after what is said
-    result += marks("circled", _CIRCLED, lambda match, _: False, circled)
-    raised = marks("superscript", _RAISED, lambda match, _: bool(_POWER.search(_before(prose, match.start()))), listed)
+    result += marks("circled", _CIRCLED, lambda match: False, circled)
+    raised = marks("superscript", _RAISED, lambda match: _POWER.search(_before(prose, match.start())))
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
         result += raised
     # `So it is.1`: how reports look whose superscripts were lost
-    bare = marks(
-        "bare_number",
-        _BARE_NUMBERS,
-        lambda match, _: bool(_ABBREVIATION.search(_before(prose, match.start("items")))),
-        listed,
-    )
+    bare = marks("bare_number", _BARE_NUMBERS, lambda match: _ABBREVIATION.search(_before(prose, match.start("items"))))
     return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result
 
 

@@ -62,6 +62,7 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
 
 _Read = tuple[int, list[ListedEntry]]
 """The last line read, and the entries found."""
+_NOTHING: _Read = (-1, [])
 
 
 class _ListReader:
@@ -91,7 +92,7 @@ class _ListReader:
                 return True
         return False
 
-    def entries_from(self, first: int, family: Family, level: int | None = None) -> tuple[int, list[ListedEntry]]:
+    def entries_from(self, first: int, family: Family, level: int | None = None) -> _Read:
         """Entries from line `first` on, and the number of the last line that is theirs.
 
         `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
@@ -132,10 +133,10 @@ class _ListReader:
         before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
         start = line.begins("bracket") if not line.fenced else None
         if start is None or (before >= 0 and line.start < taken[before].end):
-            return line.number, []
+            return _NOTHING
         mark = self.text[slice(*start.mark)]
         if not mark.endswith((":", "：")) or not ("^" in mark or line.names_target):
-            return line.number, []
+            return _NOTHING
         last, entries = self.entries_from(line.number, "bracket")
         return last, list(takewhile(lambda entry: self.text[entry.body - 1] in ":：", entries))
 
@@ -144,13 +145,13 @@ class _ListReader:
         text = self.text
         colon = next((at for at, sign in enumerate(line.words[:_COLON_WITHIN], line.start) if sign in ":："), None)
         if colon is None or line.fenced or title_strength(text[line.start : colon]) != "strong":
-            return line.number, []
+            return _NOTHING
         begin = colon + 1
         while begin < line.end and text[begin] in "*_ \t":
             begin += 1
         start = entry_start(text, begin, line.end, "bracket")
         if start is None or not line.names_target:
-            return line.number, []
+            return _NOTHING
         entries = entries_in_line(text, start, begin, line.end)
         following = next((below.begins("bracket") for below in self.all[line.number + 1 :][:1]), None)
         if following is None or following.number <= entries[-1].number:
@@ -162,10 +163,10 @@ class _ListReader:
         """The list that a title in this line opens; no entries if it opens none."""
         first = self._first_entry(line) if line.title else None
         if first is None:
-            return line.number, []
+            return _NOTHING
         last, entries = self.entries_from(*first, line.level or 0)
         if line.title == "weak" and not any(entry.names_target for entry in entries):
-            return line.number, []
+            return _NOTHING
         return last, entries
 
     def _first_entry(self, title: Line) -> tuple[int, Family] | None:

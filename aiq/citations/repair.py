@@ -10,6 +10,7 @@ from aiq.citations.links import UrlUse, unescape
 from aiq.citations.markdown import Place
 from aiq.citations.marks import COMMA, DASHES, Mark, like, rewritten_items
 from aiq.citations.match import Match
+from aiq.citations.parse import cut
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.urls import parse_url, writable
 
@@ -45,11 +46,7 @@ class Edit:
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with these edits, which must be in order and apart from each other."""
-    pieces, at = [], 0
-    for edit in edits:
-        pieces += [text[at : edit.start], edit.replacement]
-        at = edit.end
-    return "".join([*pieces, text[at:]])
+    return cut(text, ((edit.start, edit.end, edit.replacement) for edit in edits))
 
 
 def composed(text: str, rounds: Sequence[Sequence[Edit]]) -> tuple[Edit, ...]:
@@ -137,7 +134,9 @@ class _Repairer:
         entry, else one after those of the list, the same for all links to one source.
         """
         numbers, entries = self._numbers, self._audit.entries
-        listed = {id(f.match.source): numbers[p] for p, f in enumerate(entries) if p in numbers and f.match}
+        listed: dict[object, int] = {
+            id(finding.match.source): numbers[p] for p, finding in enumerate(entries) if p in numbers and finding.match
+        }
         unlisted: dict[object, int] = {}
         beside: set[int] = set()  # numbers that the marks right before this one show
         written: set[int] = set()  # and those that they have in the report as given
@@ -148,13 +147,12 @@ class _Repairer:
                 beside, written = set(), set()
             shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
             if url is not None and url.kept:
-                source = id(url.match.source) if url.match else -1
+                source: object = id(url.match.source) if url.match else url.use.url
                 if source in listed:
                     shown = (listed[source],)
                 elif not shown:
                     free = len(set(numbers.values())) + len(unlisted) + 1
-                    key = source if url.match else url.use.url
-                    shown = (unlisted.setdefault(key, free),) if entries else mark.numbers
+                    shown = (unlisted.setdefault(source, free),) if entries else mark.numbers
             if written.isdisjoint(mark.numbers):  # what is written twice stays twice
                 shown = tuple(n for n in shown if n not in beside or n in mark.numbers)
             yield shown

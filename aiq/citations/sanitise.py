@@ -57,7 +57,7 @@ def broken_rule(url: str) -> str | None:
 
 def plain_text(url: str) -> str:
     """The URL without what cannot be seen, entities undone, and where it has no scheme percent-encoding too."""
-    if _is_plain(url):
+    if url.startswith(("https://", "http://")) and "&" not in url and not _INVISIBLE.search(url):
         return url
     url = _LEADING_ZEROS.sub(r"\1", _INVISIBLE.sub("", url))
     head, tail = url[:_HEAD], url[_HEAD:]
@@ -69,10 +69,6 @@ def plain_text(url: str) -> str:
             break
         head = _INVISIBLE.sub("", decoded)
     return head + tail
-
-
-def _is_plain(url: str) -> bool:
-    return url.startswith(("https://", "http://")) and "&" not in url and _INVISIBLE.search(url) is None
 
 
 def scheme_of(url: str) -> str:
