@@ -6,9 +6,10 @@ of open brackets that CommonMark's appendix describes, because the library's own
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import accumulate
 from sys import maxsize
 from typing import Literal
 
@@ -214,21 +215,16 @@ class _BlockReader:
         spans = inline_spans(content)
         if not spans:
             return
-        offsets = [0]
-        for line in content.split("\n"):
-            offsets.append(offsets[-1] + len(line) + 1)
+        offsets = [0, *accumulate(len(line) + 1 for line in content.split("\n"))]
 
-        def place(at: int) -> int:
-            line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
-            return starts[line] + at - offsets[line]
-
-        def pair(ends: Place) -> Place:
-            return place(ends[0]), place(ends[1])
+        def places(*inside: int) -> Iterator[int]:
+            for at in inside:
+                line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
+                yield starts[line] + at - offsets[line]
 
         for span in spans:
-            start, end = place(span.start), place(span.end)
-            label = pair(span.label) if span.kind in ("link", "image") else (0, 0)
-            self._found.spans.append(Span(start, end, span.kind, label, pair(span.target)))
+            start, end, *inside = places(span.start, span.end, *span.label, *span.target)
+            self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
 
     def _cell_start(self, content: str, number: int) -> int:
         """Where a table cell begins in the source: cells come in order."""

@@ -6,12 +6,13 @@ their number.
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
-from aiq.citations.urls import ParsedUrl, Query, UrlKey, parse_url, spelled, without_ellipsis
+from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, spelled, without_ellipsis
 from aiq.core.reports import MatchLevel
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
@@ -91,12 +92,6 @@ class _Paths:
         return places
 
 
-def _includes(whole: Query, part: Query) -> bool:
-    """Whether all of `part` is in `whole`, as often; both are in order."""
-    rest = iter(whole)
-    return all(pair in rest for pair in part)
-
-
 def completes_identifier(start: str, whole: str) -> bool:
     """Whether `whole`, which begins with `start`, goes on with what is part of an identifier.
 
@@ -107,12 +102,12 @@ def completes_identifier(start: str, whole: str) -> bool:
     left, right = _LEFT.search(start[-200:]), _RIGHT.match(whole, len(start), len(start) + 200)
     if left is None or right is None:
         return False
-    before, mark, after = left[1], left[2] or right[2], right[1]
-    if before and after and not left[2]:
+    before, mark, after = left[1], left[2], right[1]
+    if before and after and not mark:
         return _has_digit(before + after)
-    if not before or not (left[2] or (right[2] and not after)):
+    if not (mark or (right[2] and not after)):
         return False
-    return bool(mark) and _has_digit(before) and _has_digit(after if left[2] else right[3])
+    return _has_digit(before) and _has_digit(after if mark else right[3])
 
 
 def _has_digit(text: str) -> bool:
@@ -161,9 +156,7 @@ class SourceIndex:
         if stub is not None:
             return self._match(self._cut_off(stub), "truncation", marked=True)
         url = parse_url(text)
-        if url is None:
-            return None
-        return (
+        return url and (
             self._match_continued(url)
             or self._match(self._paths.parent(url), "child_path")
             or self._match(self._with_parameters(url), "query_subset")
@@ -172,7 +165,7 @@ class SourceIndex:
     def match_exactly(self, text: str) -> Match | None:
         """The source with this URL, at the first level only."""
         url = parse_url(text)
-        return self._match(self._exact.get(url.key), "exact") if url else None
+        return url and self._match(self._exact.get(url.key), "exact")
 
     def match_document(self, entry: str) -> Match | None:
         """The document an entry names, where the pages agree by the index's rule."""
@@ -205,11 +198,9 @@ class SourceIndex:
         shared = self._paths.with_parameters(cited)
         if len(shared) > _MOST_SHARED:
             return None
-        fitting = [
-            number
-            for number in shared
-            if cited.route in ("", self._urls[number].route) and _includes(self._urls[number].query, cited.query)
-        ]
+        routed = [number for number in shared if cited.route in ("", self._urls[number].route)]
+        # a repeated parameter counts as often
+        fitting = [number for number in routed if not Counter(cited.query) - Counter(self._urls[number].query)]
         return fitting[0] if len(fitting) == 1 else None
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:

@@ -222,7 +222,7 @@ def _statements(pinned: str) -> Iterator[tuple[int, int, str]]:
 def _sentences(text: str, start: int, end: int) -> Iterator[Place]:
     at = start
     for stop in _SENTENCE_END.finditer(text, start, end):
-        cut = stop.end("pins") if stop["pins"] is not None else stop.end("cjk_pins")
+        cut = max(stop.end("pins"), stop.end("cjk_pins"))
         if text[at:cut].strip():
             yield at, cut
         at = stop.end()

@@ -48,6 +48,7 @@ LEFT_OUT = re.compile(r"[\t\r\n]+")
 _UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
 """What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
 _MAX_LENGTH = 8192
+_CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 
@@ -138,22 +139,15 @@ def _segments(path: str) -> Segments:
     if ";" in path:
         head, slash, last = path.rpartition("/")
         path = (head + slash + last.partition(";")[0]).rstrip("/")
-    segments = path.split("/")[1:]
-    if "%" in path or "/." in path or not path.isascii():
-        segments = _without_dots([decoded(segment) for segment in segments])
-    return tuple(segments)
-
-
-def _without_dots(segments: list[str]) -> list[str]:
     kept: list[str] = []
-    for segment in segments:
+    for segment in map(decoded, path.split("/")[1:]):
         if segment == "..":
             kept[-1:] = []
         elif segment != ".":
             kept.append(segment)
     while kept and not kept[-1]:
         kept.pop()
-    return kept
+    return tuple(kept)
 
 
 def _query(query: str, host: str, segments: Segments) -> Query:
@@ -210,10 +204,8 @@ def read_site(scheme: str, authority: str) -> Site | None:
     """Host and port of `user@host:port` under `http` or `https`; user-info is no part of it. None where malformed."""
     match = _AUTHORITY.fullmatch(authority.rpartition("@")[2])
     host = canonical_host(match[1]) if match else None
-    if match is None or host is None:
-        return None
-    port = int(match[2]) if match[2] else None
-    if port is not None and port > 65535:
+    port = int((match and match[2]) or _DEFAULT_PORTS[scheme])
+    if host is None or port > 65535:
         return None
     return host, None if port == _DEFAULT_PORTS[scheme] else port
 
@@ -297,9 +289,7 @@ def without_ellipsis(text: str) -> str | None:
 def spelled(stub: str) -> str | None:
     """What every URL that was cut off here begins with; a percent-encoding cut in two is left out."""
     url = parse_url(stub)
-    if url is None or "%" not in stub:
-        return url.spelling if url else None
-    return re.sub(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z", "", url.spelling)
+    return _CUT_CODE.sub("", url.spelling) if url and "%" in stub else url and url.spelling
 
 
 def writable(url: str) -> str:
