@@ -119,7 +119,7 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     entries = _without_repeats([reader.entry(entry) for entry in report.entries])
     known = _by_number(report, entries)
     marks = tuple(reader.mark(m, tuple(_meant(known.get(n, ()), m) for n in m.numbers)) for m in report.marks)
-    missing = {n for mark in marks for n, to in zip(mark.mark.numbers, mark.entries, strict=True) if to is None}
+    missing = {n for mark in report.marks for n in mark.numbers} - known.keys()
     linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
     cited = {position for mark in marks for position in mark.entries}
     sources = {id(mark.url.match.source) for mark in marks if mark.url and mark.url.match}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from aiq.citations.audit import EntryFinding, MarkFinding, Outcome, ReportAudit
 from aiq.citations.documents import looks_like_document
-from aiq.citations.metrics import CitationMetrics, metrics_of
+from aiq.citations.metrics import metrics_of
 from aiq.citations.passages import CitedPassage, Passage, cited_passages
 from aiq.citations.registry import SourceRegistry
 from aiq.citations.repair import Edit
@@ -323,13 +323,12 @@ class AuditCase:
 
 @dataclass(frozen=True)
 class AuditedReport:
-    """A case and its audit: what was found, the passages closest to what it states, its record and its metrics."""
+    """A case and its audit: what was found, the passages closest to what it states, and its record."""
 
     case: AuditCase
     verified: Verified
     passages: tuple[CitedPassage, ...]
     record: AuditRecord
-    metrics: CitationMetrics
 
 
 def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
@@ -339,14 +338,13 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
     else:
         verified = verify(case.text, case.sources, case.settings)
     closest = cited_passages(verified.found) if passages else ()
-    metrics = metrics_of(verified.audit, with_sources=verified.found.with_sources)
-    return AuditedReport(case, verified, closest, record_of(verified, closest), metrics)
+    return AuditedReport(case, verified, closest, record_of(verified, closest))
 
 
-def total(audits: Sequence[AuditedReport]) -> CitationMetrics:
+def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
     """The metrics of several reports together; there is at least one, and sources are known of all or none."""
     found = (audit.verified.audit for audit in audits)
-    return metrics_of(*found, with_sources=audits[0].record.with_sources)
+    return metrics_of(*found, with_sources=audits[0].record.with_sources).by_name()
 
 
 def together_json(audits: Sequence[AuditedReport]) -> dict[str, Any]:
@@ -355,4 +353,4 @@ def together_json(audits: Sequence[AuditedReport]) -> dict[str, Any]:
         {"sample_id": audit.case.sample_id, "epoch": audit.case.epoch, **audit.record.model_dump(mode="json")}
         for audit in audits
     ]
-    return {"reports": reports, "metrics": total(audits).by_name()}
+    return {"reports": reports, "metrics": total(audits)}

@@ -212,10 +212,10 @@ def _is_citation(
     prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, after_mark: bool
 ) -> bool:
     """Years, indices and intervals are in brackets too: see docs/citations.md for each rule."""
-    known = [number in listed for number in numbers]
-    if not numbers or any(not ok and not 0 < n <= LARGEST for n, ok in zip(numbers, known, strict=True)):
+    known = listed.issuperset(numbers)
+    if not numbers or not all(0 < number <= LARGEST or number in listed for number in numbers):
         return False
-    if _THOUSANDS.fullmatch(match["items"]) and not all(known):
+    if _THOUSANDS.fullmatch(match["items"]) and not known:
         return False
     before = prose[max(0, match.start() - _FURTHEST) : match.start()]
     if _ASSIGNED.search(before):
@@ -224,14 +224,14 @@ def _is_citation(
         return False
     if before.endswith("]") and not after_mark:
         word = _WORD.search(_INDICES.sub("", before))
-        return all(known) and not (word and _is_indexed(word[0]))
+        return known and not (word and _is_indexed(word[0]))
     word = _WORD.search(before)
     if word is None or match["open"] not in ("[", "\\[") or "^" in match["items"]:
         return True
     if _is_indexed(word[0]):
         return False
     plain = word[0].isalpha() and word[0][1:] in (word[0][1:].lower(), word[0][1:].upper())
-    return plain or all(known)
+    return plain or known
 
 
 def _is_indexed(word: str) -> bool:

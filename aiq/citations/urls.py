@@ -191,7 +191,7 @@ def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
     elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):
         doi = _PUBLISHED.fullmatch("/".join(segments))
     else:
-        return host, segments
+        doi = None
     if doi is None:
         return host, segments
     name = doi[1].lower()

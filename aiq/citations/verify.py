@@ -71,14 +71,14 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
         verified = apply_edits(verified, edits)
         origins = {numbers[p]: known[p] for p, finding in enumerate(found.entries) if finding.kept}
     last = rounds[-1]
-    positions = {id(finding): position for position, finding in enumerate(rounds[0].found.entries)}
-    kept = [(origin, last.numbers[p]) for p, origin in enumerate(last.origins) if last.found.entries[p].kept]
+    kept = {id(last.origins[p]): last.numbers[p] for p, finding in enumerate(last.found.entries) if finding.kept}
+    first = rounds[0].found
     return Verified(
         verified,
         _account(rounds),
         composed(text, [one.edits for one in rounds if one.edits] or [()]),
-        rounds[0].found,
-        {positions[id(origin)]: number for origin, number in kept if id(origin) in positions},
+        first,
+        {p: kept[id(finding)] for p, finding in enumerate(first.entries) if id(finding) in kept},
     )
 
 

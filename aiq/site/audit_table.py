@@ -2,14 +2,14 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
 from aiq.citations.files import AuditedReport, AuditRecord, EntryRow, total
-from aiq.citations.metrics import CitationMetrics
+from aiq.citations.metrics import EXACT_RATE, VALID_RATE
 
 Row = tuple[str, ...]
 """A style, and the cells."""
@@ -38,7 +38,7 @@ def print_audits(lines: Sequence[AuditedReport], console: Console) -> None:
     rows: list[Row] = [("bold", *headings)]
     for line, found in zip(lines, counts, strict=True):
         style = "" if line.record.clean else "red"
-        rows.append((style, *_figures(found, line.metrics, checked=checked), line.case.name))
+        rows.append((style, *_figures(found, line.record.metrics, checked=checked), line.case.name))
     together = [sum(column) for column in zip(*counts, strict=True)]
     rows.append(("bold", *_figures(together, total(lines), checked=checked), "all"))
     _print(rows, console, right=len(headings) - 1)
@@ -51,10 +51,10 @@ def _counts(record: AuditRecord) -> list[int]:
     return [*map(len, found), len(record.uncited_paragraphs)]
 
 
-def _figures(counts: Sequence[int], metrics: CitationMetrics, *, checked: bool) -> list[str]:
+def _figures(counts: Sequence[int], metrics: Mapping[str, float | None], *, checked: bool) -> list[str]:
     """The cells of a line but the last; without sources (`checked`) nothing is known to be valid."""
     entries, valid, *others = map(str, counts)
-    rates = (f"{rate.value:.3f}" if rate else "-" for rate in (metrics.valid, metrics.exact))
+    rates = ("-" if (rate := metrics[name]) is None else f"{rate:.3f}" for name in (VALID_RATE, EXACT_RATE))
     return [entries, valid if checked else "-", *others, *rates]
 
 
