@@ -89,7 +89,7 @@ class MarkFinding:
     @property
     def url_decides(self) -> bool:
         """Whether its own URL says what it is worth, whatever its entries are: a source's, or an unsafe one."""
-        return self.url is not None and (self.url.outcome == "valid" or self.url.unsafe)
+        return self.url is not None and self.url.outcome in ("valid", "unsafe")
 
 
 @dataclass(frozen=True)

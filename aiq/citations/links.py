@@ -49,7 +49,6 @@ _ADDRESS = re.compile(
     r"https?://[^\s<>\"'`|\\^{}\x00-\x20，。；：！？、）】》〉」』”’“‘【《〈「『（　]+", re.IGNORECASE
 )
 _TRAILING = ".,;:!?*_~"
-_BRACKETS = {")": "(", "]": "["}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ def addresses(text: str) -> Iterator[str]:
 
 def _without_surplus(url: str) -> str:
     """Without trailing punctuation and brackets that nothing opens."""
-    surplus = {close: url.count(close) - url.count(opening) for close, opening in _BRACKETS.items()}
+    surplus = {close: url.count(close) - url.count(opening) for close, opening in _PAIRS.items()}
     end = len(url)
     while end:
         last = url[end - 1]

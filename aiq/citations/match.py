@@ -37,7 +37,7 @@ class _Paths:
 
     def __init__(self) -> None:
         self._steps: dict[tuple[int, object], int] = {}
-        self._here: dict[int, tuple[bool, int | None]] = {}  # whether its URL has neither query nor route, the source
+        self._here: dict[int, tuple[int, int | None]] = {}  # whether its URL has neither query nor route, the source
         self._below: dict[int, int | None] = {}
         self._with_pair: dict[tuple[int, _Pair], list[int]] = {}
 
@@ -52,11 +52,9 @@ class _Paths:
             self._below[place] = None if place in self._below else number
         for pair in dict.fromkeys(url.query):
             self._with_pair.setdefault((place, pair), []).append(number)
-        known = self._here.get(place)
-        if known is None or plain > known[0]:
-            self._here[place] = plain, number
-        elif plain == known[0]:
-            self._here[place] = plain, None
+        known = self._here.get(place, (-1, None))[0]
+        if plain >= known:
+            self._here[place] = plain, None if plain == known else number
 
     def continuing(self, url: ParsedUrl) -> int | None:
         """The only source that continues this path; a query is a set, has no beginning and is not continued."""
@@ -154,7 +152,8 @@ class SourceIndex:
             return exact
         stub = without_ellipsis(text)
         if stub is not None:
-            return self._match(self._cut_off(stub), "truncation", marked=True)
+            number = self._cut_off(stub)
+            return None if number is None else Match(self._sources[number], "truncation", marked=True)
         url = parse_url(text)
         return url and (
             self._match_continued(url)
@@ -175,8 +174,8 @@ class SourceIndex:
                 return Match(self._sources[number], "document", key)
         return None
 
-    def _match(self, number: int | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
-        return None if number is None else Match(self._sources[number], level, marked=marked)
+    def _match(self, number: int | None, level: MatchLevel) -> Match | None:
+        return None if number is None else Match(self._sources[number], level)
 
     def _cut_off(self, stub: str) -> int | None:
         """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""

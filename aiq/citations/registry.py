@@ -1,7 +1,8 @@
 """The sources of one (sample, epoch), in the order of their calls, not of arrival, and kept apart by kind."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 
 from aiq.citations.documents import parse_key
 from aiq.citations.links import addresses
@@ -12,6 +13,7 @@ Identity = tuple[object, ...]
 _STRENGTH: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
 _Seen = tuple[int, CallPath, str, Source]
 """How strong, where, as what, and the source: the order in which what was seen of one thing counts."""
+_FIRST = itemgetter(0, 1, 2)
 
 
 class SourceRegistry:
@@ -46,12 +48,14 @@ class SourceRegistry:
 
     def all(self) -> tuple[Source, ...]:
         """Every retrieved source once, by order: what verifies."""
-        retrieved = _STRENGTH["retrieved"]
-        return _merged([group for group in self._seen.values() if any(strength == retrieved for strength, *_ in group)])
+        return tuple(source for source in self.known() if source.kind == "retrieved")
 
     def known(self) -> tuple[Source, ...]:
         """Everything seen, of every kind, once: retrieved sources first, each kind by order."""
-        return _merged(self._seen.values())
+        groups = sorted(
+            (sorted(group, key=_FIRST) for group in self._seen.values()), key=lambda group: _FIRST(group[0])
+        )
+        return tuple(map(_one, groups))
 
 
 def identity(source: Source) -> Identity | None:
@@ -70,14 +74,8 @@ def worth_keeping(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
     return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
 
 
-def _merged(groups: Iterable[Sequence[_Seen]]) -> tuple[Source, ...]:
-    """One source of each group, ordered by what counts first in it."""
-    ordered = [sorted(group, key=lambda seen: seen[:3]) for group in groups]
-    return tuple(_one(group) for group in sorted(ordered, key=lambda group: group[0][:3]))
-
-
 def _one(group: Sequence[_Seen]) -> Source:
-    """One source of all that was seen of it; a weaker kind adds nothing to a stronger one."""
+    """One source of all that was seen of it, in order; a weaker kind adds nothing to a stronger one."""
     sources = [source for strength, _, _, source in group if strength == group[0][0]]
     text = max((source.text for source in sources), key=len)
     update = {

@@ -88,7 +88,7 @@ def repair(audit: ReportAudit, numbers: Mapping[int, int]) -> tuple[Edit, ...]:
     """The edits that make the verified report, in order and apart from each other; `numbers` are its `new_numbers`."""
     repairer = _Repairer(audit, numbers)
     edits = [*repairer.marks(), *repairer.body_urls(), *repairer.lists()]
-    return tuple(_parted(audit.report.text, disjoint(edits)))
+    return tuple(_parted(audit.report.text, [*_disjoint(edits)]))
 
 
 class _Repairer:
@@ -285,16 +285,14 @@ def _line_end(text: str, end: int) -> int:
     return end + (2 if text[end : end + 2] == "\r\n" else text[end : end + 1] in ("\r", "\n"))
 
 
-def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+def _disjoint(edits: Iterable[Edit]) -> Iterator[Edit]:
     """The edits in order; where two overlap, the later one keeps what is after the earlier."""
-    kept: list[Edit] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         start = max(edit.start, at)
         if start < edit.end or (start == edit.start == edit.end):
-            kept.append(replace(edit, start=start))
+            yield replace(edit, start=start)
             at = edit.end
-    return tuple(kept)
 
 
 def removal(text: str, start: int, end: int, rule: str) -> Edit:
