@@ -84,7 +84,7 @@ def _seen(seen: PerturbationFigures | None) -> str:
 
 def _agreement(calibration: Calibration) -> Table:
     alpha = _full(calibration.alpha)
-    title = f"do they call the same reports worse than their twins? Krippendorff's alpha of all: {alpha}"
+    title = f"do they call the same reports worse than their originals? Krippendorff's alpha of all: {alpha}"
     headings = ("judge", "other judge", "reports", "equal verdicts", "kappa", "spearman", "alpha")
     table = plain_table(headings, title, left=2)
     for two in calibration.agreement:

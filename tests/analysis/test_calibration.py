@@ -132,7 +132,7 @@ def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
         assert noise(judge) == pytest.approx(((1 / 12) ** 0.5, 0), abs=0.03)
         assert value(judge.false_alarms) < 0.2
         flagged = [value(seen.recall) for seen in judge.perturbations.values() if seen.recall]
-        assert sum(flagged) / len(flagged) < 0.2  # 0.05 by chance; reports of a task share their twin
+        assert sum(flagged) / len(flagged) < 0.2  # 0.05 by chance; reports of a task share their original
         assert value(judge.obeys_instructions) < 0.2
     both = next(a for a in found.agreement if {a.first[:4], a.second[:4]} == {"dice", "coin"})
     assert abs(value(both.kappa)) < 0.15
