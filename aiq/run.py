@@ -93,15 +93,18 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
 
 
 def _resume(path: Path, overrides: Sequence[str]) -> int:
-    from aiq.experiment import resume, sweep
+    from aiq.experiment import older, resume, sweep
     from aiq.experiment.compose import settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import RunFolder
 
     sweep.refuse(overrides)
     folder = RunFolder(path)
-    manifest = resume.reopened(folder.read_manifest(), overrides)
-    plan = make_plan(settings_from(manifest.config), manifest.overrides, manifest.sweep)
+    manifest, changes = older.brought_up_to_date(folder.read_manifest())
+    manifest = resume.reopened(manifest, overrides)
+    for note in changes:
+        print(f"aiq: {note}", file=sys.stderr)
+    plan = make_plan(settings_from(manifest.config), manifest.overrides, manifest.sweep, manifest.options)
     for note in resume.check_same(plan, manifest, folder):
         print(f"aiq: {note}", file=sys.stderr)
     return carry_out(plan, folder, manifest).exit_code
@@ -136,7 +139,7 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "RunPl
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
     from aiq.core.files import resolve
-    from aiq.experiment.compose import compose, settings_from
+    from aiq.experiment.compose import chosen_options, compose, settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import check_output
 
@@ -144,7 +147,7 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "RunPl
     check_output(settings.output_dir, settings.name)
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
-    plan = make_plan(settings, overrides, place)
+    plan = make_plan(settings, overrides, place, chosen_options(overrides))
     if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan
@@ -157,12 +160,10 @@ def _folder(plan: "RunPlan", run_id: str) -> "RunFolder":
 
 
 def _show_config(overrides: Sequence[str]) -> int:
-    from omegaconf import OmegaConf
+    from aiq.experiment.compose import compose, settings_from
+    from aiq.site.settings import explained
 
-    from aiq.experiment.compose import compose, config_of, settings_from
-
-    config = config_of(settings_from(compose(overrides)))
-    print("---\n" + OmegaConf.to_yaml(OmegaConf.create(config)), end="")
+    print("---\n" + explained(settings_from(compose(overrides))), end="")
     return 0
 
 

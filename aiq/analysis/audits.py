@@ -15,7 +15,7 @@ def cases_of_run(folder: RunFolder) -> list[AuditCase]:
 
     Raises UserError where the run has no answer.
     """
-    settings = CitationSettings.model_validate(folder.read_manifest().config.get("citations", {}))
+    settings = CitationSettings.model_validate(folder.read_manifest().config["citations"])
     cases = list(_cases(read_samples(folder).values(), settings))
     if not cases:
         raise UserError(f"{folder.path}: the run has no answered sample, so there is nothing to audit")

@@ -39,13 +39,12 @@ class _Round:
     origins: Sequence[EntryFinding]
 
 
-def verify(text: str, sources: Sequence[Source], settings: CitationSettings | None = None) -> Verified:
+def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> Verified:
     """Keep what can be traced to a source, remove the rest, renumber; the same again changes nothing.
 
     Sources of kinds that `settings.accept` does not name verify nothing; the audit says where it met
     them. Whether to verify at all (`settings.verify`) is for the caller to decide.
     """
-    settings = settings or CitationSettings()
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
     others.sort(key=lambda source: source.kind == "echoed")  # of a URL seen in two ways the better one counts

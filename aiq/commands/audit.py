@@ -154,9 +154,9 @@ def _chosen(cases: list["AuditCase"], args: Namespace) -> tuple[list["AuditCase"
 
 def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
     """The settings of a run, or the defaults, with what the command line changes."""
-    from aiq.core.settings import CitationSettings
+    from aiq.experiment.compose import compose, settings_from
 
-    settings = given or CitationSettings()
+    settings = given or settings_from(compose(["name=audit"])).citations
     accept = tuple(dict.fromkeys((*settings.accept, *args.accept)))
     return settings.model_copy(update={"accept": accept, "pages": args.pages or settings.pages})
 

@@ -83,6 +83,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
             web=resources.web,
             user=ApprovingUser(),
             limits=settings.limits,
+            citations=settings.citations,
             events=EventLog(lambda event: None),
             sources=SourceRegistry(),
         )

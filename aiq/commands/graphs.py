@@ -49,18 +49,17 @@ async def _page(overrides: Sequence[str]) -> str:
     """The graphs of the agent as one Markdown page."""
     from aiq.agents.base import Drawable
     from aiq.core import plugins
-    from aiq.core.settings import LlmSettings
     from aiq.experiment.compose import compose, settings_from
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
 
-    plugin = settings_from(compose(["experiment=full_freshqa", *overrides])).agent
+    settings = settings_from(compose(["experiment=full_freshqa", *overrides]))
+    plugin = settings.agent
     agent, _ = plugins.make(plugin, "agent")
     if not isinstance(agent, Drawable):
         raise UserError(f"{plugin.target} has no graphs to draw")
-    nowhere = LlmSettings(base_url="http://model.offline.example/v1", model="none")
-    async with open_client(nowhere, offline_port=None) as client:
-        drawings = agent.graphs(RunModels(nowhere, client))
+    async with open_client(settings.llm, offline_port=None) as client:
+        drawings = agent.graphs(RunModels(settings.llm, client))
     return "\n".join([_HEAD.format(name=type(agent).__name__), *map(_section, drawings)])
 
 

@@ -7,6 +7,7 @@ The scores go into a run folder of their own; the old one stays as it is. Judges
 not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 """
 
+import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -25,7 +26,9 @@ def run(args: Namespace) -> int:
 
     find_own_classes()
     old = find_run(args.run, args.results)
-    plan, manifest = plan_rescore(old, args.overrides)
+    plan, manifest, notes = plan_rescore(old, args.overrides)
+    for note in notes:
+        print(f"aiq: {note}", file=sys.stderr)
     new = RunFolder(Path(old.path).parent / manifest.run_id)
     take_over(old, new, plan)
     new.write_manifest(manifest)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from aiq.core.errors import ConfigError
-from aiq.core.settings import Plugin
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+
+    from aiq.core.settings import Plugin
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -36,11 +37,16 @@ def load(target: str, setting: str) -> Any:
         raise ConfigError(f"{setting}: module {module_name} has no '{attribute}'") from None
 
 
-def make(plugin: Plugin, setting: str) -> tuple[Any, Any]:
+def make(plugin: "Plugin", setting: str) -> tuple[Any, Any]:
     """An instance of the class that the plugin's `target` names, and its validated settings. Raises ConfigError."""
-    made = load(plugin.target, f"{setting}.target")
-    settings = validate(made.Settings, plugin.settings, setting)
-    return made(settings), settings
+    settings = settings_of(plugin, setting)
+    return load(plugin.target, setting)(settings), settings
+
+
+def settings_of(plugin: "Plugin", setting: str) -> Any:
+    """The plugin's settings, validated by its class. Raises ConfigError."""
+    kind: type[BaseModel] = load(plugin.target, f"{setting}.target").Settings
+    return validate(kind, plugin.given, setting)
 
 
 def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:
@@ -68,7 +74,9 @@ def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel]
             message = remedy or item["msg"].removeprefix("Value error, ")
             parts.append(f"{name}={_shown(item['input'])}: {message}" if name else message)
     more = error.error_count() - len(parts)
-    return "; ".join(parts) + (f" (and {more} more)" if more > 0 else "")
+    text = "; ".join(parts) + (f" (and {more} more)" if more > 0 else "")
+    lacking = settings is not None and any(item["type"] == "missing" for item in error.errors(include_url=False))
+    return f"{text}; a config file takes over what is shipped with `defaults: [OPTION, _self_]`" if lacking else text
 
 
 def _remedy(item: "ErrorDetails", name: str, settings: type[BaseModel]) -> str | None:

@@ -97,9 +97,9 @@ class Session:
     web: Web
     user: User
     limits: Limits
+    citations: CitationSettings
     events: EventLog
     sources: Registry
-    citations: CitationSettings = field(default_factory=CitationSettings)
     checkpointer: Any = None
     collection_name: str | None = None
     attempt: int = 1

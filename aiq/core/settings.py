@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from aiq.core import plugins
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
@@ -54,12 +55,17 @@ class Plugin(Settings):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    target: str
+    target: str = Field(description="the class, as package.module:Class")
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The plugin's own settings, unvalidated."""
+    def given(self) -> dict[str, Any]:
+        """The settings of the class, as they were composed."""
         return dict(self.model_extra or {})
+
+    @property
+    def settings(self) -> Any:
+        """The same, validated: an instance of the class's `Settings`. Raises ConfigError."""
+        return plugins.settings_of(self, "")
 
 
 def _endpoint(value: object) -> object:
@@ -113,36 +119,36 @@ class RoleSettings(Settings):
 
 
 class RetrySettings(Settings):
-    """The one retry policy of model calls: waits double from `first_seconds` up to `most_seconds`."""
+    """The one retry policy of model calls."""
 
-    attempts: Count = Field(default=6, description="sends of one request, the first included")
-    first_seconds: NotNegative = 1.0
-    most_seconds: NotNegative = 60.0
+    attempts: Count = Field(description="sends of one request, the first included")
+    first_seconds: NotNegative = Field(description="the first wait; each further one is twice as long")
+    most_seconds: NotNegative = Field(description="the longest wait")
 
 
 class LlmSettings(Settings):
-    """Group `llm`: an OpenAI-compatible endpoint. `api_key_env` names the variable, never the key.
+    """Group `llm`: an OpenAI-compatible endpoint."""
 
-    `known_as`: what the endpoint is called where answers are told apart; None: its address.
-    `fallbacks`: the role whose model serves a role that `roles` gives none, before `model` does.
-    """
-
-    base_url: Endpoint
-    known_as: str | None = Field(default=None, pattern=r"\S")
-    model: str
-    api_key_env: str | None = None
-    temperature: Temperature | None = None
-    max_tokens: Count | None = None
-    timeout_seconds: Positive = 120.0
-    max_connections: Count = 64
-    requests_per_minute: Positive | None = None
-    retry: RetrySettings = RetrySettings()
-    roles: Mapping[str, RoleSettings] = {}
-    fallbacks: Mapping[str, str] = Field(
-        default={"aiq.planner": "aiq.orchestrator", "aiq.researcher": "aiq.orchestrator"}
+    base_url: Endpoint = Field(description="address of the endpoint, with its path: http://127.0.0.1:8000/v1")
+    known_as: str | None = Field(
+        pattern=r"\S", description="name of the endpoint in hashes and kept answers; null: its address"
     )
-    prices: Mapping[str, Price] = {}
-    extra_body: Mapping[str, JsonValue] = {}
+    model: str = Field(description="the model of every role that has none of its own")
+    api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
+    temperature: Temperature | None = Field(description="null: the endpoint's default")
+    max_tokens: Count | None = Field(description="of one reply; null: the endpoint's default")
+    timeout_seconds: Positive = Field(description="of one model call")
+    max_connections: Count = Field(description="connections to the endpoint at once")
+    requests_per_minute: Positive | None = Field(description="null: no limit of ours")
+    retry: RetrySettings = Field(description="of calls that failed")
+    roles: Mapping[str, RoleSettings] = Field(
+        description="what differs, by role or prefix: llm.roles.judge.model=... llm.roles.aiq.planner.temperature=0"
+    )
+    fallbacks: Mapping[str, str] = Field(description="by role that names no model: the role whose model it gets")
+    prices: Mapping[str, Price] = Field(
+        description="US dollars per million tokens: llm.prices.MODEL={input: 1, output: 4}; without: cost unknown"
+    )
+    extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
 
     @property
     def endpoint(self) -> str:
@@ -176,94 +182,91 @@ class LlmSettings(Settings):
 
 
 class SearchSettings(Settings):
-    """Group `search`: who answers searches. `corpus` also serves `web=corpus`.
+    """Group `search`: who answers web searches."""
 
-    `provider`: a file of `aiq/tools/providers`, or a class of your own as `package.module:Class`,
-    whose own settings are `options`. `include_answer`: have the search API write an answer of its own
-    (Tavily); it names no source, so it is none.
-    """
-
-    provider: str
-    options: Mapping[str, JsonValue] = {}
-    base_url: Endpoint | None = None
-    api_key_env: str | None = None
-    corpus: str | None = None
-    max_results: Results = 3
-    max_content_length: Count | None = Field(default=4000, description="characters of each result")
-    depth: Literal["basic", "advanced"] = "basic"
-    include_answer: Literal["basic", "advanced"] | None = None
-    timeout_seconds: Positive = 30.0
+    provider: str = Field(description="a file of aiq/tools/providers, or a class of yours: package.module:Class")
+    options: Mapping[str, JsonValue] = Field(description="settings of a provider class of yours")
+    base_url: Endpoint | None = Field(description="address of the search API; null: the provider needs none")
+    api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
+    corpus: str | None = Field(description="pages to search: JSONL or gzipped JSONL; also serves web=corpus")
+    max_results: Results = Field(description="of one search")
+    max_content_length: Count | None = Field(description="characters of each result; null: all")
+    depth: Literal["basic", "advanced"] = Field(description="basic or advanced (Tavily)")
+    include_answer: Literal["basic", "advanced"] | None = Field(
+        description="basic or advanced: the API's own answer too (Tavily); never a source"
+    )
+    timeout_seconds: Positive = Field(description="of one search")
 
 
 class PapersSettings(Settings):
-    """Section `papers`: who answers searches for scholarly papers; without a `provider` there is no such tool.
+    """Section `papers`: search for scholarly papers, the tool paper_search of the data source `papers`."""
 
-    `provider`: a file of `aiq/tools/paper_providers`, or a class of your own as `package.module:Class`.
-    """
-
-    provider: str | None = None
-    base_url: Endpoint | None = None
-    api_key_env: str | None = "SERPER_API_KEY"
-    max_results: Results = 10
-    timeout_seconds: Positive = 30.0
+    provider: str | None = Field(description="serper (Google Scholar), or package.module:Class; null: no such tool")
+    base_url: Endpoint | None = Field(description="null: the provider's own")
+    api_key_env: str | None = Field(description="the environment variable that holds the key")
+    max_results: Results = Field(description="of one search")
+    timeout_seconds: Positive = Field(description="of one search")
 
 
 class KnowledgeSettings(Settings):
-    """Section `knowledge`: users' documents. The tool exists where a collection is named, here or by a question.
+    """Section `knowledge`: users' documents, the tool knowledge_search of the data source `documents`."""
 
-    `dir`: the folder of all collections. `collection`: the one that questions look into which name
-    none. `documents`: files and folders that a run adds to `collection` before it starts.
-    """
-
-    dir: str = "knowledge"
-    collection: str | None = None
-    documents: OneOrMore = ()
-    max_results: Results = 5
-    max_content_length: Count = Field(default=2000, description="characters of each result")
-    summarizer: Literal["rules", "model"] = "rules"
-    summary_chars: int = Field(default=400, ge=40)
+    dir: str = Field(description="the folder of all collections; `aiq documents add` fills them")
+    collection: str | None = Field(description="for questions that name none; null: no tool for these")
+    documents: OneOrMore = Field(description="files and folders that a run adds to the collection before it starts")
+    max_results: Results = Field(description="pages of one search")
+    max_content_length: Count = Field(description="characters of each result")
+    summarizer: Literal["rules", "model"] = Field(
+        description="who summarises documents for the prompts: rules, or model (the role knowledge.summarizer)"
+    )
+    summary_chars: int = Field(ge=40, description="characters of a document's summary")
 
 
 class WebSettings(Settings):
     """Group `web`: where fetched pages come from."""
 
-    kind: Literal["offline", "corpus", "live"]
-    allow_hosts: OneOrMore = ()
-    timeout_seconds: Positive = 30.0
-    max_bytes: Count = 5_000_000
-    max_redirects: int = Field(default=5, ge=0)
+    kind: Literal["offline", "corpus", "live"] = Field(
+        description="offline: the closed world; corpus: pages of search.corpus; live: the internet"
+    )
+    allow_hosts: OneOrMore = Field(description="hosts that the address guard lets through all the same")
+    timeout_seconds: Positive = Field(description="of one page")
+    max_bytes: Count = Field(description="of one page, after decompression")
+    max_redirects: int = Field(ge=0, description="followed for one page")
 
 
 class CitationSettings(Settings):
-    """Section `citations`: how reports are verified.
+    """Section `citations`: how reports are checked against what was retrieved."""
 
-    `pages`: whether a document citation must be on a retrieved page (`exact`), at most
-    `page_window` pages beside one (`window`), or anywhere in the document (`ignore`). `accept`: the
-    kinds of source that verify. Without `verify` a report stays as the model wrote it.
-    """
-
-    verify: bool = True
-    pages: Literal["ignore", "window", "exact"] = "window"
-    page_window: int = Field(default=1, ge=0, description="pages before and after a retrieved one")
-    accept: tuple[SourceKind, ...] = Field(default=("retrieved",), min_length=1)
+    verify: bool = Field(description="false: reports stay as the model wrote them, and have no audit")
+    pages: Literal["ignore", "window", "exact"] = Field(
+        description="the page of a document citation: exact, window (near a retrieved one), or ignore"
+    )
+    page_window: int = Field(ge=0, description="pages before and after a retrieved one, for pages=window")
+    accept: tuple[SourceKind, ...] = Field(
+        min_length=1, description="kinds of source that verify; `mentioned` and `echoed` URLs were never opened"
+    )
 
 
 class DatasetSettings(Plugin):
-    """A dataset and which of its samples to take; filters apply in the order ids, split, language, type, sample.
+    """A dataset and which of its samples to take; filters apply in the order ids, split, language, type, sample."""
 
-    `path`: file or folder in one of the official formats. `sample`: this many samples drawn with
-    the run's seed, in dataset order. `hub`: a dataset name on the Hugging Face hub instead of a path.
-    """
+    name: str = Field(description="of the dataset, in tables and rows")
+    path: str | None = Field(
+        description="file or folder in the official format, relative to here; benchmarks/ also means what came with aiq"
+    )
+    hub: str | None = Field(description="a dataset on the Hugging Face hub instead of a path")
+    ids: tuple[str, ...] | None = Field(description="only these samples: [3,17]")
+    split: str | None = Field(description="only this split, such as DEV")
+    language: str | None = Field(description="only this language: en or zh")
+    type: str | None = Field(description="only this fact_type, topic or type")
+    sample: Count | None = Field(description="this many samples, drawn with the run's seed, in dataset order")
+    truth: str | None = Field(
+        description="what the closed world knows, for its judges alone; null: truth.jsonl beside the path"
+    )
 
-    name: str
-    path: str | None = None
-    hub: str | None = None
-    ids: tuple[str, ...] | None = None
-    split: str | None = None
-    language: str | None = None
-    type: str | None = None
-    sample: Count | None = None
-    truth: str | None = None
+    @property
+    def given(self) -> dict[str, Any]:
+        return {**super().given, "path": self.path, "hub": self.hub}
 
     @field_validator("ids", mode="before")
     @classmethod
@@ -277,19 +280,18 @@ class DatasetSettings(Plugin):
 class CassetteSettings(Settings):
     """Group `cassette`: record and replay."""
 
-    mode: Literal["off"] = "off"
-    dir: str | None = None
+    mode: Literal["off"] = Field(description="off: neither record nor replay")
+    dir: str | None = Field(description="the folder of the recordings")
 
 
 class CheckpointerSettings(Settings):
-    """Group `checkpointer`: where LangGraph agents keep conversations. `path`: of sqlite. `dsn_env`: of postgres.
+    """Group `checkpointer`: where LangGraph agents keep conversations."""
 
-    `dsn_env` names the environment variable that holds the connection string, which may hold a password.
-    """
-
-    kind: Literal["memory", "sqlite", "postgres"] = "memory"
-    path: str | None = None
-    dsn_env: str | None = None
+    kind: Literal["memory", "sqlite", "postgres"] = Field(description="memory: for the time of the run")
+    path: str | None = Field(description="of kind=sqlite: the file, made where there is none")
+    dsn_env: str | None = Field(
+        description="of kind=postgres: the environment variable that holds postgresql://USER:PASSWORD@HOST/DATABASE"
+    )
 
     @model_validator(mode="after")
     def _has_a_place(self) -> Self:
@@ -300,13 +302,12 @@ class CheckpointerSettings(Settings):
 
 
 class UserSettings(Settings):
-    """Section `user`: who answers an agent's questions and reviews its plans in a run.
+    """Section `user`: who answers an agent's questions and reviews its plans (in `aiq chat` whoever types)."""
 
-    `feedback`: what `kind=feedback` says of the plans, one remark each, before it approves.
-    """
-
-    kind: Literal["approve", "reject", "feedback", "simulated"] = "approve"
-    feedback: OneOrMore = ()
+    kind: Literal["approve", "reject", "feedback", "simulated"] = Field(
+        description="approve, reject, feedback (the remarks below), simulated (the role user.simulated)"
+    )
+    feedback: OneOrMore = Field(description="what kind=feedback says of the plans, one remark each, before it approves")
 
     @model_validator(mode="after")
     def _has_something_to_say(self) -> Self:
@@ -316,28 +317,27 @@ class UserSettings(Settings):
 
 
 class RunnerSettings(Settings):
-    """Group `runner`. `max_error_rate`: share of failed attempts above which a run ends with exit code 3."""
+    """Group `runner`: how a run is worked off and its failures are counted."""
 
-    concurrency: Count = 8
-    max_error_rate: Share = 0.1
-    agent_failures: Literal["worst", "exclude"] = "worst"
-    retry_failed: bool = False
-    progress: bool = True
+    concurrency: Count = Field(description="attempts at once")
+    max_error_rate: Share = Field(description="share of failed attempts above which the exit code is 3")
+    agent_failures: Literal["worst", "exclude"] = Field(
+        description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
+    )
+    retry_failed: bool = Field(description="on resume, try failed attempts again")
+    progress: bool = Field(description="bar or lines on stderr")
 
 
 class OfflineSettings(Settings):
-    """Section `offline`: the embedded stack, started when any endpoint's host is under `offline.example`.
+    """Section `offline`: the embedded stack; it runs when an endpoint's host is under `offline.example`."""
 
-    `world`: the closed world's pages (`pages.jsonl`, or a folder that holds it). `pages`: files of
-    further pages. `faults`: rate by fault name, drawn from (seed, attempt, request). `context_tokens`: the
-    longest prompt that the model takes.
-    """
-
-    target: str = "aiq.offline.launch:OfflineStack"
-    world: str | None = None
-    pages: OneOrMore = ()
-    faults: Mapping[str, Share] = {}
-    context_tokens: Count = 131_072
+    target: str = Field(description="the class that starts it")
+    world: str | None = Field(
+        description="pages.jsonl of the closed world, or a folder that holds it; null: the one that came with aiq"
+    )
+    pages: OneOrMore = Field(description="files of further pages, e.g. benchmarks/hostile_mini/pages.jsonl")
+    faults: Mapping[str, Share] = Field(description="rate by fault, e.g. offline.faults.http_500=0.05")
+    context_tokens: Count = Field(description="the longest prompt that the model takes")
 
 
 def _clock(value: object) -> object:
@@ -356,25 +356,29 @@ def _clock(value: object) -> object:
 class RunSettings(Settings):
     """A whole run: what `python -m aiq.run` composes from `conf/` and the command line."""
 
-    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="the experiment's name; results/<name>/")
-    seed: int = Field(default=0, ge=0)
-    epochs: Count = 1
-    limit: Count | None = None
-    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(default="now", validate_default=True)
-    output_dir: str = "results"
-    judge_reliability: str | None = Field(default=None, description="a reliability.json; null: the latest that fits")
-    agent: Plugin
-    dataset: DatasetSettings
-    llm: LlmSettings
-    search: SearchSettings
-    web: WebSettings
-    papers: PapersSettings = PapersSettings()
-    knowledge: KnowledgeSettings = KnowledgeSettings()
-    judge: Mapping[str, Plugin] = {}
-    cassette: CassetteSettings = CassetteSettings()
-    checkpointer: CheckpointerSettings = CheckpointerSettings()
-    user: UserSettings = UserSettings()
-    runner: RunnerSettings = RunnerSettings()
-    limits: Limits = Limits()
-    offline: OfflineSettings = OfflineSettings()
-    citations: CitationSettings = CitationSettings()
+    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the experiment; an experiment sets it")
+    seed: int = Field(ge=0, description="of everything random: model seeds, samples drawn, planted faults")
+    epochs: Count = Field(description="repetitions of each sample")
+    limit: Count | None = Field(description="only the first n samples")
+    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(
+        description="the time that agents are told: `now`, or an ISO 8601 time"
+    )
+    output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
+    judge_reliability: str | None = Field(
+        description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"
+    )
+    agent: Plugin = Field(description="the system under test")
+    dataset: DatasetSettings = Field(description="its questions, and which of them")
+    llm: LlmSettings = Field(description="who answers model calls")
+    search: SearchSettings = Field(description="who answers web searches")
+    web: WebSettings = Field(description="where fetched pages come from")
+    papers: PapersSettings = Field(description="search for scholarly papers: the tool paper_search")
+    knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
+    judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
+    cassette: CassetteSettings = Field(description="record and replay")
+    checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
+    user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")
+    runner: RunnerSettings = Field(description="how the run is worked off and its failures are counted")
+    limits: Limits = Field(description="null: no limit")
+    offline: OfflineSettings = Field(description="the embedded stack")
+    citations: CitationSettings = Field(description="how reports are checked against what was retrieved")

@@ -58,16 +58,18 @@ class UsageLedger:
 
 
 class Limits(Record):
-    """Config group-free section `limits`; None means no limit.
+    """Section `limits`; None means no limit."""
 
-    `sample_seconds`: wall time of one attempt. `sample_model_calls`: model exchanges of one
-    attempt. `sample_usd`, `run_usd`: cost of one attempt and of the whole run (agents and judges).
-    """
+    sample_seconds: float | None = Field(gt=0, description="wall time of one attempt")
+    sample_model_calls: int | None = Field(ge=1, description="model calls of one attempt")
+    sample_usd: float | None = Field(gt=0, description="cost of one attempt, in US dollars")
+    run_usd: float | None = Field(
+        gt=0, description="cost of the run, agents and judges; when it is reached the run stops and can be resumed"
+    )
 
-    sample_seconds: float | None = Field(default=None, gt=0)
-    sample_model_calls: int | None = Field(default=None, ge=1)
-    sample_usd: float | None = Field(default=None, gt=0)
-    run_usd: float | None = Field(default=None, gt=0)
+    def of_run(self) -> "Limits":
+        """The run's alone, none of a sample."""
+        return Limits(sample_seconds=None, sample_model_calls=None, sample_usd=None, run_usd=self.run_usd)
 
     @property
     def in_money(self) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
@@ -28,10 +28,10 @@ class Dataset(Record):
 class SourceSettings(Settings):
     """Where the rows come from: `path`, or `hub` with its split and configuration."""
 
-    path: str | None = None
-    hub: str | None = None
-    hub_split: str = "train"
-    hub_config: str | None = None
+    path: str | None
+    hub: str | None
+    hub_split: str = Field(description="the split of `hub`")
+    hub_config: str | None = Field(description="the configuration of `hub`, where it has several")
 
 
 class DatasetSource:

@@ -7,7 +7,7 @@ with its nested `data/`, or a single file of tasks with the two others beside it
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, find, read_rows, resolve
@@ -17,10 +17,8 @@ from aiq.datasets.base import DatasetSource, SourceSettings
 
 
 class BenchSettings(SourceSettings):
-    """`criteria`, `references`: files of the official forms that are elsewhere than `path` says."""
-
-    criteria: str | None = None
-    references: str | None = None
+    criteria: str | None = Field(description="weighted criteria a task; null: looked for beside the tasks")
+    references: str | None = Field(description="reference report a task; null: looked for beside the tasks")
 
 
 class DeepResearchBench(DatasetSource):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, as_text
@@ -29,9 +29,9 @@ def _release_year(value: object) -> object:
 
 
 class FreshQASettings(SourceSettings):
-    """`release`: when this version of the questions came out, where the file's name does not say so."""
-
-    release: Annotated[int | None, BeforeValidator(_release_year)] = None
+    release: Annotated[int | None, BeforeValidator(_release_year)] = Field(
+        description="v112425 or 2025-11-24, where the file's name does not say so; for slices by age"
+    )
 
 
 class FreshQA(DatasetSource):

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files
-from aiq.core.plugins import load as load_class
-from aiq.core.plugins import validate
+from aiq.core.plugins import make
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
@@ -69,9 +68,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     """
     if settings.path is not None and settings.hub is not None:
         raise DatasetError("dataset.path and dataset.hub are both set; leave one of them null")
-    kind: type[DatasetSource] = load_class(settings.target, "dataset.target")
-    own = {**settings.settings, "path": settings.path, "hub": settings.hub}
-    source = kind(validate(kind.Settings, own, "dataset"))
+    source: DatasetSource = make(settings, "dataset")[0]
     samples = list(source.samples())
     _refuse_duplicates(samples, settings)
     files = Files()

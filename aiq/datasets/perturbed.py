@@ -49,13 +49,10 @@ Severities = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length
 
 
 class PerturbedSettings(BenchSettings):
-    """`perturbations`: severities in percent by the names that `agent=perturbed` knows; None: not this one.
-
-    `tasks`: only the first n.
-    """
-
-    perturbations: Mapping[str, Severities | None] = Field(min_length=1)
-    tasks: int | None = Field(default=None, ge=1)
+    perturbations: Mapping[str, Severities | None] = Field(
+        min_length=1, description="severities in percent, by the names that agent=perturbed knows; null: not this one"
+    )
+    tasks: int | None = Field(ge=1, description="only the first n tasks")
 
 
 class PerturbedBench(DatasetSource):

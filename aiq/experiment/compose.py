@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
-from aiq.core.plugins import validate
+from aiq.core.plugins import settings_of, validate
 from aiq.core.settings import Price, RoleSettings, RunSettings
 
 if TYPE_CHECKING:
@@ -64,6 +64,20 @@ def named_overrides(overrides: Sequence[str]) -> "list[tuple[str, Override]]":
     return [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
 
 
+def settings(*overrides: str) -> RunSettings:
+    """The settings of `aiq run` with these overrides, for Python; they need no experiment.
+
+    `settings("agent=ai_q_deep").agent.settings.deep.max_loops`: a plugin's own settings, validated by its class, are
+    its `settings`, those of a judge `judge["race"].settings`. Raises ConfigError, one line, for what is wrong.
+    """
+    named = any(text.startswith(("name=", "experiment=")) for text in overrides)
+    found = settings_from(compose(overrides if named else ["name=settings", *overrides]))
+    judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
+    for setting, plugin in {"agent": found.agent, "dataset": found.dataset, **judges}.items():
+        settings_of(plugin, setting)
+    return found
+
+
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
     """The composed config. Raises ConfigError, one line, for what Hydra refuses."""
     from hydra.errors import HydraException
@@ -103,16 +117,59 @@ def _composed(overrides: Sequence[str]) -> Any:
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
 
-    own, *others = config_folders()
-    places = ",".join("'" + f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") + "'" for folder in others)
-    searchpath = [f"hydra.searchpath=[{places}]"] if others else []
-    with initialize_config_dir(str(own), version_base=None):
-        return hydra_compose("config", [*searchpath, *overrides])
+    with initialize_config_dir(str(config_folders()[0]), version_base=None):
+        return hydra_compose("config", [*_search_path(), *overrides])
+
+
+def _search_path() -> list[str]:
+    """The override that lets Hydra look into the folders of the user's own."""
+    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in config_folders()[1:]]
+    return ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
+
+
+def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
+    """The option of each group that overrides which compose come to, by its place in the config.
+
+    `{"agent": "ai_q_deep", "judge.race": "race", "experiment": "deep_drb", ...}`
+    """
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.types import RunMode
+
+    known, found = groups(), {}
+    selections = [text for text in overrides if text.partition("=")[0].lstrip("+~") in known]
+    with initialize_config_dir(str(config_folders()[0]), version_base=None):
+        loader = GlobalHydra.instance().config_loader()
+        listed = loader.compute_defaults_list("config", [*_search_path(), *selections], RunMode.RUN).defaults
+    for item in listed:
+        group, _, option = (item.config_path or "").partition("/")
+        if group in known and not str(item.parent).startswith(f"{group}/"):
+            found[item.package or group] = option
+    return found
+
+
+def option_config(group: str, option: str | None) -> dict[str, Any]:
+    """The config with this option of a group; what must be set is left out. Empty where there is no such option."""
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+
+    selection = [] if option is None else [f"{group}=[{option}]" if group == "judge" else f"{group}={option}"]
+    try:
+        found: Any = OmegaConf.to_container(_composed(selection))
+    except HydraException:
+        return {}
+    return dict(_without_missing(found))
+
+
+def _without_missing(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_missing(item) for key, item in value.items() if item != "???"}
 
 
 def options(group: str) -> list[str]:
-    """The options of a config group, in alphabetical order."""
-    return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("*.yaml")})
+    """The options of a config group, in alphabetical order; `_NAME.yaml` is only there to be inherited."""
+    return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("[!_]*.yaml")})
 
 
 def groups() -> list[str]:

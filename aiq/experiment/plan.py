@@ -1,7 +1,7 @@
 """What a run will do, made and checked before anything is spent: agent, judges, samples and their documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +47,8 @@ class RunPlan:
     judges: tuple[JudgePlan, ...]
     dataset: "Dataset"
     sweep: SweepPlace | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The config option at each place of the config, see `compose.chosen_options`."""
 
     @cached_property
     def spec(self) -> RunSpec:
@@ -56,7 +58,12 @@ class RunPlan:
         return RunSpec(keys, tuple(planned.spec for planned in self.judges), self.settings.runner)
 
 
-def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: SweepPlace | None = None) -> RunPlan:
+def make_plan(
+    settings: RunSettings,
+    overrides: Sequence[str] = (),
+    sweep: SweepPlace | None = None,
+    options: Mapping[str, str] | None = None,
+) -> RunPlan:
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
     from aiq import datasets
 
@@ -69,7 +76,7 @@ def make_plan(settings: RunSettings, overrides: Sequence[str] = (), sweep: Sweep
     dataset = dataset.model_copy(update={"samples": with_documents(dataset.samples, settings.knowledge)})
     for planned in judges:
         planned.judge.check(dataset.samples)
-    return RunPlan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep)
+    return RunPlan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep, options or {})
 
 
 def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:

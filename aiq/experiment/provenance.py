@@ -39,6 +39,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
         started=utc_now(),
         config=config,
         overrides=plan.overrides,
+        options=plan.options,
         hashes=Hashes(
             config=digest_of({key: value for key, value in config.items() if key not in _NOT_HASHED}),
             agent=agent_digest(plan),

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.compose import compose, named_overrides, settings_from
+from aiq.experiment.compose import chosen_options, compose, named_overrides, settings_from
+from aiq.experiment.older import brought_up_to_date
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import check_dataset, check_finished, load_state
@@ -25,14 +26,15 @@ GROUPS: Final = ("judge", "llm", "web", "search", "runner")
 _SETTINGS: Final = (*(f"{group}." for group in GROUPS), "limits.run_usd")
 
 
-def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest]:
-    """The old run's plan with other judges, and the manifest of its new folder. Touches no folder.
+def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:
+    """The old run's plan with other judges, the manifest of its new folder, and notes on it. Touches no folder.
 
     Raises UserError where an override would change more than judging, where attempts of the run are not
     finished, and where every judge has scored everything already.
     """
-    earlier = old.read_manifest()
-    plan = make_plan(settings_from(_config(earlier.config, overrides)), overrides)
+    earlier, notes = brought_up_to_date(old.read_manifest())
+    settings = settings_from(_config(earlier.config, overrides))
+    plan = make_plan(settings, overrides, options=_options(earlier.options, overrides))
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan.dataset, earlier, old)
@@ -47,7 +49,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         "offline": fresh.offline or earlier.offline,
         "rescored": Rescored(run=str(old.path), models=agents),
     }
-    return plan, fresh.model_copy(update=origin)
+    return plan, fresh.model_copy(update=origin), notes
 
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
@@ -55,7 +57,7 @@ def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     with old.lock():
         new.create()
         kept = [*sorted(old.path.glob("samples*.jsonl")), old.answers_path]
-        if web_of(settings_from(old.read_manifest().config)) == web_of(plan.settings):
+        if web_of(settings_from(brought_up_to_date(old.read_manifest())[0].config)) == web_of(plan.settings):
             kept.append(old.pages_path)
         for path in kept:
             _copy_whole_lines(path, new.path / path.name)
@@ -69,6 +71,15 @@ def _copy_whole_lines(old: Path, new: Path) -> None:
     if old.exists():
         with new.open("wb") as file:
             file.writelines(whole_lines(old))
+
+
+def _options(options: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
+    """The old run's options, with those of the groups that are chosen anew."""
+    chosen = [text for text, (name, _) in zip(overrides, named_overrides(overrides), strict=True) if name in GROUPS]
+    anew = tuple(name for name, _ in named_overrides(chosen))
+    kept = {place: option for place, option in options.items() if place.partition(".")[0] not in anew}
+    new = chosen_options(chosen) if chosen else {}
+    return kept | {place: option for place, option in new.items() if place.partition(".")[0] in anew}
 
 
 def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser, RunSpend, Session, User
 from aiq.core.settings import RunSettings, UserSettings
-from aiq.core.usage import Limits, Usage
+from aiq.core.usage import Usage
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
 from aiq.runs.events import EventFiles
@@ -68,7 +68,7 @@ class Sessions:
                 attempt=row.attempt,
                 web=self._pages,
                 user=ApprovingUser(),
-                limits=Limits(run_usd=self._settings.limits.run_usd),
+                limits=self._settings.limits.of_run(),
                 events=EventLog(write),
                 answers=answers,
             )

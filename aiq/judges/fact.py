@@ -43,30 +43,34 @@ _BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
 
 
 class FactSettings(Settings):
-    """How FACT reads reports and pages.
+    """How FACT reads reports and pages."""
 
-    `extraction`: who finds the citing statements; with `both` the model's are judged and compared with the
-    rules'. `deduplication`: who says which statements of a page are one. `support`: whether all of a statement
-    must be on the page, or some of it, as officially. `tries`: questions to a model until its answer
-    is usable. `max_chunk_chars`: characters of the report per extraction. `max_page_chars`: characters of a
-    page that the judge reads at once, `page_chunks`: so many times. `statements_per_call`: statements of a page in
-    one question; None: all. `reader`: a service that reads pages (with `{url}`), `reader_key_env`: the
-    variable with its key. `official_dir`: a checkout of the official repository, whose prompts are used (which
-    say for themselves what support is). `concurrency`: pages of one report fetched and judged at once.
-    """
-
-    extraction: Literal["model", "rules", "both"] = "model"
-    deduplication: Literal["rules", "model"] = "rules"
-    support: Literal["whole", "part"] = "whole"
-    tries: int = Field(default=3, ge=1)
-    max_chunk_chars: int = Field(default=12_000, ge=500)
-    max_page_chars: int = Field(default=40_000, ge=100)
-    page_chunks: int = Field(default=1, ge=1)
-    statements_per_call: int | None = Field(default=None, ge=1)
-    reader: str | None = None
-    reader_key_env: str | None = None
-    official_dir: str | None = None
-    concurrency: int = Field(default=4, ge=1)
+    extraction: Literal["model", "rules", "both"] = Field(
+        description="who finds the citing statements; both: the model's are judged, and compared with the rules'"
+    )
+    deduplication: Literal["rules", "model"] = Field(
+        description="who says which statements of a page are one: rules (equal but for case and punctuation) or model"
+    )
+    support: Literal["whole", "part"] = Field(
+        description="what must be on the page: the whole statement, or part of it (as officially)"
+    )
+    tries: int = Field(ge=1, description="questions to a model until its answer is usable")
+    max_chunk_chars: int = Field(ge=500, description="characters of the report, for each extraction")
+    max_page_chars: int = Field(ge=100, description="characters of a page that the judge reads at once")
+    page_chunks: int = Field(
+        ge=1, description="parts of max_page_chars that are read of a long page, each in a question of its own"
+    )
+    statements_per_call: int | None = Field(
+        ge=1, description="statements of a page in one question; null: all, as officially"
+    )
+    reader: str | None = Field(
+        description="a service that reads pages, e.g. https://r.jina.ai/{url} (with web=live); null: pages are fetched"
+    )
+    reader_key_env: str | None = Field(description="the environment variable that holds the service's key")
+    official_dir: str | None = Field(
+        description="a checkout of the official repository, whose prompts are used; null: our own"
+    )
+    concurrency: int = Field(ge=1, description="pages of one report fetched and judged at once")
 
     @field_validator("reader")
     @classmethod

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from aiq.citations.parse import without_references
 from aiq.core.errors import DatasetError
@@ -28,9 +28,11 @@ _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited
 
 
 class FreshEvalSettings(PanelSettings):
-    """`mode`: which of the two is judged. Of several judgements (an odd number) the majority's verdict counts."""
+    """Of several judgements the majority's verdict counts, so votes times models is odd."""
 
-    mode: Literal["relaxed", "strict", "both"] = "relaxed"
+    mode: Literal["relaxed", "strict", "both"] = Field(
+        description="relaxed: the primary answer; strict: every further statement too; both"
+    )
 
     @model_validator(mode="after")
     def _has_a_majority(self) -> Self:

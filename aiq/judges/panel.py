@@ -26,17 +26,12 @@ _AT_ONCE: Final = 4  # judgements of one report under way together; the run's co
 
 
 class PanelSettings(Settings):
-    """Who judges, and how often.
+    """Who judges, and how often."""
 
-    `votes`: judgements a model, each with a seed of its own. `panel`: models that judge, instead of the
-    role's one. `temperature`: of the judgements; None: the role's. `tries`: questions to a model until its
-    answer is usable.
-    """
-
-    votes: int = Field(default=1, ge=1, le=99)
-    panel: OneOrMore = ()
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    tries: int = Field(default=3, ge=1)
+    votes: int = Field(ge=1, le=99, description="judgements a model, each with a seed of its own")
+    panel: OneOrMore = Field(description="models that judge, such as [model-a, model-b]; empty: the role's model")
+    temperature: float | None = Field(ge=0, le=2, description="of the judgements; null: the role's")
+    tries: int = Field(ge=1, description="questions to a model until its answer is usable")
 
     @model_validator(mode="after")
     def _members_differ(self) -> Self:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, Final, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
@@ -30,9 +30,9 @@ _PLACES: Final = {
 
 
 class RaceSettings(TaskSettings):
-    """`tries`: officially 10. `order`: our report is article 1 (`first`, officially), 2 (`swapped`), or both."""
-
-    order: Literal["first", "swapped", "both"] = "first"
+    order: Literal["first", "swapped", "both"] = Field(
+        description="our report as article 1 (first, as officially), as article 2 (swapped), or both"
+    )
 
 
 class RaceMode(Judge):

@@ -7,6 +7,8 @@ report, so its figures say less; they are another metric, and never mixed with t
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from pydantic import Field
+
 from aiq.core.reports import Metric, Report
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
@@ -18,12 +20,11 @@ from aiq.judges.wording import LANGUAGES, OwnWording, language
 
 
 class RaceAbsoluteSettings(TaskSettings):
-    """`tasks`: all of them, or only those `without_reference`, so that `race` takes the others.
+    """The official repository has no prompt for this mode; `official_dir` gives those of cleaning and criteria."""
 
-    The official repository has no prompt for this mode; `official_dir` gives those of cleaning and criteria.
-    """
-
-    tasks: Literal["all", "without_reference"] = "all"
+    tasks: Literal["all", "without_reference"] = Field(
+        description="all, or without_reference: only those that judge race cannot score"
+    )
 
 
 class RaceAbsolute(RaceMode):

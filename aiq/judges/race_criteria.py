@@ -22,20 +22,23 @@ from aiq.judges.wording import Wording, language, wordings
 
 
 class TaskSettings(PanelSettings):
-    """How a report and its task are made ready for judging.
+    """How a report and its task are made ready for judging."""
 
-    `cleaning`: who takes the citations out. `cleaning_share`: a report that a model has cleaned must be at least
-    this share of what the rules would leave. `criteria`: `generate` lets a model write those of tasks that have none,
-    with dimension weights that are the mean of `generation_samples` answers. `official_dir`: a checkout
-    of the official repository, whose prompts are used; null: our own.
-    """
-
-    tries: int = Field(default=10, ge=1)
-    cleaning: Literal["rules", "model"] = "rules"
-    cleaning_share: float = Field(default=0.7, gt=0, le=1)
-    criteria: Literal["dataset", "generate"] = "dataset"
-    generation_samples: int = Field(default=3, ge=1, le=99)
-    official_dir: str | None = None
+    cleaning: Literal["rules", "model"] = Field(
+        description="who takes citations out of the reports: rules, or model (as officially)"
+    )
+    cleaning_share: float = Field(
+        gt=0, le=1, description="a report cleaned by a model must be at least this share of what rules would leave"
+    )
+    criteria: Literal["dataset", "generate"] = Field(
+        description="generate: a model writes those of tasks that have none"
+    )
+    generation_samples: int = Field(
+        ge=1, le=99, description="answers whose dimension weights are averaged when criteria are generated"
+    )
+    official_dir: str | None = Field(
+        description="a checkout of the official repository, whose prompts are used; null: our own"
+    )
 
 
 def criteria_json(rubric: Rubric) -> str:

@@ -69,6 +69,7 @@ class JudgeSpec(Record):
 class Manifest(Record):
     """What was run, on what, with which code, and how far it came.
 
+    `options` are the config options that were chosen, by their place in the config (`judge.race: race`).
     Version 1 did not record what the judges declare (`judges`); resuming such a run adds it.
     """
 
@@ -81,6 +82,7 @@ class Manifest(Record):
     resumed: tuple[Resumption, ...] = ()
     config: Mapping[str, JsonValue]
     overrides: tuple[str, ...]
+    options: Mapping[str, str] = Field(default_factory=dict)
     hashes: Hashes
     judges: tuple[JudgeSpec, ...] = ()
     models: Mapping[str, str]
@@ -112,7 +114,7 @@ class RunSpec:
     @classmethod
     def of(cls, manifest: Manifest, keys: Iterable[SampleKey]) -> "RunSpec":
         """The rules of a run as its manifest has them, for these (sample, epoch)."""
-        return cls(tuple(keys), manifest.judges, RunnerSettings.model_validate(manifest.config.get("runner", {})))
+        return cls(tuple(keys), manifest.judges, RunnerSettings.model_validate(manifest.config["runner"]))
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:

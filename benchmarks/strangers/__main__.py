@@ -62,11 +62,11 @@ def main() -> int:
     if options.base_url:
         _paths(options.base_url)  # now, before anything runs for minutes
         return _compare(options)
-    from aiq.core.settings import OfflineSettings
+    import aiq
     from aiq.offline.launch import OfflineStack
 
     with asyncio.Runner() as runner:
-        stack = OfflineStack(OfflineSettings(), seed=0)
+        stack = OfflineStack(aiq.settings().offline, seed=0)
         options.base_url = f"http://127.0.0.1:{runner.run(stack.start())}"
         try:
             return _compare(options)

@@ -20,7 +20,7 @@ from aiq.core.events import AnyEvent, EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
-from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
+from aiq.core.settings import CheckpointerSettings, CitationSettings, LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
 from aiq.core.usage import Limits
@@ -33,12 +33,13 @@ from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
+from tests.settings import configured
 
 Script = Callable[[ChatRequest], ChatReply | int]
 
 NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
 
-PROMPTS = AiqSettings().prompts()
+PROMPTS = configured(AiqSettings).prompts()
 
 
 def fenced(request: ChatRequest, label: str) -> str | None:
@@ -171,6 +172,7 @@ class Bench:
             web=run.web,
             user=user or ApprovingUser(),
             limits=run.limits,
+            citations=run.citations,
             events=EventLog(lambda event: None),
             sources=SourceRegistry(),
             checkpointer=run.checkpointer,
@@ -181,15 +183,19 @@ class Bench:
 async def bench(script: Script, *, search: WebSearch | None = None, **given: Any) -> AsyncIterator[Bench]:
     """A bound session whose models answer as `script` says, with the fields that are `given`."""
     endpoint = Endpoint(script)
-    settings = LlmSettings(
-        base_url="http://model.test/v1", model="test", retry=RetrySettings(attempts=2, first_seconds=0, most_seconds=0)
+    settings = configured(
+        LlmSettings,
+        base_url="http://model.test/v1",
+        model="test",
+        retry=configured(RetrySettings, attempts=2, first_seconds=0, most_seconds=0),
     )
     events: list[AnyEvent] = []
     search = search or WebSearch()
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
         fields: dict[str, Any] = {
             "user": ApprovingUser(),
-            "limits": Limits(),
+            "limits": configured(Limits),
+            "citations": configured(CitationSettings),
             "sources": SourceRegistry(),
             "checkpointer": InMemorySaver(),
             **given,
@@ -209,13 +215,13 @@ async def bench(script: Script, *, search: WebSearch | None = None, **given: Any
 
 
 def agent(**settings: Any) -> AiqAgent:
-    return AiqAgent(AiqSettings.model_validate(settings))
+    return AiqAgent(configured(AiqSettings, **settings))
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     """Each kind of checkpointer that needs no server."""
-    settings = CheckpointerSettings(kind=request.param, path=str(tmp_path / "checkpoints.db"))
+    settings = configured(CheckpointerSettings, kind=request.param, path=str(tmp_path / "checkpoints.db"))
     async with open_checkpointer(settings) as opened:
         yield opened
 

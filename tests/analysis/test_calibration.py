@@ -18,6 +18,7 @@ from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
 from aiq.runs.folder import find_run
+from tests.settings import configured
 
 HERE = Path(__file__).parent
 JUDGES: dict[str, dict[str, Any]] = {
@@ -272,7 +273,9 @@ QUESTIONS = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 
 def numeric() -> list[tuple[Sample, int]]:
     """Questions that are answered by a number above 1000, written with separators, and the number."""
-    settings = DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="freshqa_mini", path=str(QUESTIONS))
+    settings = configured(
+        DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="freshqa_mini", path=str(QUESTIONS)
+    )
     samples = load(settings, seed=0, limit=None).samples
     found = [(sample, sample.answers[0]) for sample in samples if re.fullmatch(r"[\d,]*,\d{3}", sample.answers[0])]
     return [(sample, int(text.replace(",", ""))) for sample, text in found][:9]

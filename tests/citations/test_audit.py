@@ -4,7 +4,9 @@ from aiq.citations.audit import ReportAudit, audit_report
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.settings import configured
 
 SOURCES = (
     Source(url="https://v.com/1"),
@@ -51,6 +53,6 @@ def test_paragraphs_that_cite_nothing() -> None:
 
 def test_a_safe_url_of_the_text_that_no_tool_returned_is_told_and_stays() -> None:
     text = f"The page is https://nope.com/x [1].{LIST}[1] https://v.com/1\n"
-    verified = verify(text, SOURCES)
+    verified = verify(text, SOURCES, configured(CitationSettings))
     assert [(url.outcome, url.reason) for url in verified.found.body_urls] == [("invalid", "url_not_in_registry")]
     assert (verified.text, verified.edits, verified.audit.removed_citations) == (text, (), ())

@@ -15,6 +15,7 @@ from aiq.citations.repair import apply_edits
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.settings import configured
 
 
 def _rows(name: str) -> list[Any]:
@@ -25,7 +26,7 @@ def _verified(text: str, sources: list[str | dict[str, str]] | None, settings: d
     if sources is None:
         return verify_against(text, None)
     known = [Source(url=source) if isinstance(source, str) else Source.model_validate(source) for source in sources]
-    return verify(text, known, CitationSettings.model_validate(settings))
+    return verify(text, known, configured(CitationSettings, **settings))
 
 
 def _said(text: str, verified: Verified) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from aiq.citations.passages import SourceSentences, cited_passages, cited_statem
 from aiq.citations.verify import verify
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.settings import configured
 
 LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News - https://b.example/y\n"
 
@@ -174,7 +175,7 @@ def test_every_statement_meets_every_source_that_it_validly_cites_once() -> None
 
 
 def test_nothing_is_read_where_no_passages_are_asked_for() -> None:
-    case = AuditCase(REPORT, SOURCES, CitationSettings())
+    case = AuditCase(REPORT, SOURCES, configured(CitationSettings))
     with_them, without = audited(case), audited(case, passages=False)
     assert (len(with_them.passages), without.passages, without.record.passages) == (6, (), ())
     assert without.record == with_them.record.model_copy(update={"passages": ()})
@@ -205,7 +206,9 @@ def test_places_are_those_of_the_text_whatever_it_is(text: str, statement: str) 
 def test_a_reader_sees_what_the_source_says_of_a_sentence() -> None:
     page = Source(url="https://v.com/1", text="It rains. The bridge was opened in 1932 and is 1149 metres long.")
     text = "The bridge was opened in 1932 [1]. The bridge was opened in 1968 [1].\n\n## References\n\n[1] https://v.com/1\n"
-    first, second = (cited.passage for cited in cited_passages(verify(text, [page]).found))
+    first, second = (
+        cited.passage for cited in cited_passages(verify(text, [page], configured(CitationSettings)).found)
+    )
     assert first is not None
     assert second is not None
     assert first.text == second.text == "The bridge was opened in 1932 and is 1149 metres long."

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from aiq.citations.sanitise import broken_rule
 from aiq.citations.urls import parse_url
 from aiq.citations.verify import verify
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from tests.citations.fuzzing import fragments
 from tests.citations.fuzzing.case import CORPUS, Case, read_case
 from tests.citations.fuzzing.properties import check, look_ups_follow_the_rules, time_is_linear
 from tests.citations.fuzzing.reports import hostile_cases, look_ups, planned_cases
+from tests.settings import configured
 
 generated = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
@@ -53,7 +55,7 @@ def test_time_is_linear(unit: str) -> None:
 @given(st.text(alphabet="abc XYZ.,;!?-_*#>|`~$\\(){}<&'\"\n\r\t0123456789中文，。：é", max_size=200))
 @settings(generated, max_examples=200)
 def test_a_text_without_brackets_and_urls_stays(text: str) -> None:
-    assert verify(text, [Source(url="https://v.com/1")]).text == text
+    assert verify(text, [Source(url="https://v.com/1")], configured(CitationSettings)).text == text
 
 
 @given(st.text(max_size=60))

@@ -10,7 +10,9 @@ import pytest
 
 from aiq.citations.parse import ParsedReport, parse_report
 from aiq.citations.verify import verify
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.settings import configured
 
 pytestmark = pytest.mark.shared_data
 
@@ -80,7 +82,7 @@ def _may_cite(report: ParsedReport, offset: int) -> bool:
 def test_with_all_its_urls_a_report_stays_as_it_is(real: list[str]) -> None:
     for text in real[::4]:
         urls = [use.url for entry in parse_report(text).entries for use in entry.urls]
-        verified = verify(text, [Source(url=url) for url in urls])
+        verified = verify(text, [Source(url=url) for url in urls], configured(CitationSettings))
         assert verified.text == text
         assert len(verified.audit.valid_citations) == len(urls)
 
@@ -89,11 +91,11 @@ def test_with_half_of_them_the_other_half_goes(real: list[str]) -> None:
     for text in real[::4]:
         urls = [use.url for entry in parse_report(text).entries for use in entry.urls]
         sources = [Source(url=url) for url in urls[::2]]
-        verified = verify(text, sources)
+        verified = verify(text, sources, configured(CitationSettings))
         audit = verified.audit
         exact = [valid for valid in audit.valid_citations if valid.level == "exact"]
         assert len(exact) == len(sources)
         assert len(audit.valid_citations) + len(audit.removed_citations) == len(urls)
         numbers = {number for mark in parse_report(verified.text).marks for number in mark.numbers}
         assert numbers <= set(range(1, len(audit.valid_citations) + 1))
-        assert verify(verified.text, sources).text == verified.text
+        assert verify(verified.text, sources, configured(CitationSettings)).text == verified.text

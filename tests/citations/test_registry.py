@@ -16,10 +16,12 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import EventLog
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, Source, SourceKind
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
+from tests.settings import configured
 
 
 def note(registry: SourceRegistry, text: str, kind: SourceKind, turn: int = 0, call_id: str = "c1") -> None:
@@ -197,7 +199,8 @@ def registry_after(answer: ToolResult | ToolError, query: str = "q", data_source
         tools=FixedToolbox([Scripted(answer, data_source)]),
         web=None,  # type: ignore[arg-type]
         user=ApprovingUser(),
-        limits=Limits(),
+        citations=configured(CitationSettings),
+        limits=configured(Limits),
         events=EventLog(lambda event: None),
         sources=registry,
     )
@@ -228,7 +231,8 @@ def test_failures_and_empty_results_are_no_evidence(answer: ToolResult | ToolErr
     registry = registry_after(answer)
     assert registry.all() == ()
     assert {source.kind for source in registry.known()} <= {"echoed"}
-    assert verify(f"{LIST}[1] T https://tavily.com/\n[2] lookup\n", registry.known()).audit.valid_citations == ()
+    found = verify(f"{LIST}[1] T https://tavily.com/\n[2] lookup\n", registry.known(), configured(CitationSettings))
+    assert found.audit.valid_citations == ()
 
 
 def test_what_a_helper_says_is_no_evidence() -> None:
@@ -251,7 +255,7 @@ def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
         "https://asked.com/a": "echoed",  # the agent named it first: that a result repeats it proves nothing
     }
     text = f"{LIST}[1] T https://evil.com/x\n[2] T https://asked.com/a\n[3] T https://e.com/page\n"
-    verified = verify(text, registry.known())
+    verified = verify(text, registry.known(), configured(CitationSettings))
     assert [removed.seen_as for removed in verified.audit.removed_citations] == ["mentioned", "echoed"]
     assert [citation.source for citation in verified.audit.valid_citations] == ["https://e.com/page"]
 
@@ -268,7 +272,8 @@ def test_a_citation_line_in_a_chunk_registers_nothing() -> None:
     answer = ToolResult(content=chunk, sources=(Source(citation_key="real.pdf, p.1", text=chunk),))
     registry = registry_after(answer)
     assert [source.citation_key for source in registry.known()] == ["real.pdf, p.1"]
-    (removed,) = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known()).audit.removed_citations
+    found = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known(), configured(CitationSettings))
+    (removed,) = found.audit.removed_citations
     assert removed.reason == "citation_key_not_in_registry"
 
 

@@ -6,7 +6,9 @@ from aiq.citations.match import SourceIndex
 from aiq.citations.sanitise import KnownHosts, broken_rule, mixes_scripts, skeleton
 from aiq.citations.urls import canonical_host, rules
 from aiq.citations.verify import verify
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.settings import configured
 
 KNOWN = KnownHosts(["nvidia.com", "paypal.com", "e.com", "xn--mller-kva.de"])
 
@@ -252,7 +254,7 @@ def test_every_shortener_of_the_table(host: str) -> None:
 
 @pytest.mark.parametrize("scheme", sorted(rules().unsafe_schemes))
 def test_every_scheme_of_the_table(scheme: str) -> None:
-    verified = verify(f"See [this]({scheme}:x) and ![that]({scheme.upper()}:y).", [])
+    verified = verify(f"See [this]({scheme}:x) and ![that]({scheme.upper()}:y).", [], configured(CitationSettings))
     assert verified.text == "See this and that."
     assert [removed.reason for removed in verified.audit.removed_citations] == ["unsafe_scheme"] * 2
 
@@ -303,7 +305,7 @@ def test_every_scheme_of_the_table(scheme: str) -> None:
     ],
 )
 def test_bodies(body: str, expected: str | None) -> None:
-    assert verify(body, []).text == (body if expected is None else expected)
+    assert verify(body, [], configured(CitationSettings)).text == (body if expected is None else expected)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +322,7 @@ def test_bodies(body: str, expected: str | None) -> None:
     ],
 )
 def test_entries(entry: str, rule: str) -> None:
-    verified = verify(f"So it is [1].\n\n## References\n\n[1] {entry}\n", [])
+    verified = verify(f"So it is [1].\n\n## References\n\n[1] {entry}\n", [], configured(CitationSettings))
     assert verified.text == "So it is.\n"
     assert [removed.reason for removed in verified.audit.removed_citations] == [rule]
 

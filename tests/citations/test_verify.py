@@ -11,6 +11,7 @@ from aiq.citations.repair import Edit, apply_edits, composed
 from aiq.citations.verify import verify
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.settings import configured
 
 ONE = (Source(url="https://v.com/1"),)
 
@@ -24,16 +25,16 @@ def test_kinds_that_are_not_accepted_verify_nothing_and_are_named() -> None:
     )
     text = "A [1][2][3][4].\n\n## References\n[1] https://v.com/1\n[2] https://v.com/2\n[3] https://v.com/3\n"
     text += "[4] report.pdf, p.15\n"
-    removed = verify(text, sources).audit.removed_citations
+    removed = verify(text, sources, configured(CitationSettings)).audit.removed_citations
     assert [r.seen_as for r in removed] == ["mentioned", "echoed", None, "mentioned"]
-    settings = CitationSettings(accept=("retrieved", "mentioned"))
+    settings = configured(CitationSettings, accept=("retrieved", "mentioned"))
     valid = verify(text, sources, settings).audit.valid_citations
     assert [v.target for v in valid] == ["https://v.com/1", "report.pdf, p.15"]
 
 
 def test_a_look_alike_host_is_flagged() -> None:
     text = "A [1].\n\n## References\n[1] https://\u0430pple.com/x\n"
-    (removed,) = verify(text, [Source(url="https://apple.com/x")]).audit.removed_citations
+    (removed,) = verify(text, [Source(url="https://apple.com/x")], configured(CitationSettings)).audit.removed_citations
     assert (removed.reason, removed.flags) == ("url_not_in_registry", ("homograph_host",))
 
 
@@ -41,7 +42,7 @@ def test_every_edit_says_why() -> None:
     text = (
         "A [2] and [9], [1][3].\n\n## References\n[1] https://nope.com\n[2] http://v.com/1/x/../\n[3] https://v.com/1\n"
     )
-    assert [edit.rule for edit in verify(text, ONE).edits] == [
+    assert [edit.rule for edit in verify(text, ONE, configured(CitationSettings)).edits] == [
         *("renumbered", "dangling", "url_not_in_registry", "renumbered"),
         *("url_not_in_registry", "renumbered", "rewritten_url", "duplicate_of_citation_2"),
     ]
@@ -51,10 +52,10 @@ def test_every_edit_says_why() -> None:
 def test_however_deep_marks_are_nested_the_rounds_end(depth: int) -> None:
     text = f"So {'[9 ' * depth}{']' * depth} it is [1].\n\n## References\n\n[1] https://v.com/1\n"
     started = time.perf_counter()
-    verified = verify(text, ONE)
+    verified = verify(text, ONE, configured(CitationSettings))
     assert time.perf_counter() - started < 10
     assert apply_edits(text, verified.edits) == verified.text
-    assert verify(verified.text, ONE).edits == ()
+    assert verify(verified.text, ONE, configured(CitationSettings)).edits == ()
     assert verified.audit.dangling == (9,)
 
 

@@ -12,11 +12,13 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.citations.repair import Edit, apply_edits
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 from aiq.runs.rows import SampleRow, Timing
+from tests.settings import configured
 
 REPORT = """The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9] See [it](https://v.com/z).
 
@@ -252,7 +254,7 @@ def run(tmp_path: Path) -> Path:
             experiment="e",
             status="finished",
             started="2026",
-            config={"citations": {"pages": "ignore"}},
+            config={"citations": configured(CitationSettings, pages="ignore").model_dump(mode="json")},
             overrides=(),
             hashes=Hashes(config="c", agent="a", judges={}, prompts={}),
             models={},

@@ -13,10 +13,12 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, ToolCalled, ToolReturned
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session, current, nested_call
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
+from tests.settings import configured
 
 
 class Arguments(BaseModel):
@@ -53,7 +55,8 @@ def session(events: list[AnyEvent], **limits: Any) -> Session:
         tools=FixedToolbox([Lookup()]),
         web=None,  # type: ignore[arg-type]
         user=ApprovingUser(),
-        limits=Limits(**limits),
+        citations=configured(CitationSettings),
+        limits=configured(Limits, **limits),
         events=EventLog(events.append),
         sources=SourceRegistry(),
     )

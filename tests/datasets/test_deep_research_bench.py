@@ -11,6 +11,7 @@ from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
+from tests.settings import configured
 
 QUERIES = [
     {"id": 1, "topic": "Health", "language": "en", "prompt": "Survey the clinics."},
@@ -54,7 +55,7 @@ def flat(folder: Path, packed: bool = False) -> Path:
 
 def read(path: Path | str, **more: Any) -> tuple[Sample, ...]:
     target = "aiq.datasets.deep_research_bench:DeepResearchBench"
-    settings = DatasetSettings(target=target, name="drb", path=str(path), **more)
+    settings = configured(DatasetSettings, target=target, name="drb", path=str(path), **more)
     return load(settings, seed=0, limit=None).samples
 
 

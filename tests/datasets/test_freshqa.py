@@ -15,6 +15,7 @@ from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
+from tests.settings import configured
 
 COLUMNS = ["id", "split", "question", "effective_year", "next_review", "false_premise", "num_hops", "fact_type"]
 COLUMNS += ["source", *(f"answer_{index}" for index in range(10)), "note"]
@@ -42,7 +43,7 @@ def sheet(rows: list[dict[str, str]], above: int = 0, columns: list[str] = COLUM
 
 
 def settings(path: Path | str, **more: Any) -> DatasetSettings:
-    return DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="freshqa", path=str(path), **more)
+    return configured(DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="freshqa", path=str(path), **more)
 
 
 def read(path: Path, **more: Any) -> tuple[Sample, ...]:
@@ -184,7 +185,7 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     assert "is a folder" in error(tmp_path / "folder.csv")
     assert "there is no file" in error(tmp_path / "absent.csv")
     with pytest.raises(DatasetError, match=r"dataset\.path is not set"):
-        load(DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="f"), seed=0, limit=None)
+        load(configured(DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="f"), seed=0, limit=None)
 
 
 def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from aiq.core.samples import Question, Sample
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
 from aiq.datasets.load import select
+from tests.settings import configured
 
 FRESHQA = "aiq.datasets.freshqa:FreshQA"
 DRB = "aiq.datasets.deep_research_bench:DeepResearchBench"
@@ -22,7 +23,7 @@ OWN = "aiq.datasets.questions:Questions"
 
 
 def loaded(target: str, **more: Any) -> Dataset:
-    return load(DatasetSettings(target=target, name="d", **more), seed=0, limit=more.pop("limit", None))
+    return load(configured(DatasetSettings, target=target, name="d", **more), seed=0, limit=more.pop("limit", None))
 
 
 def test_the_shipped_datasets_load_with_their_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,18 +102,18 @@ def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
 
 _HUB = """
 import sys
-from aiq.core.settings import DatasetSettings
+import aiq
 from aiq.core.errors import DatasetError
 from aiq.datasets import load
-def go(hub, **more):
-    settings = DatasetSettings(target="aiq.datasets.freshqa:FreshQA", name="f", hub=hub, **more)
+def go(hub, split="train"):
+    settings = aiq.settings("dataset=freshqa", f"dataset.hub={hub}", f"dataset.hub_split={split}").dataset
     return load(settings, seed=0, limit=None)
 data = go(sys.argv[1])
 print([(s.id, s.question.text, s.answers, s.tags["false_premise"]) for s in data.samples])
 print(data.fingerprint == go(sys.argv[1]).fingerprint)
-for hub, more in (("nobody-here/not-there", {}), (sys.argv[1], {"hub_split": "nope"})):
+for hub, split in (("nobody-here/not-there", "train"), (sys.argv[1], "nope")):
     try:
-        go(hub, **more)
+        go(hub, split)
     except DatasetError as error:
         print(str(error))
 """
@@ -156,7 +157,7 @@ SAMPLES = tuple(
 
 
 def chosen(*, seed: int = 0, limit: int | None = None, **filters: Any) -> list[int]:
-    settings = DatasetSettings(target="a:B", name="numbers", **filters)
+    settings = configured(DatasetSettings, target="a:B", name="numbers", **filters)
     return [int(sample.id) for sample in select(SAMPLES, settings, seed=seed, limit=limit)]
 
 

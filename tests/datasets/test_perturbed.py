@@ -8,6 +8,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
 from aiq.datasets.perturbed import Perturbed
+from tests.settings import configured
 
 TARGET = "aiq.datasets.perturbed:PerturbedBench"
 
@@ -20,7 +21,7 @@ def loaded(**more: Any) -> Dataset:
         "perturbations": {"facts": [50, 10]},
         **more,
     }
-    return load(DatasetSettings.model_validate(settings), seed=0, limit=None)
+    return load(configured(DatasetSettings, **settings), seed=0, limit=None)
 
 
 def test_every_task_has_its_report_as_it_is_and_each_severity() -> None:

@@ -10,12 +10,13 @@ from aiq.core.errors import DatasetError
 from aiq.core.samples import Document, Question, Sample, Turn
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
+from tests.settings import configured
 
 OWN = "aiq.datasets.questions:Questions"
 
 
 def samples(path: Path) -> tuple[Sample, ...]:
-    return load(DatasetSettings(target=OWN, name="own", path=str(path)), seed=0, limit=None).samples
+    return load(configured(DatasetSettings, target=OWN, name="own", path=str(path)), seed=0, limit=None).samples
 
 
 def written(tmp_path: Path, **row: Any) -> Path:

@@ -7,12 +7,13 @@ import pytest
 
 from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
+from tests.settings import configured
 
 pytestmark = pytest.mark.shared_data
 
 
 def loaded(target: str, path: Path, **more: Any) -> Dataset:
-    return load(DatasetSettings(target=target, name="real", path=str(path), **more), seed=0, limit=None)
+    return load(configured(DatasetSettings, target=target, name="real", path=str(path), **more), seed=0, limit=None)
 
 
 def test_freshqa_plain_and_as_sheet_export(shared_data: Path) -> None:

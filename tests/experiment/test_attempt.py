@@ -10,12 +10,14 @@ from aiq.core.events import EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import CitationSettings
 from aiq.core.settings import Settings as BaseSettings
 from aiq.core.sources import Source
 from aiq.core.usage import Limits
 from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
 from aiq.runs.rows import SampleRow
 from aiq.tools.toolbox import FixedToolbox
+from tests.settings import configured
 
 
 def wrapped(error: BaseException) -> Exception:
@@ -94,7 +96,8 @@ async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -
         tools=FixedToolbox([]),
         web=None,  # type: ignore[arg-type]
         user=ApprovingUser(),
-        limits=Limits(),
+        citations=configured(CitationSettings),
+        limits=configured(Limits),
         events=EventLog(lambda event: None),
         sources=SourceRegistry(),
     )

@@ -2,25 +2,28 @@ from pathlib import Path
 
 import pytest
 
+import aiq
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
-from aiq.core.plugins import load, validate
 from aiq.experiment import sweep
-from aiq.experiment.compose import compose, config_of, description, dotted, options, settings_from
+from aiq.experiment.compose import (
+    chosen_options,
+    compose,
+    config_of,
+    description,
+    dotted,
+    groups,
+    options,
+    settings_from,
+)
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))
 def test_every_experiment_composes_offline_and_its_plugins_accept_their_settings(experiment: str) -> None:
-    settings = settings_from(compose([f"experiment={experiment}"]))
+    settings = aiq.settings(f"experiment={experiment}")
     assert settings.name == experiment
     assert settings.llm.base_url.endswith(".offline.example/v1")
     assert settings.clock.year == 2026
-    for prefix, plugin in {"agent": settings.agent, **settings.judge}.items():
-        made = load(plugin.target, prefix)
-        assert (
-            validate(made.Settings, plugin.settings, prefix).model_dump()
-            == made.Settings(**plugin.settings).model_dump()
-        )
 
 
 @pytest.mark.parametrize("group", ["agent", "judge", "llm", "search", "web", "dataset"])
@@ -28,13 +31,24 @@ def test_every_option_says_what_it_is(group: str) -> None:
     assert all(len(description(group, name)) > 10 for name in options(group))
 
 
-def test_the_agent_file_states_every_default_as_the_settings_have_it() -> None:
-    from aiq.agents.ai_q.settings import AiqSettings
+def test_settings_need_no_experiment_and_have_those_of_plugins() -> None:
+    settings = aiq.settings("agent=ai_q_deep", "agent.deep.max_loops=3", "judge=[race]", "judge.race.votes=5")
+    assert settings.agent.settings.deep.max_loops == 3
+    assert settings.judge["race"].settings.votes == 5
+    with pytest.raises(ConfigError, match=r"^judge\.race\.votes=0: "):
+        aiq.settings("judge=[race]", "judge.race.votes=0")
+    with pytest.raises(ConfigError, match=r"^llm\.model: must be set"):
+        aiq.settings("llm=openai")
 
-    written = dict(compose(["experiment=full_freshqa"])["agent"])
-    written.pop("target")
-    assert AiqSettings.model_validate(written) == AiqSettings()
-    assert set(written) == set(AiqSettings.model_fields)
+
+def test_what_is_only_inherited_is_no_option() -> None:
+    assert not [name for group in groups() for name in options(group) if name.startswith("_")]
+
+
+def test_options_are_recorded_by_their_place() -> None:
+    found = chosen_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
+    assert found.items() >= {"agent": "ai_q_deep", "judge.race": "race", "search": "tavily"}.items()
+    assert "judge.fact" not in found
 
 
 def test_the_real_endpoints_compose() -> None:

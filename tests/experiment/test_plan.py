@@ -11,11 +11,11 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.errors import UserError
 from aiq.core.samples import Document, Question, Sample
-from aiq.core.settings import KnowledgeSettings, OfflineSettings, PapersSettings, SearchSettings
-from aiq.experiment.compose import compose, options
+from aiq.core.settings import KnowledgeSettings
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
 from aiq.tools.think import Think
 from aiq.tools.toolbox import FixedToolbox
+from tests.settings import configured
 
 Folder = Callable[[], Path]
 
@@ -32,7 +32,7 @@ def sample(number: int, **question: Any) -> Sample:
 
 
 def settings(**changes: Any) -> KnowledgeSettings:
-    return KnowledgeSettings.model_validate({"collection": "mine", "documents": ["notes.md"], **changes})
+    return configured(KnowledgeSettings, **{"collection": "mine", "documents": ["notes.md"], **changes})
 
 
 def run_of(*overrides: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -89,7 +89,7 @@ def test_documents_are_listed_where_the_question_may_search_them(here: Path) -> 
 
 def test_without_collections_nothing_is_opened(here: Path) -> None:
     samples = (sample(1),)
-    assert with_documents(samples, KnowledgeSettings()) == samples
+    assert with_documents(samples, configured(KnowledgeSettings)) == samples
     assert not (here / "knowledge").exists()
 
 
@@ -97,7 +97,7 @@ def test_a_question_names_its_own_collection(here: Path) -> None:
     with_documents([], settings(collection="yours"))
     named = (sample(1, collection_name="yours"), sample(2), sample(3, collection_name="yours"))
     assert collections_of(named) == ("yours",)
-    first, second, _ = with_documents(named, KnowledgeSettings())
+    first, second, _ = with_documents(named, configured(KnowledgeSettings))
     assert [d.file_name for d in first.question.documents] == ["notes.md"]
     assert second.question.documents == ()
 
@@ -125,17 +125,6 @@ def test_a_data_source_that_no_tool_serves_is_told_before_the_run(source: str, r
     with pytest.raises(UserError, match=f"sample 1: no tool of this run serves the data source '{source}'.*{remedy}"):
         check_data_sources([sample(1, data_sources=(source,))], FixedToolbox([Think()]))
     check_data_sources([sample(1), sample(2, data_sources=())], FixedToolbox([Think()]))
-
-
-def test_the_config_file_states_every_default_as_the_settings_have_it() -> None:
-    config = compose(["experiment=shallow_freshqa"])
-    assert config["knowledge"] == KnowledgeSettings().model_dump(mode="json")
-    assert config["papers"] == PapersSettings().model_dump(mode="json")
-    assert config["offline"] == OfflineSettings().model_dump(mode="json")
-    for provider in options("search"):
-        written = compose(["experiment=shallow_freshqa", f"search={provider}", "search.corpus=x"])["search"]
-        assert set(written) == set(SearchSettings.model_fields)
-        assert written["include_answer"] is None
 
 
 def test_the_command_says_it_too_and_leaves_no_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,7 +126,7 @@ def test_an_endpoint_that_had_moved_while_the_run_lasted_is_known_again_by_its_a
     assert main(["rescore", run.name, f"llm.base_url={here.endpoint.base_url}"]) == 2
     assert "every judge has scored all reports" in capsys.readouterr().err
     manifest = json.loads((run / "manifest.json").read_text())
-    plan, _ = plan_rescore(RunFolder(run), ["llm.base_url=http://127.0.0.1:9/v2"])
+    plan, _, _ = plan_rescore(RunFolder(run), ["llm.base_url=http://127.0.0.1:9/v2"])
     assert plan.judges[0].spec.hash != manifest["hashes"]["judges"]["letters"]
 
 

@@ -18,6 +18,7 @@ from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import CheckpointerSettings
 from aiq.experiment.compose import compose, options, settings_from
 from aiq.experiment.resources import open_checkpointer
+from tests.settings import configured
 
 VARIABLE = "AIQ_TEST_DSN"
 
@@ -39,7 +40,7 @@ def graph(saver: Any) -> Any:
 def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CheckpointerSettings:
     if request.param == "postgres":
         monkeypatch.setenv(VARIABLE, request.getfixturevalue("dsn"))
-    return CheckpointerSettings(kind=request.param, path=str(tmp_path / "c.db"), dsn_env=VARIABLE)
+    return configured(CheckpointerSettings, kind=request.param, path=str(tmp_path / "c.db"), dsn_env=VARIABLE)
 
 
 async def test_a_graph_waits_and_goes_on(settings: CheckpointerSettings) -> None:
@@ -96,12 +97,11 @@ def test_every_option_composes_to_its_kind(kind: str) -> None:
     assert settings.dsn_env == ("AIQ_POSTGRES_DSN" if kind == "postgres" else None)
 
 
-def test_memory_is_the_default_and_a_database_needs_a_place() -> None:
-    assert CheckpointerSettings() == CheckpointerSettings(kind="memory")
+def test_a_database_needs_a_place() -> None:
     with pytest.raises(ValidationError, match="kind=sqlite needs path"):
-        CheckpointerSettings(kind="sqlite")
+        configured(CheckpointerSettings, kind="sqlite")
     with pytest.raises(ValidationError, match="kind=postgres needs dsn_env"):
-        CheckpointerSettings(kind="postgres")
+        configured(CheckpointerSettings, kind="postgres")
 
 
 @pytest.mark.parametrize("path", ["nowhere/c.db", "."])
@@ -110,7 +110,7 @@ async def test_a_sqlite_file_that_cannot_be_opened_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=rf"checkpointer\.path={path}: cannot be opened") as raised:
-        async with open_checkpointer(CheckpointerSettings(kind="sqlite", path=path)):
+        async with open_checkpointer(configured(CheckpointerSettings, kind="sqlite", path=path)):
             pass
     assert "\n" not in str(raised.value)
 
@@ -119,7 +119,7 @@ async def test_another_file_is_no_sqlite_file(tmp_path: Path) -> None:
     file = tmp_path / "c.db"
     file.write_text("not a database, but long enough to be read as one\n" * 40)
     with pytest.raises(ConfigError, match="is no SQLite file"):
-        async with open_checkpointer(CheckpointerSettings(kind="sqlite", path=str(file))):
+        async with open_checkpointer(configured(CheckpointerSettings, kind="sqlite", path=str(file))):
             pass
     assert file.read_text().startswith("not a database")
 
@@ -138,7 +138,7 @@ async def test_a_wrong_connection_string_is_one_line_without_its_password(
     pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     monkeypatch.setenv(VARIABLE, dsn)
     with pytest.raises(error, match=says) as raised:
-        async with open_checkpointer(CheckpointerSettings(kind="postgres", dsn_env=VARIABLE)):
+        async with open_checkpointer(configured(CheckpointerSettings, kind="postgres", dsn_env=VARIABLE)):
             pass
     assert "\n" not in str(raised.value)
     assert "hunter2" not in str(raised.value)

@@ -17,22 +17,25 @@ from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
+from tests.settings import configured
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
 
 
 def models() -> RunModels:
     """The run's models; scripted users ask them nothing."""
-    settings = LlmSettings(base_url="http://model.test/v1", model="m")
+    settings = configured(LlmSettings, base_url="http://model.test/v1", model="m")
     return RunModels(settings, open_client(settings, offline_port=None))
 
 
 @pytest.mark.parametrize(
     ("settings", "reviews"),
     [
-        pytest.param(UserSettings(), ["approve"] * 3, id="approve"),
-        pytest.param(UserSettings(kind="reject"), ["reject"] * 3, id="reject"),
-        pytest.param(UserSettings(kind="feedback", feedback=("a", "b")), ["a", "b", "approve"], id="feedback"),
+        pytest.param(configured(UserSettings), ["approve"] * 3, id="approve"),
+        pytest.param(configured(UserSettings, kind="reject"), ["reject"] * 3, id="reject"),
+        pytest.param(
+            configured(UserSettings, kind="feedback", feedback=("a", "b")), ["a", "b", "approve"], id="feedback"
+        ),
     ],
 )
 async def test_scripted_users(settings: UserSettings, reviews: list[str]) -> None:
@@ -42,7 +45,7 @@ async def test_scripted_users(settings: UserSettings, reviews: list[str]) -> Non
 
 
 async def test_remarks_begin_again_for_every_attempt() -> None:
-    settings = UserSettings(kind="feedback", feedback=("a",))
+    settings = configured(UserSettings, kind="feedback", feedback=("a",))
     assert [await make_user(settings, SAMPLE, models()).review("plan") for _ in range(2)] == ["a", "a"]
 
 
@@ -51,12 +54,12 @@ async def test_remarks_begin_again_for_every_attempt() -> None:
 )
 def test_settings_that_say_nothing_sensible_are_errors(values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        UserSettings.model_validate(values)
+        configured(UserSettings, **values)
 
 
 def test_only_a_simulated_user_has_a_prompt() -> None:
-    assert user_prompt_hash(UserSettings()) is None
-    assert len(user_prompt_hash(UserSettings(kind="simulated")) or "") == 16
+    assert user_prompt_hash(configured(UserSettings)) is None
+    assert len(user_prompt_hash(configured(UserSettings, kind="simulated")) or "") == 16
 
 
 def test_preferences_are_part_of_a_samples_identity_and_their_absence_is_not() -> None:
@@ -69,8 +72,8 @@ def test_datasets_read_preferences(tmp_path: Path) -> None:
     row = {"id": "1", "prompt": "P", "question": "P", "preferences": "I care about floods."}
     file = tmp_path / "query.jsonl"
     file.write_text(json.dumps(row) + "\n")
-    (task,) = DeepResearchBench(BenchSettings(path=str(file))).samples()
-    (question,) = Questions(Questions.Settings(path=str(file))).samples()
+    (task,) = DeepResearchBench(configured(BenchSettings, path=str(file))).samples()
+    (question,) = Questions(configured(Questions.Settings, path=str(file))).samples()
     assert task.preferences == question.preferences == "I care about floods."
     assert "preferences" not in question.tags
     assert "floods" not in question.question.model_dump_json()  # what an agent is told

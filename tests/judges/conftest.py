@@ -18,6 +18,7 @@ from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.tools.toolbox import build_toolbox, build_web
 from tests.judges.parts import make_session
+from tests.settings import configured
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +41,10 @@ def offline(stack_port: int) -> OfflineMaker:
 
     @asynccontextmanager
     async def make(seed: int = 7, sample_id: str = "1") -> AsyncIterator[Session]:
-        llm = LlmSettings(base_url="http://model.offline.example/v1", model="offline")
-        search = SearchSettings(provider="tavily", base_url="http://search.offline.example")
+        llm = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline")
+        search = configured(SearchSettings, provider="tavily", base_url="http://search.offline.example")
         async with open_client(llm, offline_port=stack_port) as client:
-            web = build_web(WebSettings(kind="offline"), search, client=client)
+            web = build_web(configured(WebSettings, kind="offline"), search, client=client)
             session = make_session(RunModels(llm, client), build_toolbox(search, web, client), web, seed, sample_id)
             with session.bind():
                 yield session

@@ -13,7 +13,7 @@ from aiq.core.events import EventLog
 from aiq.core.reports import Report, Score
 from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import LlmSettings
+from aiq.core.settings import CitationSettings, LlmSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
 from aiq.core.usage import Limits
@@ -22,6 +22,7 @@ from aiq.judges.race_scores import DIMENSIONS
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
+from tests.settings import configured
 
 CLOCK = datetime(2026, 11, 1, 9, tzinfo=UTC)
 Answers = Sequence[str] | Callable[[dict[str, Any]], str]
@@ -92,7 +93,8 @@ def make_session(models: RunModels, tools: Any, web: Web, seed: int = 7, sample_
         tools=tools,
         web=web,
         user=ApprovingUser(),
-        limits=Limits(),
+        citations=configured(CitationSettings),
+        limits=configured(Limits),
         events=EventLog(lambda event: None),
         sources=SourceRegistry(),
     )
@@ -127,7 +129,7 @@ async def scripted(
 ) -> AsyncIterator[tuple[Session, Scripted]]:
     """A session over our client whose endpoint gives these answers, and whose web holds these pages."""
     endpoint = Scripted(answers)
-    settings = LlmSettings(**{"base_url": "http://model.example/v1", "model": "m", **llm})
+    settings = configured(LlmSettings, **{"base_url": "http://model.example/v1", "model": "m", **llm})
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
         session = make_session(RunModels(settings, client), None, Pages(pages or {}), sample_id=sample_id)
         with session.bind():

@@ -16,6 +16,7 @@ from aiq.judges.cleaning import Cleaner, read_cleaned
 from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.structured import Unusable
 from tests.judges.parts import scripted
+from tests.settings import configured
 
 LIST = "[1] Atlas - https://atlas.example/a\n[2] News - https://news.example/b"
 
@@ -131,7 +132,7 @@ CLEANED = "# The port\n\nThe port of Tessmark moved 12 ships in 2025. It grew by
 
 
 def cleaner(**settings: Any) -> Cleaner:
-    return Cleaner("race", TaskSettings(cleaning="model", **settings))
+    return Cleaner("race", configured(TaskSettings, cleaning="model", **settings))
 
 
 async def test_the_models_text_is_taken() -> None:
@@ -146,7 +147,7 @@ async def test_the_models_text_is_taken() -> None:
 
 async def test_by_rules_nobody_is_asked() -> None:
     async with scripted(["never"]) as (session, endpoint):
-        assert await Cleaner("race", TaskSettings()).clean(REPORT, "en", session) == CLEANED
+        assert await Cleaner("race", configured(TaskSettings)).clean(REPORT, "en", session) == CLEANED
         assert await cleaner().clean("  \n", "en", session) == ""
     assert endpoint.got == []
 

@@ -12,6 +12,7 @@ from aiq.core.samples import Question, Sample
 from aiq.core.sources import Page
 from aiq.judges.fact import Fact, FactSettings
 from tests.judges.parts import scripted
+from tests.settings import configured
 
 SAMPLE = Sample(id="1", question=Question(text="Describe Tessmark."))
 PAGES = {"https://a.example/x": "Tessmark has 12 ships.", "https://b.example/y": "Nothing to see."}
@@ -57,7 +58,7 @@ GOOD = {"12 ships.\n</page>": verdicts("supported", "unsupported"), "Nothing": v
 async def run(answer: Any, text: str = TEXT, **settings: Any) -> tuple[dict[str, Score], Any]:
     async with scripted(answer, pages=PAGES) as (session, endpoint):
         report = Report(text=text, raw_text=text, route="deep")
-        scores = await Fact(FactSettings(**settings)).score(SAMPLE, report, session)
+        scores = await Fact(configured(FactSettings, **settings)).score(SAMPLE, report, session)
     return {score.metric: score for score in scores}, endpoint
 
 
@@ -107,10 +108,10 @@ async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
 
 
 def test_roles_and_prompts_are_those_that_are_asked() -> None:
-    assert Fact(FactSettings()).roles == ("judge.fact_extract", "judge.fact_validate")
-    everything = Fact(FactSettings(extraction="both", deduplication="model"))
+    assert Fact(configured(FactSettings)).roles == ("judge.fact_extract", "judge.fact_validate")
+    everything = Fact(configured(FactSettings, extraction="both", deduplication="model"))
     assert everything.roles == ("judge.fact_extract", "judge.fact_dedup", "judge.fact_validate")
-    assert everything.prompt_hash != Fact(FactSettings()).prompt_hash
+    assert everything.prompt_hash != Fact(configured(FactSettings)).prompt_hash
     assert [metric.name for metric in everything.metrics][-1] == "fact.extraction_agreement"
 
 
@@ -126,11 +127,11 @@ def test_roles_and_prompts_are_those_that_are_asked() -> None:
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        FactSettings(**settings)
+        configured(FactSettings, **settings)
 
 
 def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = Fact(FactSettings(reader="https://r.example/{url}", reader_key_env="READER_KEY"))
+    judge = Fact(configured(FactSettings, reader="https://r.example/{url}", reader_key_env="READER_KEY"))
     monkeypatch.setenv("READER_KEY", "k")
     judge.check([SAMPLE])
     monkeypatch.delenv("READER_KEY")
@@ -154,8 +155,8 @@ async def test_rules_extract_without_a_model() -> None:
     assert {request["role"] for request in endpoint.got} == {"judge.fact_validate"}
     ratio = scores["fact.citation_accuracy"]
     assert (ratio.numerator, ratio.denominator) == (2, 3)
-    assert Fact(FactSettings(extraction="rules")).roles == ("judge.fact_validate",)
-    assert Fact(FactSettings(extraction="rules")).prompt_hash != Fact(FactSettings()).prompt_hash
+    assert Fact(configured(FactSettings, extraction="rules")).roles == ("judge.fact_validate",)
+    assert Fact(configured(FactSettings, extraction="rules")).prompt_hash != Fact(configured(FactSettings)).prompt_hash
 
 
 async def test_a_report_without_citations_has_no_accuracy_but_a_count() -> None:
@@ -233,7 +234,7 @@ async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None
             f"[1] P - {url}\n[2] N - https://atlas.offline.example/no-such-page"
         )
         report = Report(text=text, raw_text=text, route="deep")
-        scores = {s.metric: s for s in await Fact(FactSettings()).score(SAMPLE, report, session)}
+        scores = {s.metric: s for s in await Fact(configured(FactSettings)).score(SAMPLE, report, session)}
     detail: Any = scores["fact.citation_accuracy"].detail
     assert [judged["verdict"] for judged in detail["pages"][0]["judged"]] == ["supported", "unsupported"]
     assert detail["pages"][1]["error"]
@@ -250,7 +251,9 @@ async def judged(
     """What became of the one page that a report cites for these statements."""
     report = "\n\n".join(f"{statement[:-1]} [1]." for statement in said) + f"\n\n## References\n\n[1] A - {URL}"
     async with scripted(answers, pages={URL: text}) as (session, endpoint):
-        judge = Fact(FactSettings(**{"extraction": "rules", "tries": 2, "max_page_chars": 1000, **settings}))
+        judge = Fact(
+            configured(FactSettings, **{"extraction": "rules", "tries": 2, "max_page_chars": 1000, **settings})
+        )
         scores = await judge.score(SAMPLE, Report(text=report, raw_text=report, route="deep"), session)
     detail: Any = scores[0].detail
     return detail["pages"][0], endpoint
@@ -321,7 +324,7 @@ async def test_the_seed_is_of_the_question_and_not_of_who_asks() -> None:
             for said in SAID[:2]:
                 text = f"{said[:-1]} ({URL})."
                 report = Report(text=text, raw_text=text, route="deep")
-                await Fact(FactSettings(extraction="rules")).score(SAMPLE, report, session)
+                await Fact(configured(FactSettings, extraction="rules")).score(SAMPLE, report, session)
         seeds.append([request["seed"] for request in endpoint.got])
     assert seeds[0] == seeds[1]
     assert len(set(seeds[0])) == 3  # another try and another question have others
@@ -336,9 +339,7 @@ async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> N
         said = [true, f"{true} indeed", "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)]
         given = "\n\n".join(f"{statement} ({url})." for statement in said)
         for support in ("whole", "part"):
-            settings = FactSettings.model_validate(
-                {"extraction": "rules", "deduplication": "model", "support": support}
-            )
+            settings = configured(FactSettings, extraction="rules", deduplication="model", support=support)
             scores = await Fact(settings).score(SAMPLE, Report(text=given, raw_text=given, route="deep"), session)
             detail: Any = scores[0].detail
             found[support] = detail["pages"][0]

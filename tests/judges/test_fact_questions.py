@@ -14,6 +14,7 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample
 from aiq.judges.fact import Fact, FactSettings
 from tests.judges.parts import scripted
+from tests.settings import configured
 
 FILES = {
     "extract": 'prompt_template = """列出引用：{report_text}"""\nprompt_template_en = """List them: {report_text}"""\n',
@@ -44,7 +45,7 @@ async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: s
         {"fact": "Tessmark has twelve ships.", "ref_idx": 0, "url": URL},
     ]
     answers = [json.dumps(facts), "```json\n[2]\n```", '[{"idx": 1, "result": "supported"}]']
-    judge = Fact(FactSettings(official_dir=str(checkout), deduplication="model"))
+    judge = Fact(configured(FactSettings, official_dir=str(checkout), deduplication="model"))
     sample = Sample(id="1", question=Question(text="?", language=language))
     async with scripted(answers, pages={URL: PAGE}) as (session, endpoint):
         scores = {s.metric: s for s in await judge.score(sample, Report(text=TEXT, raw_text="", route="deep"), session)}
@@ -57,9 +58,9 @@ async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: s
     detail: Any = scores["fact.citation_accuracy"].detail
     assert [row["reference"] for row in detail["extracted"]] == [1, None]
     assert detail["pages"][0]["judged"] == [{"statement": "Tessmark has twelve ships.", "verdict": "supported"}]
-    assert judge.prompt_hash != Fact(FactSettings(deduplication="model")).prompt_hash
+    assert judge.prompt_hash != Fact(configured(FactSettings, deduplication="model")).prompt_hash
 
 
 def test_a_checkout_that_is_none_stops_the_run_before_it_starts(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"extract\.py cannot be read .*judge\.fact\.official_dir"):
-        Fact(FactSettings(official_dir=str(tmp_path)))
+        Fact(configured(FactSettings, official_dir=str(tmp_path)))

@@ -10,13 +10,14 @@ from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.samples import Question, Sample
 from aiq.judges.fresheval import FreshEval, FreshEvalSettings
 from tests.judges.parts import as_report, scripted
+from tests.settings import configured
 
 SAMPLE = Sample(id="3", question=Question(text="Who is the mayor of Tessmark?"), answers=("Ilan Corvey", "Corvey"))
 ANSWER = "It is Ilan Corvey [1].\n\n## References\n\n[1] Tessmark - https://atlas.example/tessmark"
 
 
 def judge(**settings: Any) -> FreshEval:
-    return FreshEval(FreshEvalSettings(**settings))
+    return FreshEval(configured(FreshEvalSettings, **settings))
 
 
 async def test_verdicts_become_values() -> None:

@@ -14,6 +14,7 @@ from aiq.core.settings import LlmSettings
 from aiq.experiment.provenance import models_of_role
 from aiq.judges.race import Race, RaceSettings
 from tests.judges.parts import RUBRIC, TASK, as_report, card, judged
+from tests.settings import configured
 
 OURS = "Our port report says this."
 
@@ -28,7 +29,7 @@ def ours_in_front(request: dict[str, Any]) -> bool:
 
 
 async def run(answer: Any, **settings: Any) -> tuple[list[Score], Any]:
-    return await judged(Race(RaceSettings(**settings)), answer, OURS)
+    return await judged(Race(configured(RaceSettings, **settings)), answer, OURS)
 
 
 async def test_swapped_articles_and_their_marks_are_exchanged_back() -> None:
@@ -97,9 +98,9 @@ async def test_each_member_of_a_panel_is_asked_and_named() -> None:
 
 
 def test_the_rows_name_the_panel_and_the_other_roles_models() -> None:
-    llm = LlmSettings(base_url="http://model.example/v1", model="m")
-    judge: Any = Race(RaceSettings(panel=("a", "b"), cleaning="model"))
-    alone: Any = Race(RaceSettings())
+    llm = configured(LlmSettings, base_url="http://model.example/v1", model="m")
+    judge: Any = Race(configured(RaceSettings, panel=("a", "b"), cleaning="model"))
+    alone: Any = Race(configured(RaceSettings))
     assert {role: models_of_role(judge, llm, role) for role in judge.roles} == {
         "judge.race": ("a", "b"),
         "judge.race_clean": ("m",),
@@ -136,17 +137,17 @@ async def test_one_unusable_judgement_fails_the_judge_as_a_whole() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        RaceSettings(**settings)
+        configured(RaceSettings, **settings)
 
 
 def test_a_panel_of_one_needs_no_brackets() -> None:
-    assert RaceSettings.model_validate({"panel": "a"}).panel == ("a",)
+    assert configured(RaceSettings, panel="a").panel == ("a",)
 
 
 async def test_the_offline_stack_answers_votes_orders_and_panels(offline: Any) -> None:
     async def judged() -> Score:
         async with offline() as session:
-            settings = RaceSettings(votes=2, order="both", panel=("offline-1", "offline-2"))
+            settings = configured(RaceSettings, votes=2, order="both", panel=("offline-1", "offline-2"))
             return (await Race(settings).score(TASK, as_report(OURS), session))[0]
 
     first, again = await judged(), await judged()

@@ -10,12 +10,13 @@ from aiq.core.reports import Score
 from aiq.core.samples import Sample
 from aiq.judges.race import Race, RaceSettings
 from tests.judges.parts import CHINESE_TASK, RUBRIC, TASK, card, judged
+from tests.settings import configured
 
 OURS = "# Port\n\nThe port grew fast [1]. See [the atlas](https://a.example).\n\n## References\n\n[1] A - https://a.example"
 
 
 def judge(**settings: Any) -> Race:
-    return Race(RaceSettings(**settings))
+    return Race(configured(RaceSettings, **settings))
 
 
 async def run(answers: Any, text: str = OURS, task: Sample = TASK, **settings: Any) -> tuple[list[Score], Any]:

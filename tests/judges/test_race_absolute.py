@@ -11,6 +11,7 @@ from aiq.core.samples import Sample
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
 from aiq.judges.race_scores import DIMENSIONS
 from tests.judges.parts import RUBRIC, TASK, as_report, judged, points
+from tests.settings import configured
 
 OURS = "# Port\n\nThe port grew fast [1].\n\n## References\n\n[1] A - https://a.example"
 
@@ -19,7 +20,7 @@ ALONE = TASK.model_copy(update={"reference": None})
 
 
 async def run(answers: Any, task: Sample = ALONE, **settings: Any) -> tuple[list[Score], Any]:
-    return await judged(RaceAbsolute(RaceAbsoluteSettings(**settings)), answers, OURS, task)
+    return await judged(RaceAbsolute(configured(RaceAbsoluteSettings, **settings)), answers, OURS, task)
 
 
 async def test_marks_become_weighted_means() -> None:
@@ -61,12 +62,12 @@ async def test_tasks_with_a_reference_can_be_left_to_race() -> None:
     scores, endpoint = await run(["never"], TASK, tasks="without_reference")
     assert all("has a reference report" in (score.not_applicable or "") for score in scores)
     assert endpoint.got == []
-    judge = RaceAbsolute(RaceAbsoluteSettings(tasks="without_reference"))
+    judge = RaceAbsolute(configured(RaceAbsoluteSettings, tasks="without_reference"))
     bare = TASK.model_copy(update={"rubric": None})
     judge.check([bare])
     assert (judge.metrics_for(bare), judge.metrics_for(ALONE)) == ((), RaceAbsolute.metrics)
     with pytest.raises(DatasetError, match=r"judge\.race_absolute\.criteria=generate"):
-        RaceAbsolute(RaceAbsoluteSettings()).check([bare])
+        RaceAbsolute(configured(RaceAbsoluteSettings)).check([bare])
 
 
 @pytest.mark.parametrize("bad", [{"score": "7"}, {"score": 10.5}, {"score": True}, {"score": None}, {"criterion": ""}])
@@ -89,7 +90,8 @@ async def test_the_offline_judge_sees_how_much_is_there(
     )
     async with offline() as session:
         values = [
-            (await RaceAbsolute(RaceAbsoluteSettings()).score(ALONE, as_report(text), session))[0].value or 0.0
+            (await RaceAbsolute(configured(RaceAbsoluteSettings)).score(ALONE, as_report(text), session))[0].value
+            or 0.0
             for text in ("", "I do not know.", rich)
         ]
     assert values[0] == 0

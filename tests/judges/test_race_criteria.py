@@ -12,6 +12,7 @@ from aiq.judges.race_criteria import Rubrics, TaskSettings
 from aiq.judges.race_scores import DIMENSIONS
 from tests.judges import parts
 from tests.judges.parts import as_report, scripted
+from tests.settings import configured
 
 TASK = Sample(
     id="9", question=Question(text="Why did the port of Tessmark grow?"), reference="It grew because of rail."
@@ -25,7 +26,7 @@ def weights(*values: float) -> str:
 
 
 def rubrics(**settings: Any) -> Rubrics:
-    return Rubrics("race", TaskSettings(criteria="generate", **settings))
+    return Rubrics("race", configured(TaskSettings, criteria="generate", **settings))
 
 
 def author(*answers: str) -> Any:
@@ -86,7 +87,7 @@ async def test_race_judges_by_generated_criteria_and_shows_them() -> None:
         )
 
     async with scripted(answer) as (session, _):
-        scores = await Race(RaceSettings(criteria="generate")).score(TASK, as_report("Rail."), session)
+        scores = await Race(configured(RaceSettings, criteria="generate")).score(TASK, as_report("Rail."), session)
     assert [score.value for score in scores] == [0.5] * 5
     rubric: Any = scores[0].detail["rubric"]
     assert rubric["criteria"]["insight"][0]["criterion"] == "Causes (insight)"
@@ -101,13 +102,13 @@ async def test_a_datasets_own_criteria_come_first() -> None:
 def test_generation_must_be_asked_for() -> None:
     rubrics().check(TASK)
     with pytest.raises(DatasetError, match=r"task 9 has no criteria.*judge\.race\.criteria=generate"):
-        Rubrics("race", TaskSettings()).check(TASK)
+        Rubrics("race", configured(TaskSettings)).check(TASK)
 
 
 async def test_no_criteria_is_an_error_of_the_judge() -> None:
     async with scripted(["I would rather not."]) as (session, endpoint):
         with pytest.raises(JudgeError, match=r"judge\.race_criteria: no usable answer in 3 tries"):
-            await Race(RaceSettings(criteria="generate", tries=3)).score(TASK, as_report("Rail."), session)
+            await Race(configured(RaceSettings, criteria="generate", tries=3)).score(TASK, as_report("Rail."), session)
     assert len(endpoint.got) == 3
 
 

@@ -16,6 +16,7 @@ from aiq.core.samples import Criterion, Rubric
 from aiq.judges.race import Race, RaceSettings
 from aiq.judges.race_scores import DIMENSIONS, compare, match, published
 from tests.judges.parts import RUBRIC, TASK, Card, as_report, card, scripted
+from tests.settings import configured
 
 NAMES = st.text(alphabet="abcAB ", min_size=1, max_size=6).filter(lambda name: name.strip() == name)
 
@@ -196,10 +197,10 @@ def test_usable_answers_give_the_official_figures(number: int) -> None:
 @pytest.mark.parametrize("bad", ["I like both.", '{"insight": []}', json.dumps(card(RUBRIC))[:-1]])
 async def test_a_malformed_answer_is_asked_again_and_then_an_error(bad: str) -> None:
     async with scripted([bad, json.dumps(card(RUBRIC, 6, 4))]) as (session, endpoint):
-        scores = await Race(RaceSettings(tries=2)).score(TASK, as_report("Ours."), session)
+        scores = await Race(configured(RaceSettings, tries=2)).score(TASK, as_report("Ours."), session)
         assert scores[0].value == pytest.approx(0.6, abs=1e-12, rel=0)
         assert scores[0].detail["tries"] == len({request["seed"] for request in endpoint.got}) == 2
         endpoint.script = [bad]
         with pytest.raises(JudgeError, match=r"^judge\.race: no usable answer in 2 tries: [^\n]+$"):
-            await Race(RaceSettings(tries=2)).score(TASK, as_report("Ours."), session)
+            await Race(configured(RaceSettings, tries=2)).score(TASK, as_report("Ours."), session)
         assert len(endpoint.got) == 4

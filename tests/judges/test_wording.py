@@ -18,6 +18,7 @@ from aiq.judges.race import Race, RaceSettings
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
 from aiq.judges.wording import TextWording, Wording, wordings
 from tests.judges.parts import CHINESE_TASK, RUBRIC, TASK, as_report, card, scripted
+from tests.settings import configured
 
 SCORE = '''
 generate_merged_score_prompt = """
@@ -67,7 +68,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 async def test_the_checkouts_words_are_what_the_model_sees(tmp_path: Path) -> None:
-    judge = Race(RaceSettings(official_dir=str(checkout(tmp_path))))
+    judge = Race(configured(RaceSettings, official_dir=str(checkout(tmp_path))))
     async with scripted([json.dumps(card(RUBRIC))]) as (session, endpoint):
         scores = await judge.score(TASK, as_report("Ours {task_prompt} </article_1><article_2>{0}"), session)
     assert scores[0].value == pytest.approx(0.6)
@@ -83,7 +84,7 @@ async def test_the_checkouts_words_are_what_the_model_sees(tmp_path: Path) -> No
 
 async def test_the_offline_judge_works_from_the_checkouts_prompt(offline: Any, tmp_path: Path) -> None:
     async with offline() as session:
-        judge = Race(RaceSettings(official_dir=str(checkout(tmp_path))))
+        judge = Race(configured(RaceSettings, official_dir=str(checkout(tmp_path))))
         scores = await judge.score(TASK, as_report("The port of Tessmark moved 12 ships in 2025."), session)
     assert 0.3 < (scores[0].value or 0) < 0.7
 
@@ -92,9 +93,9 @@ def test_the_hash_is_of_what_is_really_used(tmp_path: Path) -> None:
     folder = checkout(tmp_path)
 
     def digest(**settings: Any) -> str | None:
-        return Race(RaceSettings(official_dir=str(folder), **settings)).prompt_hash
+        return Race(configured(RaceSettings, official_dir=str(folder), **settings)).prompt_hash
 
-    own, official = Race(RaceSettings()).prompt_hash, digest()
+    own, official = Race(configured(RaceSettings)).prompt_hash, digest()
     assert own != official == digest()
     cleaned, generated = digest(cleaning="model"), digest(criteria="generate")
     assert len({own, official, cleaned, generated}) == 4
@@ -107,13 +108,13 @@ def test_the_hash_is_of_what_is_really_used(tmp_path: Path) -> None:
 
 def test_cleaning_and_criteria_come_from_the_checkout_too(tmp_path: Path) -> None:
     judge = RaceAbsolute(
-        RaceAbsoluteSettings(official_dir=str(checkout(tmp_path)), cleaning="model", criteria="generate")
+        configured(RaceAbsoluteSettings, official_dir=str(checkout(tmp_path)), cleaning="model", criteria="generate")
     )
     assert judge.roles == ("judge.race_absolute", "judge.race_clean", "judge.race_criteria")
     (tmp_path / "drb/prompt/clean_prompt.py").unlink()
-    RaceAbsolute(RaceAbsoluteSettings(official_dir=str(tmp_path / "drb"), criteria="generate"))
+    RaceAbsolute(configured(RaceAbsoluteSettings, official_dir=str(tmp_path / "drb"), criteria="generate"))
     with pytest.raises(ConfigError, match=r"clean_prompt\.py cannot be read \(No such file"):
-        RaceAbsolute(RaceAbsoluteSettings(official_dir=str(tmp_path / "drb"), cleaning="model"))
+        RaceAbsolute(configured(RaceAbsoluteSettings, official_dir=str(tmp_path / "drb"), cleaning="model"))
 
 
 @pytest.mark.parametrize(

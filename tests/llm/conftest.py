@@ -14,11 +14,12 @@ from aiq.core.events import AnyEvent, EventLog, ModelCalled
 from aiq.core.models import Message, Reply
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import LlmSettings
+from aiq.core.settings import CitationSettings, LlmSettings
 from aiq.core.usage import Limits
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import Endpoint
+from tests.settings import configured
 
 
 @dataclass
@@ -55,7 +56,7 @@ def bench() -> Callable[..., Any]:
         server = await asyncio.start_server(endpoint.serve, "127.0.0.1", 0)
         endpoint.port = server.sockets[0].getsockname()[1]
         retry = {"attempts": 3, "first_seconds": 0.01}
-        settings = LlmSettings.model_validate({"base_url": endpoint.base_url, "model": "m", "retry": retry, **llm})
+        settings = configured(LlmSettings, **{"base_url": endpoint.base_url, "model": "m", "retry": retry, **llm})
         events: list[AnyEvent] = []
         nothing: Any = None
         async with server, open_client(settings, offline_port=None) as client:
@@ -67,7 +68,8 @@ def bench() -> Callable[..., Any]:
                 tools=nothing,
                 web=nothing,
                 user=ApprovingUser(),
-                limits=limits or Limits(),
+                citations=configured(CitationSettings),
+                limits=limits or configured(Limits),
                 events=EventLog(events.append),
                 sources=SourceRegistry(),
             )

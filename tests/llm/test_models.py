@@ -15,6 +15,7 @@ from aiq.experiment.provenance import model_of
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed
+from tests.settings import configured
 
 
 async def test_settings_of_the_longest_role_win(bench: Any) -> None:
@@ -106,7 +107,7 @@ async def test_session_is_found_inside_langgraph(bench: Any) -> None:
 
 
 async def test_limit_reached_comes_out_of_langgraph_unchanged(bench: Any) -> None:
-    async with bench([OK], limits=Limits(sample_model_calls=2)) as b:
+    async with bench([OK], limits=configured(Limits, sample_model_calls=2)) as b:
         with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
             await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
         assert len(b.endpoint.got) == 2
@@ -130,6 +131,7 @@ async def test_two_sessions_at_once_keep_their_books_apart(bench: Any) -> None:
         other = type(b.session)(
             **{n: getattr(b.session, n) for n in ("run_seed", "now", "models", "tools", "web", "user", "limits")},
             key=b.session.key._replace(epoch=2),
+            citations=b.session.citations,
             events=b.session.events,
             sources=b.session.sources,
         )
@@ -147,7 +149,7 @@ async def test_two_sessions_at_once_keep_their_books_apart(bench: Any) -> None:
 
 async def test_missing_key_is_one_line_naming_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    settings = LlmSettings(base_url="http://127.0.0.1:9/v1", model="m", api_key_env="NO_SUCH_KEY")
+    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env="NO_SUCH_KEY")
     async with open_client(settings, offline_port=None) as client:
         with pytest.raises(ConfigError, match=r"^llm\.api_key_env=NO_SUCH_KEY: [^\n]*$"):
             RunModels(settings, client)
@@ -156,7 +158,7 @@ async def test_missing_key_is_one_line_naming_the_variable(monkeypatch: pytest.M
 @pytest.mark.parametrize("value", ["sk-one\nsk-two", "sk-s\u00e9cret", "sk one"])
 async def test_a_key_that_no_header_can_carry_is_refused_unseen(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TEST_KEY", value)
-    settings = LlmSettings(base_url="http://127.0.0.1:9/v1", model="m", api_key_env="TEST_KEY")
+    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env="TEST_KEY")
     async with open_client(settings, offline_port=None) as client:
         with pytest.raises(ConfigError, match=r"^llm\.api_key_env=TEST_KEY: its value is no key") as caught:
             RunModels(settings, client)
@@ -164,7 +166,7 @@ async def test_a_key_that_no_header_can_carry_is_refused_unseen(monkeypatch: pyt
 
 
 async def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
-    settings = LlmSettings(base_url="http://127.0.0.1:9/v1", model="m", api_key_env="sk-secret-1")
+    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env="sk-secret-1")
     async with open_client(settings, offline_port=None) as client:
         with pytest.raises(ConfigError, match=r"^llm\.api_key_env must be the name") as caught:
             RunModels(settings, client)
@@ -199,7 +201,7 @@ async def test_preflight_of_an_unreachable_endpoint_is_quick(bench: Any) -> None
     ],
 )
 def test_planner_and_researcher_fall_back_to_the_orchestrators_model(roles: dict[str, Any], models: list[str]) -> None:
-    settings = LlmSettings.model_validate({"base_url": "http://x/v1", "model": "m", "roles": roles})
+    settings = configured(LlmSettings, base_url="http://x/v1", model="m", roles=roles)
     asked = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")
     assert [settings.role(role).model or settings.model for role in asked] == models
     assert [model_of(settings, role) for role in asked] == models

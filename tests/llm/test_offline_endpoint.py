@@ -11,6 +11,7 @@ from aiq.core.models import Message
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 from tests.llm.endpoint import OK
+from tests.settings import configured
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ def world(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def stack(world: Path, **faults: float) -> AsyncIterator[int]:
-    child = OfflineStack(OfflineSettings(world=str(world), faults=faults), seed=1)
+    child = OfflineStack(configured(OfflineSettings, world=str(world), faults=faults), seed=1)
     try:
         yield await child.start()
     finally:

@@ -11,6 +11,7 @@ from aiq.core.settings import Price, RetrySettings
 from aiq.llm.calls import PriceList
 from aiq.llm.http import Headers
 from aiq.llm.retry import RetryPolicy, retry_after
+from tests.settings import configured
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_retry_after_never_raises(value: str) -> None:
 
 
 def test_waits_double_with_seeded_spread_and_end() -> None:
-    policy = RetryPolicy(RetrySettings(attempts=6, first_seconds=1, most_seconds=5))
+    policy = RetryPolicy(configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5))
     waits = [policy.wait(n, None, "seed") for n in range(1, 6)]
     for wait, whole in zip(waits, [1, 2, 4, 5, 5], strict=True):
         assert wait is not None
@@ -48,7 +49,7 @@ def test_waits_double_with_seeded_spread_and_end() -> None:
 
 
 def test_asked_wait_is_never_shortened() -> None:
-    policy = RetryPolicy(RetrySettings(attempts=6, first_seconds=1, most_seconds=5))
+    policy = RetryPolicy(configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5))
     assert policy.wait(1, 30.0, "seed") == 30.0
     assert policy.wait(1, 3600.0, "seed") is None
 
@@ -62,7 +63,7 @@ def test_unreadable_usage_is_unreported(reported: object) -> None:
 
 
 def test_a_calls_own_number_of_attempts_takes_the_place_of_the_policys() -> None:
-    policy = RetryPolicy(RetrySettings(attempts=2, first_seconds=1, most_seconds=60))
+    policy = RetryPolicy(configured(RetrySettings, attempts=2, first_seconds=1, most_seconds=60))
     assert policy.wait(2, None, "seed") is None
     assert policy.wait(10, None, "seed", attempts=11) is not None
     assert policy.wait(11, None, "seed", attempts=11) is None

@@ -9,8 +9,9 @@ from aiq.core.settings import LlmSettings
 from aiq.llm.route import NetworkTransport, is_offline
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import http
+from tests.settings import configured
 
-SETTINGS = LlmSettings(base_url="http://model.offline.example/v1", model="m")
+SETTINGS = configured(LlmSettings, base_url="http://model.offline.example/v1", model="m")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,9 @@ async def test_proxies_of_the_machine_are_used_but_not_for_loopback(
     async with bench([http(200, {"by": "proxy"})]) as b:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{b.endpoint.port}")
         monkeypatch.setenv("no_proxy", "inside.example")
-        async with open_client(LlmSettings(base_url="http://x/v1", model="m"), offline_port=b.endpoint.port) as client:
+        async with open_client(
+            configured(LlmSettings, base_url="http://x/v1", model="m"), offline_port=b.endpoint.port
+        ) as client:
             assert (await client.get("http://elsewhere.example/x")).json() == {"by": "proxy"}
             await client.get("http://atlas.offline.example/y")
             assert [g.path for g in b.endpoint.got] == ["http://elsewhere.example/x", "/y"]

@@ -13,6 +13,7 @@ from aiq.core.models import retrying
 from aiq.core.usage import Limits
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import CUT, OK, chunk, completed, error, http, streamed
+from tests.settings import configured
 
 
 async def test_request_carries_role_attempt_and_seed(bench: Any) -> None:
@@ -71,7 +72,7 @@ async def test_missing_usage_is_counted_as_unreported(bench: Any) -> None:
 
 
 async def test_limit_is_checked_before_the_paid_call(bench: Any) -> None:
-    async with bench([OK], limits=Limits(sample_model_calls=2)) as b:
+    async with bench([OK], limits=configured(Limits, sample_model_calls=2)) as b:
         for _ in range(2):
             await b.ask()
         with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
@@ -80,7 +81,7 @@ async def test_limit_is_checked_before_the_paid_call(bench: Any) -> None:
 
 
 async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any) -> None:
-    async with bench([OK], limits=Limits(sample_model_calls=3), delay=0.05) as b:
+    async with bench([OK], limits=configured(Limits, sample_model_calls=3), delay=0.05) as b:
         calls = (b.ask(text=str(i)) for i in range(8))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert sum(isinstance(o, LimitReached) for o in outcomes) == 5
@@ -90,7 +91,7 @@ async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any) -> None:
 
 async def test_money_limit(bench: Any) -> None:
     prices = {"m": {"input": 0, "output": 50_000}}  # one dollar a call
-    async with bench([OK], limits=Limits(sample_usd=1.5), prices=prices) as b:
+    async with bench([OK], limits=configured(Limits, sample_usd=1.5), prices=prices) as b:
         for _ in range(2):
             await b.ask()
         with pytest.raises(LimitReached, match=r"limits\.sample_usd"):
@@ -170,7 +171,7 @@ async def test_no_piece_of_the_key_is_left_where_a_message_is_cut(
 
 
 async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench: Any) -> None:
-    async with bench([OK], limits=Limits(run_usd=1.0)) as b:
+    async with bench([OK], limits=configured(Limits, run_usd=1.0)) as b:
         with pytest.raises(RunAborted, match=r"limits\.run_usd cannot be kept: llm\.prices has no price for model 'm'"):
             await b.ask()
         assert b.endpoint.got == []

@@ -12,6 +12,7 @@ import pytest
 from aiq.core.files import shipped
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
+from tests.settings import configured
 
 PAGES: list[dict[str, str]] = [
     {
@@ -51,7 +52,7 @@ def offline_stack(pages_file: Path) -> StackMaker:
 
     @asynccontextmanager
     async def make(seed: int = 0, **faults: float) -> AsyncIterator[int]:
-        child = OfflineStack(OfflineSettings(world=str(pages_file), faults=faults), seed)
+        child = OfflineStack(configured(OfflineSettings, world=str(pages_file), faults=faults), seed)
         yield await child.start()
         await child.stop()
 

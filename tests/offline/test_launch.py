@@ -14,6 +14,7 @@ from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
+from tests.settings import configured
 
 pytestmark = pytest.mark.slow
 
@@ -27,22 +28,22 @@ def test_unknown_fault_is_one_line() -> None:
     with pytest.raises(
         ConfigError, match=r"^offline\.faults\.http_42: there is no such fault; there are http_429, [^\n]*$"
     ):
-        OfflineStack(OfflineSettings(faults={"http_42": 0.1}), 0)
+        OfflineStack(configured(OfflineSettings, faults={"http_42": 0.1}), 0)
 
 
 async def test_absent_world_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"offline\.world=.*nowhere: there is no pages\.jsonl"):
-        await OfflineStack(OfflineSettings(world=str(tmp_path / "nowhere")), 0).start()
+        await OfflineStack(configured(OfflineSettings, world=str(tmp_path / "nowhere")), 0).start()
 
 
 async def test_malformed_world_names_file_and_row(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text('{"url": "https://a.offline.example/", "title": "x"}\n')
     with pytest.raises(RunAborted, match=r"the offline stack did not start: [^\n]*pages\.jsonl, line 1: [^\n]*$"):
-        await OfflineStack(OfflineSettings(world=str(tmp_path)), 0).start()
+        await OfflineStack(configured(OfflineSettings, world=str(tmp_path)), 0).start()
 
 
 async def test_stop_ends_the_child(pages_file: Path) -> None:
-    child = OfflineStack(OfflineSettings(world=str(pages_file)), 0)
+    child = OfflineStack(configured(OfflineSettings, world=str(pages_file)), 0)
     port = await child.start()
     assert answers(port)
     await child.stop()
@@ -57,7 +58,7 @@ from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 
 async def main():
-    print(await OfflineStack(OfflineSettings(world=sys.argv[1]), 0).start(), flush=True)
+    print(await OfflineStack(configured(OfflineSettings, world=sys.argv[1]), 0).start(), flush=True)
     await asyncio.sleep(60)
 
 asyncio.run(main())

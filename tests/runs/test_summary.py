@@ -11,6 +11,7 @@ from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
 from aiq.runs.summary import _timing
+from tests.settings import configured
 
 FAILED: Any = {"status": "error", "value": None, "error": {"type": "JudgeError", "message": "no"}}
 
@@ -19,7 +20,7 @@ def state_of(attempts: int = 1, **runner: object) -> RunState:
     """A state of so many completed attempts and one judge; nothing is scored."""
     judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric(name="j.x"), Metric(name="j.y")))
     keys = tuple(SampleKey(f"s{number}", 1) for number in range(attempts))
-    state = RunState(RunSpec(keys, (judge,), RunnerSettings.model_validate(runner)))
+    state = RunState(RunSpec(keys, (judge,), configured(RunnerSettings, **runner)))
     for key in keys:
         state.add_attempt(row(key))
     return state

@@ -8,6 +8,7 @@ from aiq.citations.files import AuditCase, audited
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.site.audit_page import audit_page
+from tests.settings import configured
 from tests.site.conftest import InBrowser
 from tests.site.seen import EVIL, Seen
 
@@ -48,7 +49,7 @@ SOURCES = (
 
 
 def page_of(text: str, sources: tuple[Source, ...] | None = SOURCES) -> str:
-    return audit_page(audited(AuditCase(text, sources, CitationSettings(), title="Tower?")))
+    return audit_page(audited(AuditCase(text, sources, configured(CitationSettings), title="Tower?")))
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +147,7 @@ def test_no_report_makes_anything_but_text_chips_and_web_links(text: str) -> Non
     seen = Seen(page_of(text))
     assert seen.is_harmless()
     assert seen.scripts() == 0
-    found = audited(AuditCase(text, SOURCES, CitationSettings())).verified.found
+    found = audited(AuditCase(text, SOURCES, configured(CitationSettings))).verified.found
     shown = {attrs["id"] for attrs in seen.classed("cite")}
     assert shown <= {f"m{n}" for n in range(len(found.marks))} | {f"u{n}" for n in range(len(found.body_urls))}
     assert len(seen.classed("entry")) == len(found.entries)

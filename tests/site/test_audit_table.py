@@ -10,6 +10,7 @@ from aiq.citations.files import AuditCase, audited
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.site.audit_table import print_audit, shortened
+from tests.settings import configured
 
 REPORT = """One [1], two [2], three [3][4].
 
@@ -24,7 +25,7 @@ REPORT = """One [1], two [2], three [3][4].
 def lines(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(width))
     console = Console(width=width, force_terminal=False)
-    case = AuditCase(REPORT, (Source(url="https://v.com/1"),), CitationSettings())
+    case = AuditCase(REPORT, (Source(url="https://v.com/1"),), configured(CitationSettings))
     with console.capture() as capture:
         print_audit(audited(case).record, console)
     return capture.get().splitlines()

@@ -21,12 +21,13 @@ from aiq.citations.registry import SourceRegistry
 from aiq.core.events import EventLog
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import LlmSettings, RetrySettings
+from aiq.core.settings import CitationSettings, LlmSettings, RetrySettings
 from aiq.core.tools import Tool
 from aiq.core.usage import Limits
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
 from aiq.tools.toolbox import FixedToolbox
+from tests.settings import configured
 
 ARTICLE = """<!doctype html><html><head><title>Velmora Institute</title>
 <meta property="article:modified_time" content="2026-03-14"></head><body>
@@ -133,7 +134,9 @@ def pages_port() -> Iterator[int]:
 @pytest.fixture
 async def run_client() -> AsyncIterator[AsyncClient]:
     """The run's client with no offline stack and no retries."""
-    settings = LlmSettings(base_url="http://127.0.0.1:1/v1", model="m", retry=RetrySettings(attempts=1))
+    settings = configured(
+        LlmSettings, base_url="http://127.0.0.1:1/v1", model="m", retry=configured(RetrySettings, attempts=1)
+    )
     async with open_client(settings, offline_port=None) as client:
         yield client
 
@@ -152,7 +155,8 @@ def a_session() -> Callable[..., Session]:
             tools=FixedToolbox(tools),
             web=nothing,
             user=ApprovingUser(),
-            limits=Limits(),
+            citations=configured(CitationSettings),
+            limits=configured(Limits),
             events=EventLog(lambda event: None),
             sources=SourceRegistry(),
             collection_name=collection_name,

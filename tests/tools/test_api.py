@@ -23,6 +23,7 @@ from aiq.tools.papers import Paper, PaperSearch
 from aiq.tools.providers import tavily
 from aiq.tools.search import Found, SearchHit, WebSearch
 from aiq.tools.toolbox import paper_provider
+from tests.settings import configured
 
 KEY = "key-0123456789-secret"
 Years = tuple[int | None, int | None]
@@ -72,19 +73,19 @@ def at(port: int, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def web(port: int, run_client: AsyncClient) -> tavily.Provider:
-    return tavily.Provider(SearchSettings(provider="tavily", depth="advanced", **at(port)), run_client)
+    return tavily.Provider(configured(SearchSettings, provider="tavily", depth="advanced", **at(port)), run_client)
 
 
 @pytest.fixture
 def papers(port: int, run_client: AsyncClient) -> serper.Provider:
-    return serper.Provider(PapersSettings(provider="serper", **at(port)), run_client)
+    return serper.Provider(configured(PapersSettings, provider="serper", **at(port)), run_client)
 
 
 def tool_of(provider: str, port: int, client: AsyncClient) -> Tool:
     if provider == "tavily":
-        settings = SearchSettings(provider="tavily", **at(port))
+        settings = configured(SearchSettings, provider="tavily", **at(port))
         return WebSearch(tavily.Provider(settings, client), settings)
-    papers = PapersSettings(provider="serper", **at(port))
+    papers = configured(PapersSettings, provider="serper", **at(port))
     return PaperSearch(serper.Provider(papers, client), papers)
 
 
@@ -121,7 +122,7 @@ async def test_tavilys_own_answer_and_the_key_are_sent_for_where_the_settings_sa
     port: int, run_client: AsyncClient, server: Server, wanted: str
 ) -> None:
     server.answers({"results": [], "answer": "Ilan Corvey."})
-    settings = SearchSettings(provider="tavily", **at(port, include_answer=wanted, api_key_env=None))
+    settings = configured(SearchSettings, provider="tavily", **at(port, include_answer=wanted, api_key_env=None))
     assert (await tavily.Provider(settings, run_client).search("x", 1)).answer == "Ilan Corvey."
     assert server.seen[-1]["body"]["include_answer"] == wanted
     assert "authorization" not in server.seen[-1]["headers"]
@@ -266,11 +267,11 @@ async def test_no_piece_of_the_key_is_left_where_the_reason_is_cut(
 
 def test_an_unset_key_is_told_before_the_run(run_client: AsyncClient) -> None:
     with pytest.raises(ConfigError, match=r"search\.api_key_env=NO_KEY"):
-        tavily.Provider(SearchSettings(provider="tavily", api_key_env="NO_KEY"), run_client)
+        tavily.Provider(configured(SearchSettings, provider="tavily", api_key_env="NO_KEY"), run_client)
     with pytest.raises(ConfigError, match=r"papers\.api_key_env=NO_KEY"):
-        serper.Provider(PapersSettings(provider="serper", api_key_env="NO_KEY"), run_client)
+        serper.Provider(configured(PapersSettings, provider="serper", api_key_env="NO_KEY"), run_client)
     with pytest.raises(ConfigError, match=r"papers\.api_key_env must name the variable"):
-        serper.Provider(PapersSettings(provider="serper", api_key_env=None), run_client)
+        serper.Provider(configured(PapersSettings, provider="serper", api_key_env=None), run_client)
 
 
 @pytest.mark.parametrize(
@@ -282,4 +283,4 @@ def test_an_unset_key_is_told_before_the_run(run_client: AsyncClient) -> None:
 )
 def test_an_unknown_provider_is_one_line(provider: str, said: str, run_client: AsyncClient) -> None:
     with pytest.raises(ConfigError, match=said):
-        paper_provider(PapersSettings(provider=provider), run_client)
+        paper_provider(configured(PapersSettings, provider=provider), run_client)

@@ -20,6 +20,7 @@ from aiq.core.tools import Reader
 from aiq.tools.corpus import Corpus
 from aiq.tools.live import LiveWeb
 from aiq.tools.web import CorpusWeb
+from tests.settings import configured
 
 NAMES = {
     **{name: ["127.0.0.1"] for name in ("good.example", "other.example", "reader.example", "page.example")},
@@ -47,7 +48,7 @@ class Names:
 def live(*allow: str, resolve: Callable[[str, int], Awaitable[list[str]]] | None = None, **settings: float) -> LiveWeb:
     values = {"timeout_seconds": 5.0, **settings}
     return LiveWeb(
-        WebSettings.model_validate({"kind": "live", "allow_hosts": allow, **values}), resolve=resolve or Names()
+        configured(WebSettings, **{"kind": "live", "allow_hosts": allow, **values}), resolve=resolve or Names()
     )
 
 
@@ -68,7 +69,7 @@ async def test_a_listed_host_is_fetched_at_the_address_it_resolved_to(pages_port
 
 
 async def test_the_system_resolver_is_the_default(pages_port: int) -> None:
-    web = LiveWeb(WebSettings(kind="live", allow_hosts=(f"localhost:{pages_port}",)))
+    web = LiveWeb(configured(WebSettings, kind="live", allow_hosts=(f"localhost:{pages_port}",)))
     assert "Ilan Corvey" in (await web.fetch(f"http://localhost:{pages_port}/article")).text
 
 

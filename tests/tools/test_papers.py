@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from aiq.core.settings import PapersSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.papers import NOTHING, Paper, PaperArguments, PaperSearch
+from tests.settings import configured
 
 Years = tuple[int | None, int | None]
 
@@ -24,7 +25,7 @@ class Papers:
         return self.papers
 
 
-SETTINGS = PapersSettings(max_results=2)
+SETTINGS = configured(PapersSettings, max_results=2)
 FULL = Paper(
     title="On \n tides",
     link="https://papers.example/1?a=<b>",

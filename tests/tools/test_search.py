@@ -4,6 +4,7 @@ from pydantic import ValidationError
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.search import NOTHING, Found, SearchArguments, SearchHit, WebSearch, shortened
+from tests.settings import configured
 
 
 class Recording:
@@ -18,7 +19,7 @@ class Recording:
         return self.found
 
 
-SETTINGS = SearchSettings(provider="corpus", max_results=2, max_content_length=10)
+SETTINGS = configured(SearchSettings, provider="corpus", max_results=2, max_content_length=10)
 HITS = (
     SearchHit(url="https://a.example/1", title="One", text="0123456789abc", published="Sat, 14 Mar 2026 08:00:00 GMT"),
     SearchHit(url='https://a.example/2?q="x y"', title="Two\nlines", text="short"),
@@ -62,7 +63,7 @@ async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:
 
 
 async def test_without_a_limit_the_text_is_whole() -> None:
-    settings = SearchSettings(provider="corpus", max_content_length=None)
+    settings = configured(SearchSettings, provider="corpus", max_content_length=None)
     result = await WebSearch(Recording(settings, None, HITS[0]), settings).run(SearchArguments(query="x"))
     assert "0123456789abc" in result.content
 

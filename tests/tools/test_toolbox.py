@@ -12,6 +12,7 @@ from aiq.tools.search import Found, SearchHit
 from aiq.tools.think import Think, ThinkArguments
 from aiq.tools.toolbox import FixedToolbox, build_toolbox, build_web, web_provider
 from aiq.tools.web import CorpusWeb, OfflineWeb
+from tests.settings import configured
 
 
 class Provider:
@@ -33,8 +34,8 @@ def corpus(tmp_path: Path) -> str:
 
 
 async def test_the_tools_of_a_run(corpus: str, run_client: AsyncClient) -> None:
-    search = SearchSettings(provider="corpus", corpus=corpus)
-    web = build_web(WebSettings(kind="corpus"), search, client=run_client)
+    search = configured(SearchSettings, provider="corpus", corpus=corpus)
+    web = build_web(configured(WebSettings, kind="corpus"), search, client=run_client)
     toolbox = build_toolbox(search, web, run_client)
     assert [tool.name for tool in toolbox.select(None)] == ["web_search_tool", "fetch_page", "think"]
     assert [tool.name for tool in toolbox.select(("web",))] == ["web_search_tool", "fetch_page", "think"]
@@ -67,15 +68,15 @@ async def test_think_gives_the_thought_back_and_no_source() -> None:
 
 
 def test_each_web_by_its_kind(corpus: str, run_client: AsyncClient) -> None:
-    search = SearchSettings(provider="corpus", corpus=corpus)
+    search = configured(SearchSettings, provider="corpus", corpus=corpus)
     kinds: dict[Any, type] = {"offline": OfflineWeb, "corpus": CorpusWeb, "live": LiveWeb}
     for kind, expected in kinds.items():
-        assert isinstance(build_web(WebSettings(kind=kind), search, client=run_client), expected)
+        assert isinstance(build_web(configured(WebSettings, kind=kind), search, client=run_client), expected)
 
 
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    settings = SearchSettings(provider="test_toolbox:Provider", options={"word": "hello"})
+    settings = configured(SearchSettings, provider="test_toolbox:Provider", options={"word": "hello"})
     found = await web_provider(settings, run_client).search("world", 1)
     assert found.hits[0].text == "hello world"
 
@@ -92,10 +93,12 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
 )
 def test_wrong_search_settings_are_one_line(settings: dict[str, str], said: str, run_client: AsyncClient) -> None:
     with pytest.raises(UserError, match=said) as caught:
-        web_provider(SearchSettings.model_validate(settings), run_client)
+        web_provider(configured(SearchSettings, **settings), run_client)
     assert "\n" not in str(caught.value)
 
 
 def test_a_corpus_web_needs_a_corpus(run_client: AsyncClient) -> None:
     with pytest.raises(ConfigError, match=r"search\.corpus must be set for web=corpus"):
-        build_web(WebSettings(kind="corpus"), SearchSettings(provider="tavily"), client=run_client)
+        build_web(
+            configured(WebSettings, kind="corpus"), configured(SearchSettings, provider="tavily"), client=run_client
+        )

@@ -9,12 +9,15 @@ from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
 from aiq.tools.corpus import Corpus
 from aiq.tools.web import CorpusWeb, OfflineWeb
+from tests.settings import configured
 
-SETTINGS = WebSettings(kind="offline")
+SETTINGS = configured(WebSettings, kind="offline")
 
 
 def offline_client(port: int) -> AsyncClient:
-    return open_client(LlmSettings(base_url="http://model.offline.example/v1", model="m"), offline_port=port)
+    return open_client(
+        configured(LlmSettings, base_url="http://model.offline.example/v1", model="m"), offline_port=port
+    )
 
 
 async def test_offline_pages_come_through_the_runs_client(pages_port: int) -> None:

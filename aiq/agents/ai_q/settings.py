@@ -1,4 +1,4 @@
-"""Every threshold of AI-Q, with the default of its specification.
+"""Every threshold of AI-Q: type, range and meaning. The defaults are in `conf/agent/ai_q.yaml`.
 
 Where specification and reference implementation disagree, the value is the one the project settled on
 (`docs/agents.md` lists these).
@@ -17,39 +17,28 @@ from aiq.core.settings import Settings
 
 
 class IntentSettings(Settings):
-    """`fallback_depth`: the depth taken when the classification stays unparsable after one repair call.
-
-    `timeout_seconds`: of each send of both calls, where `llm.timeout_seconds` does not end it sooner.
-    """
-
-    fallback_depth: Literal["shallow", "deep"] = "shallow"
-    timeout_seconds: float = Field(default=90.0, gt=0)
+    fallback_depth: Literal["shallow", "deep"] = Field(
+        description="taken when the classification stays unreadable after one repair call: shallow or deep"
+    )
+    timeout_seconds: float = Field(
+        gt=0, description="of each send of its two calls, where llm.timeout_seconds does not end it sooner"
+    )
 
 
 class ClarifierSettings(Settings):
-    """`max_turns`: clarifying questions at most. `max_searches`: calls of research tools before they are asked.
-
-    `max_plan_iterations`: rounds of feedback until the plan counts as approved.
-    """
-
-    max_turns: int = Field(default=3, ge=0)
-    max_searches: int = Field(default=3, ge=0)
-    enable_plan_approval: bool = False
-    max_plan_iterations: int = Field(default=10, ge=1)
+    max_turns: int = Field(ge=0, description="clarifying questions at most; 0: nothing is asked, without a model call")
+    max_searches: int = Field(ge=0, description="calls of research tools before it asks; 0: it asks without looking")
+    enable_plan_approval: bool = Field(description="ask the user to approve the plan; it is made either way")
+    max_plan_iterations: int = Field(ge=1, description="rounds of feedback until the plan counts as approved")
 
 
 class ShallowSettings(Settings):
-    """`max_tool_iterations` counts tool calls; the turn `max_llm_turns` is the last and gets the synthesis anchor.
-
-    `tools`: names of the tools to use, None for all of the run. `verbose`: an event for each turn.
-    """
-
-    max_llm_turns: int = Field(default=10, ge=1)
-    max_tool_iterations: int = Field(default=5, ge=0)
-    parallel_tool_calls: bool = True
-    tools: tuple[str, ...] | None = None
-    verbose: bool = False
-    compaction: CompactionSettings = CompactionSettings()
+    max_llm_turns: int = Field(ge=1, description="model turns; the last gets the synthesis anchor and no tools")
+    max_tool_iterations: int = Field(ge=0, description="tool calls in all")
+    parallel_tool_calls: bool = Field(description="several tool calls in one reply")
+    tools: tuple[str, ...] | None = Field(description="names of the tools to use; null: all of the run")
+    verbose: bool = Field(description="an event for each turn")
+    compaction: CompactionSettings = Field(description="of old tool results, in what the model sees")
 
     @property
     def recursion_limit(self) -> int:
@@ -58,25 +47,19 @@ class ShallowSettings(Settings):
 
 
 class DeepSettings(Settings):
-    """`max_loops`: research rounds. `max_researcher_calls`: researcher dispatches within one round.
-
-    `min_queries` and `max_queries` bound the planner's strategic queries. `max_model_retries`: sends
-    of a failed model call after the first, in place of `llm.retry.attempts`. `recursion_limit` bounds
-    graph steps of the orchestrator. `tools`: names of the tools to use, None for all of the run.
-    `verbose`: an event with todos, files and subagents at the end.
-    """
-
-    max_loops: int = Field(default=2, ge=1)
-    max_researcher_calls: int = Field(default=6, ge=1)
-    min_queries: int = Field(default=4, ge=1)
-    max_queries: int = Field(default=6, ge=1)
-    max_searches_per_researcher: int = Field(default=8, ge=1)
-    enable_todos: bool = True
-    max_model_retries: int = Field(default=10, ge=0)
-    pruning: PruningSettings = PruningSettings()
-    recursion_limit: int = Field(default=200, ge=10)
-    tools: tuple[str, ...] | None = None
-    verbose: bool = True
+    max_loops: int = Field(ge=1, description="research rounds")
+    max_researcher_calls: int = Field(ge=1, description="researcher dispatches in one round")
+    min_queries: int = Field(ge=1, description="strategic queries that the planner writes, at least")
+    max_queries: int = Field(ge=1, description="and at most")
+    max_searches_per_researcher: int = Field(ge=1, description="calls of research tools by one researcher")
+    enable_todos: bool = Field(description="the todo list tool of deepagents; a few hundred bytes of prompt a call")
+    max_model_retries: int = Field(
+        ge=0, description="sends of a failed model call after the first, in place of llm.retry.attempts"
+    )
+    pruning: PruningSettings = Field(description="of old tool results, in what the model sees")
+    recursion_limit: int = Field(ge=10, description="graph steps of the orchestrator")
+    tools: tuple[str, ...] | None = Field(description="names of the tools to use; null: all of the run")
+    verbose: bool = Field(description="an event with todos, files and subagents at the end")
 
     @model_validator(mode="after")
     def _bounds_in_order(self) -> Self:
@@ -86,29 +69,29 @@ class DeepSettings(Settings):
 
 
 class EscalationSettings(Settings):
-    """`policy`: who says that a shallow answer is not enough: its own `phrases`, a model (`assessed`), or nobody."""
-
-    policy: Literal["phrases", "assessed", "never"] = "phrases"
+    policy: Literal["phrases", "assessed", "never"] = Field(
+        description="who says that a shallow answer is not enough: its phrases, assessed (one model call), or never"
+    )
 
 
 class AiqSettings(Settings):
-    """`entry`: the whole chat graph, or one researcher alone. `max_history` counts messages.
-
-    `enable_escalation=false` is the policy `never`, whatever `escalation.policy` says. `prompts_dir`: a folder of
-    templates that take the place of shipped ones of the same name.
-    """
-
-    entry: Literal["chat", "shallow", "deep"] = "chat"
-    enable_escalation: bool = True
-    enable_clarifier: bool = True
-    max_history: int = Field(default=20, ge=1)
-    data_sources: DataSources = None
-    prompts_dir: str | None = None
-    intent: IntentSettings = IntentSettings()
-    escalation: EscalationSettings = EscalationSettings()
-    clarifier: ClarifierSettings = ClarifierSettings()
-    shallow: ShallowSettings = ShallowSettings()
-    deep: DeepSettings = DeepSettings()
+    entry: Literal["chat", "shallow", "deep"] = Field(
+        description="chat: the whole graph; shallow or deep: one researcher alone"
+    )
+    enable_escalation: bool = Field(
+        description="from shallow to deep where the answer is not enough; false: policy never"
+    )
+    enable_clarifier: bool = Field(description="a plan (and questions) before deep research")
+    max_history: int = Field(ge=1, description="messages of the conversation that are kept")
+    data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
+    prompts_dir: str | None = Field(
+        description="a folder of templates that take the place of shipped ones of the same name"
+    )
+    intent: IntentSettings = Field(description="the first classification")
+    escalation: EscalationSettings = Field(description="from shallow to deep")
+    clarifier: ClarifierSettings = Field(description="questions and the plan before deep research")
+    shallow: ShallowSettings = Field(description="the shallow researcher")
+    deep: DeepSettings = Field(description="the deep researcher")
 
     def prompts(self) -> Prompts:
         """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""

@@ -3,6 +3,8 @@
 from random import Random
 from typing import ClassVar
 
+from pydantic import Field
+
 from aiq.agents.external.perturbations import PERTURBATIONS, perturbed
 from aiq.agents.external.reports import Reports, ReportsSettings
 from aiq.citations.parse import parse_report
@@ -19,11 +21,10 @@ ROUTE = "perturbed"
 
 
 class PerturbedReportsSettings(ReportsSettings):
-    """`seed`: which parts of a report are changed. `sources`: whether the pages that the report cites as it is
-    count as retrieved, so that citations can be audited."""
-
-    seed: int = 0
-    sources: bool = True
+    seed: int = Field(description="which parts of a report are changed")
+    sources: bool = Field(
+        description="the pages that the unchanged report cites count as retrieved, so that citations can be audited"
+    )
 
 
 class PerturbedReports:

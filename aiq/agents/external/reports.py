@@ -5,6 +5,8 @@ The file is that of Deep Research Bench's `raw_data`: rows of `id`, `prompt` and
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from aiq.core.errors import AgentError, ConfigError
 from aiq.core.events import ReportWritten
 from aiq.core.files import Files, Row, read_rows, resolve
@@ -17,9 +19,10 @@ ROUTE = "file"
 
 
 class ReportsSettings(Settings):
-    """`path`: the reports, `.jsonl`, `.json` or `.csv`, gzipped or not."""
-
-    path: str
+    path: str = Field(
+        description="rows of id, prompt, article, as in Deep Research Bench's raw_data/<model>.jsonl; "
+        "JSONL, JSON or CSV, gzipped or not"
+    )
 
 
 class Reports:

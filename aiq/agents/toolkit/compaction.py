@@ -38,22 +38,19 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
 class CompactionSettings(Settings):
-    """While tool results take more than `max_chars` characters, the oldest is summarised in `extract_chars`.
+    """Old tool results in what the model sees, while all together are too long."""
 
-    The last `keep_last` stay whole.
-    """
-
-    enabled: bool = True
-    max_chars: int = Field(default=20_000, ge=1)
-    keep_last: int = Field(default=3, ge=0)
-    extract_chars: int = Field(default=2_000, ge=200)
+    enabled: bool = Field(description="show old tool results as summaries")
+    max_chars: int = Field(ge=1, description="characters of all tool results; beyond it the oldest are summarised")
+    keep_last: int = Field(ge=0, description="results that stay whole")
+    extract_chars: int = Field(ge=200, description="characters of one summary")
 
 
 class PruningSettings(Settings):
-    """The last `keep_last` tool results are shown whole, older ones in at most `max_chars` characters each."""
+    """Old tool results in what the model sees, however long all are."""
 
-    keep_last: int = Field(default=10, ge=0)
-    max_chars: int = Field(default=2_000, ge=200)
+    keep_last: int = Field(ge=0, description="results that stay whole")
+    max_chars: int = Field(ge=200, description="characters of each older one")
 
 
 class _Piece(NamedTuple):

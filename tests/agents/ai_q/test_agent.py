@@ -20,6 +20,7 @@ from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.runs.rows import SampleRow
 from tests.agents.conftest import PROMPTS, agent
 from tests.agents.replies import ADMITS, REPORT, TASK, calls, chat, turn_of
+from tests.settings import configured
 
 
 class BrokenRegistry(SourceRegistry):
@@ -52,7 +53,7 @@ def writes_the_file_and_goes_on(request: ChatRequest) -> ChatReply:
 
 
 async def test_a_limit_after_the_file_was_written(on_bench: Any) -> None:
-    limits = Limits(sample_model_calls=3)
+    limits = configured(Limits, sample_model_calls=3)
     row = await attempt(on_bench, writes_the_file_and_goes_on, {"limits": limits}, entry="deep")
     assert (row.status, row.report, row.raw_report) == ("limit", None, REPORT)
     assert row.error is not None
@@ -69,7 +70,9 @@ async def test_a_failing_endpoint_after_the_file_was_written(on_bench: Any) -> N
 
 async def test_a_file_that_could_not_be_written_is_no_draft(on_bench: Any) -> None:
     wrong = calls(call("write_file", file_path="/report.md", text=REPORT))
-    row = await attempt(on_bench, lambda request: wrong, {"limits": Limits(sample_model_calls=2)}, entry="deep")
+    row = await attempt(
+        on_bench, lambda request: wrong, {"limits": configured(Limits, sample_model_calls=2)}, entry="deep"
+    )
     assert (row.status, row.raw_report) == ("limit", None)
 
 

@@ -14,6 +14,7 @@ from aiq.core.settings import CitationSettings
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.conftest import agent
 from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, REPORT, SHORT, TASK, chat, results, search
+from tests.settings import configured
 
 LOST = chat(shallow=ADMITS)
 
@@ -204,7 +205,7 @@ async def test_sources_of_an_escalated_route_are_in_the_order_of_its_stages(on_b
 @pytest.mark.parametrize("verify", [True, False])
 async def test_what_the_run_does_not_verify_stays_as_written(on_bench: Any, verify: bool) -> None:
     made_up = SHORT.replace("https://pages.test/orlune", MADE_UP)
-    given = {"citations": CitationSettings(verify=verify)}
+    given = {"citations": configured(CitationSettings, verify=verify)}
     report, _ = await research(on_bench, chat(shallow=made_up), given=given)
     assert (MADE_UP in report.text, report.audit is None) == (not verify, not verify)
     assert report.raw_text == made_up

@@ -26,6 +26,7 @@ from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import PROMPTS, WebSearch
 from tests.agents.replies import REPORT, TASK, calls, dispatch, results, search, turn_of
+from tests.settings import configured
 
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
 AGENTS = pytest.mark.parametrize("role", list(ROLES.values()), ids=list(ROLES))
@@ -77,7 +78,7 @@ async def run(
     """(final state, bench); `given`: the search and fields of the session, `state`: fields of the first state."""
     fields = {"messages": [HumanMessage(TASK)], **(state or {})}
     async with on_bench(script, **given or {}) as bench:
-        researcher = DeepResearcher(DeepSettings(**settings), PROMPTS)
+        researcher = DeepResearcher(configured(DeepSettings, **settings), PROMPTS)
         return await researcher.run(DeepResearchAgentState(**fields)), bench
 
 
@@ -142,7 +143,7 @@ async def test_retries_end_in_an_error(on_bench: Any, role: str, retries: int, s
     async with on_bench(where(role, lambda request, number: 500)) as bench:
         state = DeepResearchAgentState(messages=[HumanMessage(TASK)])
         with pytest.raises(ModelError, match="500"):
-            await DeepResearcher(DeepSettings(max_model_retries=retries), PROMPTS).run(state)
+            await DeepResearcher(configured(DeepSettings, max_model_retries=retries), PROMPTS).run(state)
     assert len(bench.endpoint.of(role)) == sends
 
 
@@ -168,8 +169,8 @@ async def test_calls_and_sources_are_registered_through_the_session(on_bench: An
 @pytest.mark.parametrize(
     ("role", "searches", "settings", "short"),
     [
-        (PLANNER, 4, {"pruning": PruningSettings(keep_last=2)}, 2),
-        (RESEARCHER, 4, {"pruning": PruningSettings(keep_last=2)}, 2),
+        (PLANNER, 4, {"pruning": configured(PruningSettings, keep_last=2)}, 2),
+        (RESEARCHER, 4, {"pruning": configured(PruningSettings, keep_last=2)}, 2),
         (RESEARCHER, 10, {"max_searches_per_researcher": 20}, 0),
         (RESEARCHER, 14, {"max_searches_per_researcher": 20}, 4),
     ],
@@ -194,7 +195,7 @@ async def test_pruning_in_the_orchestrator(on_bench: Any) -> None:
     def turn(request: ChatRequest, number: int) -> ChatReply:
         return ChatReply(text=f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
 
-    found, bench = await run(on_bench, where(PLANNER, turn), pruning=PruningSettings(keep_last=1))
+    found, bench = await run(on_bench, where(PLANNER, turn), pruning=configured(PruningSettings, keep_last=1))
     first, second = results(bench.endpoint.of(ORCHESTRATOR)[-1])
     assert len(first) <= 2000
     assert first.splitlines()[-2:] == ["[1] A page - https://pages.test/q", MARK]
@@ -300,7 +301,7 @@ async def test_every_role_is_booked_and_the_sum_is_the_exchanges(on_bench: Any) 
 
 async def test_a_limit_ends_the_attempt_also_within_a_subagent(on_bench: Any) -> None:
     with pytest.raises(Exception) as raised:  # noqa: PT011  the openai client wraps it
-        await run(on_bench, eager, {"limits": Limits(sample_model_calls=2)})
+        await run(on_bench, eager, {"limits": configured(Limits, sample_model_calls=2)})
     error: BaseException | None = raised.value
     while error is not None and not isinstance(error, LimitReached):
         error = error.__cause__

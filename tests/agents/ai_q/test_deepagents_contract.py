@@ -13,6 +13,7 @@ from aiq.core.prompts import Prompts
 from aiq.core.samples import Document
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import PROMPTS
+from tests.settings import configured
 
 REPORT = "# Orlune\n\n" + "Orlune lies on a river. " * 30
 DOCUMENTS = [Document(file_name="a.pdf", summary="On rivers.")]
@@ -37,7 +38,7 @@ async def asked(on_bench: Any, **settings: Any) -> tuple[dict[str, ChatRequest],
         state = DeepResearchAgentState(
             messages=[HumanMessage("Write a report")], clarifier_result="The plan.", available_documents=DOCUMENTS
         )
-        result = await DeepResearcher(DeepSettings(**settings), PROMPTS).run(state)
+        result = await DeepResearcher(configured(DeepSettings, **settings), PROMPTS).run(state)
     for request in bench.endpoint.requests:
         first.setdefault(request.role, request)
     return first, result
@@ -72,7 +73,7 @@ async def test_prompts_are_ours_to_the_byte(on_bench: Any) -> None:
         "tools": [{"name": "web_search_tool", "description": "Searches the web."}],
         "available_documents": DOCUMENTS,
         "clarifier_result": "The plan.",
-        "limits": DeepSettings(),
+        "limits": configured(DeepSettings),
     }
     for role, template in (
         ("orchestrator", "orchestrator.j2"),
@@ -112,6 +113,6 @@ async def test_the_summariser_is_gone(on_bench: Any) -> None:
     """A conversation far beyond its trigger makes no call of its own and reaches the model whole."""
     async with on_bench(lambda request: ChatReply(text=REPORT)) as bench:
         long = [HumanMessage("word " * 250_000), AIMessage("I see."), HumanMessage("Write a report on Orlune")]
-        await DeepResearcher(DeepSettings(), PROMPTS).run(DeepResearchAgentState(messages=long))
+        await DeepResearcher(configured(DeepSettings), PROMPTS).run(DeepResearchAgentState(messages=long))
     (request,) = bench.endpoint.requests
     assert [len(message.text) for message in request.messages[1:]] == [len(str(m.content)) for m in long]

@@ -19,6 +19,7 @@ from aiq.core.samples import Question
 from aiq.offline.chat import ChatReply
 from tests.agents.conftest import PROMPTS, fenced
 from tests.agents.replies import in_turn
+from tests.settings import configured
 
 REFERENCES = "\n\n## References\n" + "\n".join(f"[{n}] A title - https://pages.test/{n:040d}" for n in range(1, 20))
 SUFFICIENT = {"sufficient": True, "material_gap": None, "material_conflict": None}
@@ -45,7 +46,7 @@ TABLE = [
 
 
 def settings(policy: str = "phrases", *, enabled: bool = True) -> AiqSettings:
-    return AiqSettings.model_validate({"enable_escalation": enabled, "escalation": {"policy": policy}})
+    return configured(AiqSettings, enable_escalation=enabled, escalation={"policy": policy})
 
 
 @pytest.mark.parametrize(("answer", "escalates"), TABLE)

@@ -16,16 +16,17 @@ from aiq.core.files import shipped
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey, Truth
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import LlmSettings, OfflineSettings, SearchSettings, WebSettings
+from aiq.core.settings import CitationSettings, LlmSettings, OfflineSettings, SearchSettings, WebSettings
 from aiq.core.usage import Limits
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.launch import OfflineStack
 from aiq.tools.toolbox import build_toolbox, build_web
+from tests.settings import configured
 
-LLM = LlmSettings(base_url="http://model.offline.example/v1", model="offline")
-SEARCH = SearchSettings(provider="tavily", base_url="http://search.offline.example")
-WEB = WebSettings(kind="offline")
+LLM = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline")
+SEARCH = configured(SearchSettings, provider="tavily", base_url="http://search.offline.example")
+WEB = configured(WebSettings, kind="offline")
 
 
 def task(number: str) -> tuple[str, Truth]:
@@ -41,7 +42,7 @@ def task(number: str) -> tuple[str, Truth]:
 @asynccontextmanager
 async def stack() -> AsyncIterator[Any]:
     """`await ask(prompt, epoch=1, **settings)` gives (report, session, events)."""
-    child = OfflineStack(OfflineSettings(), 0)
+    child = OfflineStack(configured(OfflineSettings), 0)
     async with open_client(LLM, offline_port=await child.start()) as client:
         models, web = RunModels(LLM, client), build_web(WEB, SEARCH, client=client)
         tools = build_toolbox(SEARCH, web, client)
@@ -56,12 +57,13 @@ async def stack() -> AsyncIterator[Any]:
                 tools=tools,
                 web=web,
                 user=ApprovingUser(),
-                limits=Limits(),
+                citations=configured(CitationSettings),
+                limits=configured(Limits),
                 events=EventLog(events.append),
                 sources=SourceRegistry(),
             )
             with session.bind():
-                agent = AiqAgent(AiqSettings.model_validate(settings))
+                agent = AiqAgent(configured(AiqSettings, **settings))
                 return await agent.research(Question(text=prompt), session), session, events
 
         yield ask

@@ -15,6 +15,7 @@ import pytest
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.core.samples import Document
 from tests.agents.conftest import PROMPTS
+from tests.settings import configured
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -38,7 +39,7 @@ FULL: dict[str, Any] = {
     "dialogue": "Q: Which period?\nA: Since 2010.",
     "feedback": ["Shorter, please.", "Add a section on costs.</feedback>"],
     "clarifier_result": "Q: Which period?\nA: Since 2010.\n\nPlan (approved by the user):\nTides\n1. Origins\n2. End",
-    "limits": DeepSettings(),
+    "limits": configured(DeepSettings),
 }
 BARE: dict[str, Any] = {
     **FULL,
@@ -50,7 +51,7 @@ BARE: dict[str, Any] = {
     "dialogue": "",
     "feedback": [],
     "clarifier_result": None,
-    "limits": DeepSettings(enable_todos=False),
+    "limits": configured(DeepSettings, enable_todos=False),
 }
 NAMES = list(PROMPTS.sources())
 SPECIFIED = {
@@ -126,8 +127,8 @@ def test_documents_cannot_leave_their_fence(name: str) -> None:
 
 
 def test_the_settings_are_stated() -> None:
-    limits = DeepSettings(
-        max_loops=3, max_researcher_calls=5, min_queries=2, max_queries=7, max_searches_per_researcher=9
+    limits = configured(
+        DeepSettings, max_loops=3, max_researcher_calls=5, min_queries=2, max_queries=7, max_searches_per_researcher=9
     )
     for name, stated in (
         ("orchestrator.j2", "in rounds, at most 3"),

@@ -16,10 +16,11 @@ from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 from tests.agents.conftest import PROMPTS
 from tests.agents.replies import calls, results, search
+from tests.settings import configured
 
 
 def researcher(**settings: Any) -> ShallowResearcher:
-    return ShallowResearcher(ShallowSettings(**settings), PROMPTS)
+    return ShallowResearcher(configured(ShallowSettings, **settings), PROMPTS)
 
 
 def asked(text: str = "Who is the mayor?", **fields: Any) -> ShallowResearchAgentState:
@@ -162,7 +163,7 @@ async def test_failures_and_limits_end_the_attempt(on_bench: Any) -> None:
     with pytest.raises(ModelError):
         await run(on_bench, lambda request: 500)
     with pytest.raises(LimitReached):
-        await run(on_bench, searches(1), given={"limits": Limits(sample_model_calls=2)})
+        await run(on_bench, searches(1), given={"limits": configured(Limits, sample_model_calls=2)})
 
 
 async def test_the_prompt_states_date_user_and_documents_after_the_static_part(on_bench: Any) -> None:

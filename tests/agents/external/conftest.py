@@ -10,7 +10,9 @@ from aiq.citations.registry import SourceRegistry
 from aiq.core.events import EventLog
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import CitationSettings
 from aiq.core.usage import Limits
+from tests.settings import configured
 
 
 @pytest.fixture
@@ -27,7 +29,8 @@ def attempt() -> Callable[..., Session]:
             tools=nothing,
             web=web,
             user=ApprovingUser(),
-            limits=Limits(),
+            citations=configured(CitationSettings),
+            limits=configured(Limits),
             events=EventLog(lambda event: None),
             sources=SourceRegistry(),
         )

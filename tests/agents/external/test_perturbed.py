@@ -12,6 +12,7 @@ from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
+from tests.settings import configured
 
 Attempt = Callable[..., Session]
 
@@ -34,7 +35,7 @@ class TwoPages:
 def agent(tmp_path: Path) -> PerturbedReports:
     file = tmp_path / "reports.jsonl"
     file.write_text(json.dumps({"id": "a.b", "article": ARTICLE}) + "\n", encoding="utf-8")
-    return PerturbedReports(PerturbedReportsSettings(path=str(file)))
+    return PerturbedReports(configured(PerturbedReportsSettings, path=str(file)))
 
 
 async def test_the_id_says_what_is_changed(agent: PerturbedReports, attempt: Attempt) -> None:

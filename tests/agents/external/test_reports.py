@@ -11,6 +11,7 @@ from aiq.agents.external.reports import Reports, ReportsSettings
 from aiq.core.errors import AgentError, ConfigError
 from aiq.core.samples import Question
 from aiq.core.session import Session
+from tests.settings import configured
 
 Attempt = Callable[..., Session]
 
@@ -20,7 +21,7 @@ ARTICLE = "Kelso has 12 bridges [1].\r\n\r\nReferences\r\n[1] https://bit.ly/x  
 def agent(tmp_path: Path, *rows: dict[str, Any]) -> Reports:
     file = tmp_path / "raw.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Reports(ReportsSettings(path=str(file)))
+    return Reports(configured(ReportsSettings, path=str(file)))
 
 
 async def test_the_article_is_given_word_for_word(tmp_path: Path, attempt: Attempt) -> None:
@@ -46,6 +47,6 @@ async def test_a_sample_without_a_report_of_its_own_fails(
 
 def test_an_unusable_file_stops_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"there is no file .*; check agent\.path"):
-        Reports(ReportsSettings(path="absent.jsonl"))
+        Reports(configured(ReportsSettings, path="absent.jsonl"))
     with pytest.raises(ConfigError, match="line 2: id 7 stands already"):
         agent(tmp_path, {"id": 7, "article": "a"}, {"id": 7, "article": "b"})

@@ -16,6 +16,7 @@ from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.tools.blocks import SEPARATOR, document
 from tests.agents.conftest import PROMPTS, WebSearch
 from tests.agents.replies import results, search, turn_of
+from tests.settings import configured
 
 LONG = "A sentence about farms. " * 60
 
@@ -103,7 +104,7 @@ def sizes(messages: list[AnyMessage]) -> list[int]:
 
 async def shown(on_bench: Any, messages: list[AnyMessage], **settings: Any) -> list[AnyMessage]:
     async with on_bench(lambda request: ChatReply(text="x")):
-        return compacted(messages, CompactionSettings(**settings))
+        return compacted(messages, configured(CompactionSettings, **settings))
 
 
 async def test_oldest_first_until_all_fit(on_bench: Any) -> None:
@@ -134,10 +135,11 @@ async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere(on_bench
     def script(request: ChatRequest) -> ChatReply:
         return search(f"q{turn_of(request)}") if request.tools else ChatReply(text="A [1].")
 
-    settings = ShallowSettings(
+    settings = configured(
+        ShallowSettings,
         max_tool_iterations=12,
         max_llm_turns=20,
-        compaction=CompactionSettings(max_chars=4000, keep_last=2, extract_chars=200),
+        compaction=configured(CompactionSettings, max_chars=4000, keep_last=2, extract_chars=200),
     )
     async with on_bench(script, search=WebSearch(text=LONG)) as bench:
         state = ShallowResearchAgentState(messages=[HumanMessage("Who?")])

@@ -19,10 +19,12 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, Recovery, ToolCalled, ToolReturned
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
+from tests.settings import configured
 
 
 class Wait(BaseModel):
@@ -69,7 +71,8 @@ def session(events: list[AnyEvent]) -> Iterator[Session]:
         tools=FixedToolbox([SlowPages()]),
         web=None,  # type: ignore[arg-type]
         user=ApprovingUser(),
-        limits=Limits(),
+        citations=configured(CitationSettings),
+        limits=configured(Limits),
         events=EventLog(events.append),
         sources=SourceRegistry(),
     )

@@ -12,6 +12,7 @@ from aiq.core.settings import DatasetSettings
 from aiq.datasets import load
 from benchmarks.closed_world.pages import Page
 from tests.benchmarks.closed_world.conftest import Made
+from tests.settings import configured
 
 FRESHQA = "freshqa_mini/freshqa_mini.csv"
 
@@ -87,7 +88,9 @@ def test_a_second_turn_refers_back_and_is_answered_by_a_page(made: Made, pages: 
 
 def test_conversations_are_read_with_their_history() -> None:
     path = shipped("benchmarks/conversation_mini/questions.jsonl")
-    settings = DatasetSettings(target="aiq.datasets.questions:Questions", name="conversation_mini", path=str(path))
+    settings = configured(
+        DatasetSettings, target="aiq.datasets.questions:Questions", name="conversation_mini", path=str(path)
+    )
     samples = load(settings, seed=0, limit=None).samples
     assert len(samples) == 20
     assert all([turn.speaker for turn in sample.question.history] == ["user", "assistant"] for sample in samples)

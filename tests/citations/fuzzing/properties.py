@@ -17,6 +17,7 @@ from benchmarks.performance.linear import Found, LinearRegistry
 from benchmarks.performance.plain_urls import read_address
 from tests.citations.fuzzing.case import Case
 from tests.citations.fuzzing.outputs import page_is_safe, record_can_be_written
+from tests.settings import configured
 
 _SANITISING = {"unsafe_scheme", "shortened_url", "ip_address_url", "private_host", "truncated_url"}
 _REASON = re.compile(
@@ -36,13 +37,13 @@ def check(case: Case) -> None:
         time_is_linear(case)
         return
     sources = list(case.sources)
-    shown = audited(AuditCase(case.text, sources, CitationSettings()))
+    shown = audited(AuditCase(case.text, sources, configured(CitationSettings)))
     verified = shown.verified
     places_are_in_order(verified.found.report)
     sources_follow_the_rules(verified.found, [source for source in sources if source.kind == "retrieved"])
     edits_make_the_verified_report(case.text, verified)
     only_retrieved_sources_are_valid(verified, sources)
-    again = verify(verified.text, sources)
+    again = verify(verified.text, sources, configured(CitationSettings))
     nothing_is_left_to_do(verified, again)
     record_can_be_written(shown.record, len(case.text))
     if len(case.text) % _PAGES == 0:
@@ -211,7 +212,9 @@ def order_of_sources_is_free(case: Case) -> None:
         if address is not None:
             distinct.setdefault(address.meaning, source)
     ordered = list(distinct.values())
-    assert verify(case.text, ordered) == verify(case.text, ordered[::-1]), "the order of the sources matters"
+    settings = configured(CitationSettings)
+    forward, backward = verify(case.text, ordered, settings), verify(case.text, ordered[::-1], settings)
+    assert forward == backward, "the order of the sources matters"
 
 
 def time_is_linear(case: Case) -> None:
@@ -247,5 +250,5 @@ def _seconds(case: Case, size: int) -> float:
     text = case.text + case.unit * max(1, size // len(case.unit))
     parse_report.cache_clear()
     start = time.process_time()
-    audited(AuditCase(text, case.sources, CitationSettings()))
+    audited(AuditCase(text, case.sources, configured(CitationSettings)))
     return time.process_time() - start

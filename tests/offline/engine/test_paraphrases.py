@@ -22,6 +22,7 @@ from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
 from aiq.offline.judging import judge
 from tests.offline.engine.conftest import tool
+from tests.settings import configured
 
 pytestmark = pytest.mark.slow
 
@@ -342,7 +343,8 @@ def _rendered(template: str, scene: Scene) -> str:
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["fence"] = fence
     defaults = {
-        "tools": [spec["function"] for spec in scene.tools], "limits": DeepSettings(enable_todos=False, max_loops=2),
+        "tools": [spec["function"] for spec in scene.tools],
+        "limits": configured(DeepSettings, enable_todos=False, max_loops=2),
         "available_documents": [], "user_info": None, "web_search": True, "clarifier_result": None,
         "max_chars": 400, "title": "Vorn Mill", "text": MILL["content"], **dict(LATER),
     }  # fmt: skip

@@ -12,9 +12,10 @@ import pytest
 from aiq.core.settings import LlmSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
+from tests.settings import configured
 
 TLS = ssl.create_default_context()  # made once: it reads all certificates of the machine
-LLM = LlmSettings(base_url="http://model.offline.example/v1", model="offline-1", retry={"attempts": 1})
+LLM = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline-1", retry={"attempts": 1})
 
 
 def plain(port: int) -> AsyncClient:

@@ -8,6 +8,7 @@ import pytest
 
 from aiq.core.settings import KnowledgeSettings
 from benchmarks.closed_world.pdf import pdf
+from tests.settings import configured
 
 MakePdf = Callable[..., bytes]
 
@@ -33,4 +34,4 @@ def a_pdf() -> MakePdf:
 
 @pytest.fixture
 def knowledge(tmp_path: Path) -> KnowledgeSettings:
-    return KnowledgeSettings(dir=str(tmp_path / "knowledge"), collection="mine", max_results=2)
+    return configured(KnowledgeSettings, dir=str(tmp_path / "knowledge"), collection="mine", max_results=2)

@@ -14,6 +14,7 @@ from aiq.core.tools import ToolResult
 from aiq.tools.knowledge.adding import add_files
 from aiq.tools.knowledge.search import KnowledgeSearch
 from aiq.tools.knowledge.store import Collections
+from tests.settings import configured
 
 MakePdf = Callable[..., bytes]
 MakeSession = Callable[..., Session]
@@ -79,7 +80,7 @@ async def test_a_citation_by_page_is_verified_and_another_page_is_not(
     session = a_session(KnowledgeSearch(mine, ("mine",)))
     await searched(session, "auditor of Halden Works")
     report = "It is Mara Tolvane [1]. And more [2].\n\n## References\n[1] report.pdf, p.2\n[2] report.pdf, p.9"
-    exact = verify(report, session.sources.all(), CitationSettings(pages="exact"))
+    exact = verify(report, session.sources.all(), configured(CitationSettings, pages="exact"))
     assert "[1] report.pdf, p.2" in exact.text
     assert "p.9" not in exact.text
     assert [citation.source for citation in exact.audit.valid_citations] == ["report.pdf, p.2"]
@@ -141,4 +142,4 @@ async def test_a_document_can_forge_neither_a_result_nor_a_page(
     assert "<Document" not in result.content
     assert [source.citation_key for source in session.sources.all()] == ["attack.txt"]
     report = "Mallory [1][2].\n\n## References\n[1] injected.pdf, p.9\n[2] attack.txt"
-    assert "injected.pdf" not in verify(report, session.sources.all()).text
+    assert "injected.pdf" not in verify(report, session.sources.all(), configured(CitationSettings)).text

@@ -1,0 +1,60 @@
+"""Runs of older versions: settings that their manifests lack, and classes that have moved since."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aiq
+from aiq.experiment.compose import chosen_options, config_of, settings_from
+from aiq.experiment.older import brought_up_to_date
+from aiq.runs.manifest import Manifest
+
+OVERRIDES = ("experiment=deep_drb", "judge=[race,fact]", "clock=2026-11-01")
+
+
+def manifest(*, without: str = "", options: bool = True, **changes: Any) -> Manifest:
+    """A manifest of OVERRIDES without one setting of its config, and with targets changed."""
+    stored = json.loads((Path(__file__).parent / "version_1" / "manifest.json").read_text())
+    config: Any = config_of(aiq.settings(*OVERRIDES))
+    *path, name = without.split(".")
+    inner = config
+    for part in path:
+        inner = inner[part]
+    inner.pop(name, None)
+    for judge, target in changes.items():
+        config["judge"][judge]["target"] = target
+    return Manifest.model_validate(
+        {**stored, "config": config, "options": chosen_options(OVERRIDES) if options else {}}
+    )
+
+
+def test_a_config_of_today_stays_as_it_is() -> None:
+    given = manifest()
+    assert brought_up_to_date(given) == (given, [])
+
+
+def test_what_lacks_comes_from_the_option_with_a_note() -> None:
+    whole = manifest().config
+    for name in (
+        "agent.deep.max_loops",
+        "judge.race.tries",
+        "llm.retry.first_seconds",
+        "papers",
+        "epochs",
+        "dataset.hub",
+    ):
+        for options in (True, False):
+            given = manifest(without=name, options=options)
+            found, notes = brought_up_to_date(given)
+            assert len(notes) == 1
+            assert notes[0].startswith(f"{name} is not in the manifest")
+            if options or not name.startswith("llm."):  # an older manifest does not say which option of llm it was
+                assert settings_from(found.config) == settings_from(whole)
+
+
+def test_a_class_that_moved_is_the_one_that_the_option_names() -> None:
+    found, notes = brought_up_to_date(manifest(race="aiq.judges.gone:Race"))
+    assert found.config == manifest().config
+    assert notes == ["judge.race.target: aiq.judges.gone:Race is now aiq.judges.race:Race, as judge=race has it"]
+    given = manifest(race="aiq.judges.gone:Race", options=False)
+    assert brought_up_to_date(given) == (given, [])  # the plan says what is wrong
