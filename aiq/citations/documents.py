@@ -11,7 +11,6 @@ from operator import itemgetter
 from sys import maxsize
 
 from aiq.citations.markdown import Place
-from aiq.core.settings import CitationSettings
 
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
 _RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
@@ -146,10 +145,10 @@ def _name(text: str) -> str:
 
 
 class DocumentIndex:
-    """The documents among the sources, by name; `settings` say how far from a retrieved page a cited one may be."""
+    """The documents among the sources, by name; `window`: pages from a retrieved page that a cited one may be away."""
 
-    def __init__(self, keys: Iterable[tuple[DocumentKey, int]], settings: CitationSettings) -> None:
-        self._window = {"exact": 0, "window": settings.page_window, "ignore": maxsize}[settings.pages]
+    def __init__(self, keys: Iterable[tuple[DocumentKey, int]], window: int) -> None:
+        self._window = window
         self._literal: dict[DocumentKey, int] = {}
         self._any: dict[str, int] = {}
         self._pages: dict[str, tuple[list[Place], list[Place]]] = {}

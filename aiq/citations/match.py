@@ -14,7 +14,6 @@ from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents,
 from aiq.citations.sanitise import KnownHosts
 from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, spelled, without_ellipsis
 from aiq.core.reports import MatchLevel
-from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
 
 _Pair = tuple[str, str]
@@ -128,10 +127,11 @@ class Match:
 class SourceIndex:
     """The sources of a run, made searchable; of two with the same URL the first counts.
 
-    `settings` say which page of a document will do. `hosts` tell what passes for one of theirs.
+    `window`: pages that a cited page of a document may be away from a retrieved one. `hosts` tell what passes for one
+    of theirs.
     """
 
-    def __init__(self, sources: Sequence[Source], settings: CitationSettings | None = None) -> None:
+    def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
         self._sources = sources
         self._exact: dict[UrlKey, int] = {}
         self._urls: dict[int, ParsedUrl] = {}
@@ -143,7 +143,7 @@ class SourceIndex:
                 self._paths.add(number, url)
         self._spellings = sorted((url.spelling, number) for number, url in self._urls.items())
         keys = ((parse_key(s.citation_key), n) for n, s in enumerate(sources) if s.citation_key)
-        self._documents = DocumentIndex(keys, settings or CitationSettings())
+        self._documents = DocumentIndex(keys, window)
         self.hosts = KnownHosts({url.site[0] for url in self._urls.values()})
 
     def match_url(self, text: str) -> Match | None:

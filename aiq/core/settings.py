@@ -6,6 +6,7 @@ carried as they came.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from sys import maxsize
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 from urllib.parse import urlsplit
@@ -245,6 +246,11 @@ class CitationSettings(Settings):
     accept: tuple[SourceKind, ...] = Field(
         min_length=1, description="kinds of source that verify; `mentioned` and `echoed` URLs were never opened"
     )
+
+    @property
+    def window(self) -> int:
+        """Pages from a retrieved one that a cited page may be away."""
+        return {"exact": 0, "window": self.page_window, "ignore": maxsize}[self.pages]
 
 
 class DatasetSettings(Plugin):

@@ -15,10 +15,13 @@ from aiq.citations.documents import (
     parse_key,
 )
 from aiq.core.settings import CitationSettings
+from tests.settings import configured
 
 
 def find(keys: list[str], cited: str, **settings: Any) -> str | None:
-    index = DocumentIndex([(parse_key(key), number) for number, key in enumerate(keys)], CitationSettings(**settings))
+    index = DocumentIndex(
+        [(parse_key(key), number) for number, key in enumerate(keys)], configured(CitationSettings, **settings).window
+    )
     number = index.find(parse_key(cited))
     return None if number is None else keys[number]
 
@@ -80,7 +83,7 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
         return max(0, source[0] - cited[1], cited[0] - source[1])
 
     keys = [(DocumentKey("r", *source), number) for number, source in enumerate(sources)]
-    number = DocumentIndex(keys, CitationSettings(page_window=window)).find(DocumentKey("r", *cited))
+    number = DocumentIndex(keys, window).find(DocumentKey("r", *cited))
     nearest = min(map(apart, sources))
     assert (number is not None) == (nearest <= window)
     assert number is None or apart(sources[number]) == nearest
@@ -88,7 +91,7 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
 
 def test_a_look_up_does_not_read_all_pages() -> None:
     keys = [(DocumentKey("r", page, page), page) for page in range(1, 50_001)]
-    index = DocumentIndex(keys, CitationSettings(pages="exact"))
+    index = DocumentIndex(keys, 0)
     start = time.process_time()
     for page in range(60_000, 62_000):
         assert index.find(DocumentKey("r", page, page)) is None

@@ -57,7 +57,7 @@ def test_an_earlier_level_wins() -> None:
 )
 def test_documents(entry: str, key: str | None) -> None:
     keys = ("report.pdf, p.2", "report.pdf, p.15", "a.md", "knowledge_search", "step1.pdf")
-    match = SourceIndex([Source(citation_key=k) for k in keys]).match_document(entry)
+    match = SourceIndex([Source(citation_key=k) for k in keys], window=1).match_document(entry)
     assert (match.source.citation_key if match else None) == key
     assert match is None or match.level == "document"
 
