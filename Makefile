@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types fast coverage fuzz size format lock world graphs
+.PHONY: help run test lint types fast coverage fuzz size format lock world settings graphs
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
@@ -44,6 +44,9 @@ lock: ## compile the hashed locks anew (needs uv)
 
 world: ## generate the closed world and the mini datasets anew
 	$(BIN)/python -m benchmarks.closed_world --out benchmarks
+
+settings: ## write the settings tables of docs/ anew
+	$(BIN)/python scripts/settings_tables.py
 
 graphs: ## draw the diagrams of docs/graphs.md anew
 	$(BIN)/aiq graphs --out docs/graphs.md

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
+from scripts.settings_tables import stale
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "agents.md"
@@ -79,3 +80,7 @@ def test_the_example_agent_runs(
     capsys.readouterr()
     assert main(["run", "experiment=shallow_freshqa", "agent=mine", "agent.searches=0"]) == 2
     assert "agent.searches=0" in capsys.readouterr().err
+
+
+def test_the_settings_tables_are_current() -> None:
+    assert list(stale()) == []  # else: scripts/settings_tables.py

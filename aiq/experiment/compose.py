@@ -148,17 +148,23 @@ def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def option_config(group: str, option: str | None) -> dict[str, Any]:
-    """The config with this option of a group; what must be set is left out. Empty where there is no such option."""
-    from hydra.errors import HydraException
+def config_of_options(selection: Sequence[str]) -> dict[str, Any]:
+    """The config as these overrides compose it; what must be set is left out. Raises Hydra's errors."""
     from omegaconf import OmegaConf
 
-    selection = [] if option is None else [f"{group}=[{option}]" if group == "judge" else f"{group}={option}"]
+    return dict(_without_missing(OmegaConf.to_container(_composed(selection))))
+
+
+def option_config(group: str, option: str | None) -> dict[str, Any]:
+    """The config with this option of a group, None for the default. Empty where there is no such option."""
+    from hydra.errors import HydraException
+
+    if option is None:
+        return config_of_options([])
     try:
-        found: Any = OmegaConf.to_container(_composed(selection))
+        return config_of_options([f"{group}=[{option}]" if group == "judge" else f"{group}={option}"])
     except HydraException:
         return {}
-    return dict(_without_missing(found))
 
 
 def _without_missing(value: Any) -> Any:

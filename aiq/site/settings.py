@@ -25,7 +25,7 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
     """The lines of a section. `values`: the settings themselves, which tell plugins, or None."""
     fields = dict(kind.model_fields) if kind else {}
     if isinstance(values, Plugin):
-        fields = own_fields(values) | fields
+        fields = own_fields(values) | dict(type(values).model_fields)
     for name, value in config.items():
         field = fields.get(name)
         meaning = (field.description if field else None) or ""
@@ -76,3 +76,48 @@ def _aligned(lines: Iterator[Line]) -> str:
         column = max((len(text) for text, meaning in block if meaning and len(text) <= _WIDEST), default=0)
         out += [f"{text:<{column}}  # {meaning}" if meaning else text for text, meaning in block]
     return "\n".join(out) + "\n"
+
+
+def table(config: Mapping[str, Any], kind: type[BaseModel], place: str) -> str:
+    """The settings of a section of composed config as a Markdown table, those of its inner sections with it."""
+    rows = [("setting", "default", "values", "meaning"), ("---",) * 4, *_rows(config, kind, f"{place}.")]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _rows(config: Mapping[str, Any], kind: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str, str]]:
+    schemas = kind.model_json_schema()["properties"]
+    for name, field in kind.model_fields.items():
+        inner = section(field)
+        if inner is not None:
+            yield from _rows(config[name], inner, f"{prefix}{name}.")
+        elif name != "target":
+            default = f"`{_yaml(config[name])}`" if name in config else "to be set"
+            meaning = (field.description or "").replace("|", "\\|")
+            yield f"`{prefix}{name}`", default, _values(schemas[name]), meaning
+
+
+def _values(schema: Mapping[str, Any]) -> str:
+    """The type and range of a JSON schema in words."""
+    if "anyOf" in schema:
+        return ", or ".join(_values(one) for one in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        return "a list"
+    kind = _KINDS.get(str(schema.get("type")), "")
+    least, above, most = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
+    if least is not None:
+        return f"{kind}, {least:g} to {most:g}" if most is not None else f"{kind}, {least:g} or more"
+    if above is not None:
+        return f"{kind}, above {above:g}" + (f", at most {most:g}" if most is not None else "")
+    return kind
+
+
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "`true` or `false`",
+    "string": "text",
+    "object": "a map",
+    "null": "`null`",
+}

@@ -1,0 +1,34 @@
+"""The resolved config with its meanings."""
+
+import pytest
+import yaml
+
+import aiq
+from aiq.experiment.compose import config_of, options
+from aiq.site.settings import explained
+
+MAPS = ("roles", "fallbacks", "prices", "perturbations", "faults")
+"""Settings whose keys are names: what is below them has no meaning of its own."""
+
+
+@pytest.mark.parametrize("experiment", options("experiment"))
+def test_every_setting_is_explained_and_the_config_is_the_same(experiment: str) -> None:
+    remarks = 'user.feedback=["a # b: c","it is \\"so\\"","年"]'
+    settings = aiq.settings(f"experiment={experiment}", "user.kind=feedback", remarks, "offline.faults.http_500=0.1")
+    text = explained(settings)
+    assert yaml.safe_load(text) == config_of(settings)
+    depth = None
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if depth is not None and indent > depth:
+            continue
+        name = line.strip().partition(":")[0]
+        depth = indent if name in MAPS else None
+        assert "  # " in line or name in settings.judge, line
+
+
+def test_a_class_that_is_not_there_leaves_its_settings_without_a_meaning() -> None:
+    settings = aiq.settings("experiment=deep_drb")
+    gone = settings.agent.model_copy(update={"target": "nowhere:Nobody"})
+    text = explained(settings.model_copy(update={"agent": gone}))
+    assert "  entry: deep\n" in text
