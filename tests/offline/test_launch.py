@@ -54,11 +54,12 @@ async def test_stop_ends_the_child(pages_file: Path) -> None:
 
 PARENT = """
 import asyncio, sys
-from aiq.core.settings import OfflineSettings
+import aiq
 from aiq.offline.launch import OfflineStack
 
 async def main():
-    print(await OfflineStack(configured(OfflineSettings, world=sys.argv[1]), 0).start(), flush=True)
+    settings = aiq.settings(f"offline.world={sys.argv[1]}").offline
+    print(await OfflineStack(settings, 0).start(), flush=True)
     await asyncio.sleep(60)
 
 asyncio.run(main())
