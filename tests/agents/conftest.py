@@ -4,7 +4,6 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,14 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
-from aiq.core.settings import CheckpointerSettings, CitationSettings, LlmSettings, RetrySettings
+from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
 from aiq.core.sources import Page, Source
 from aiq.core.tools import Reader, Tool, ToolResult
-from aiq.core.usage import Limits
 from aiq.experiment.resources import open_checkpointer
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
@@ -33,11 +30,11 @@ from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
+from tests.sessions import make_session
 from tests.settings import configured
 
 Script = Callable[[ChatRequest], ChatReply | int]
 
-NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
 
 PROMPTS = configured(AiqSettings).prompts()
 
@@ -163,18 +160,14 @@ class Bench:
     def another(self, name: str = "s", epoch: int = 1, user: User | None = None) -> Session:
         """A session of another turn, epoch or sample of the same run."""
         run = self.session
-        return Session(
+        return make_session(
             key=SampleKey(name, epoch),
             run_seed=0,
-            now=run.now,
             models=run.models,
             tools=run.tools,
             web=run.web,
             user=user or ApprovingUser(),
             limits=run.limits,
-            citations=run.citations,
-            events=EventLog(lambda event: None),
-            sources=SourceRegistry(),
             checkpointer=run.checkpointer,
         )
 
@@ -192,23 +185,13 @@ async def bench(script: Script, *, search: WebSearch | None = None, **given: Any
     events: list[AnyEvent] = []
     search = search or WebSearch()
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
-        fields: dict[str, Any] = {
-            "user": ApprovingUser(),
-            "limits": configured(Limits),
-            "citations": configured(CitationSettings),
-            "sources": SourceRegistry(),
-            "checkpointer": InMemorySaver(),
-            **given,
-        }
-        session = Session(
-            key=SampleKey("s1", 1),
+        session = make_session(
             run_seed=0,
-            now=NOW,
             models=RunModels(settings, client),
             tools=Box(search, Think()),
             web=NoWeb(),
             events=EventLog(events.append),
-            **fields,
+            **{"checkpointer": InMemorySaver(), **given},
         )
         with session.bind():
             yield Bench(endpoint, session, search, events)

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import time
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -13,14 +12,11 @@ from pydantic import BaseModel
 from aiq.citations.registry import SourceRegistry, digest, worth_keeping
 from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.events import EventLog
-from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, Source, SourceKind
 from aiq.core.tools import ToolResult
-from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
+from tests.sessions import make_session
 from tests.settings import configured
 
 
@@ -191,19 +187,7 @@ class Scripted:
 def registry_after(answer: ToolResult | ToolError, query: str = "q", data_source: str | None = "web") -> SourceRegistry:
     """The registry of a session after one call of a tool."""
     registry = SourceRegistry()
-    session = Session(
-        key=SampleKey("s1", 1),
-        run_seed=7,
-        now=datetime(2026, 11, 1, tzinfo=UTC),
-        models=None,  # type: ignore[arg-type]  # no model is asked here
-        tools=FixedToolbox([Scripted(answer, data_source)]),
-        web=None,  # type: ignore[arg-type]
-        user=ApprovingUser(),
-        citations=configured(CitationSettings),
-        limits=configured(Limits),
-        events=EventLog(lambda event: None),
-        sources=registry,
-    )
+    session = make_session(tools=FixedToolbox([Scripted(answer, data_source)]), sources=registry)
 
     async def call() -> None:
         try:

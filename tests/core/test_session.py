@@ -2,22 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, ToolCalled, ToolReturned
-from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session, current, nested_call
-from aiq.core.settings import CitationSettings
+from aiq.core.session import Session, current, nested_call
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
+from tests.sessions import make_session
 from tests.settings import configured
 
 
@@ -47,18 +44,8 @@ class Lookup:
 
 
 def session(events: list[AnyEvent], **limits: Any) -> Session:
-    return Session(
-        key=SampleKey("s1", 1),
-        run_seed=7,
-        now=datetime(2026, 11, 1, tzinfo=UTC),
-        models=None,  # type: ignore[arg-type]  # no model is asked here
-        tools=FixedToolbox([Lookup()]),
-        web=None,  # type: ignore[arg-type]
-        user=ApprovingUser(),
-        citations=configured(CitationSettings),
-        limits=configured(Limits, **limits),
-        events=EventLog(events.append),
-        sources=SourceRegistry(),
+    return make_session(
+        tools=FixedToolbox([Lookup()]), limits=configured(Limits, **limits), events=EventLog(events.append)
     )
 
 

@@ -1,23 +1,18 @@
 import asyncio
-from datetime import UTC, datetime
 from typing import ClassVar
 
 import pytest
 
-from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
-from aiq.core.events import EventLog
 from aiq.core.reports import Report
-from aiq.core.samples import Question, Sample, SampleKey
-from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings
+from aiq.core.samples import Question, Sample
+from aiq.core.session import Session
 from aiq.core.settings import Settings as BaseSettings
 from aiq.core.sources import Source
-from aiq.core.usage import Limits
 from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
 from aiq.runs.rows import SampleRow
 from aiq.tools.toolbox import FixedToolbox
-from tests.settings import configured
+from tests.sessions import make_session
 
 
 def wrapped(error: BaseException) -> Exception:
@@ -88,19 +83,7 @@ class Names:
 
 
 async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -> None:
-    session = Session(
-        key=SampleKey("s1", 1),
-        run_seed=7,
-        now=datetime(2026, 11, 1, tzinfo=UTC),
-        models=None,  # type: ignore[arg-type]  # no model is asked here
-        tools=FixedToolbox([]),
-        web=None,  # type: ignore[arg-type]
-        user=ApprovingUser(),
-        citations=configured(CitationSettings),
-        limits=configured(Limits),
-        events=EventLog(lambda event: None),
-        sources=SourceRegistry(),
-    )
+    session = make_session(tools=FixedToolbox([]))
     written: list[SampleRow] = []
     row = await run_attempt(Names(), Sample(id="s1", question=Question(text="q")), session, written.append)
     assert written == [row]

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from aiq.core.files import shipped
+from aiq.core.samples import SampleKey
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, SearchSettings, WebSettings
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.tools.toolbox import build_toolbox, build_web
-from tests.judges.parts import make_session
+from tests.sessions import make_session
 from tests.settings import configured
 
 
@@ -45,7 +46,13 @@ def offline(stack_port: int) -> OfflineMaker:
         search = configured(SearchSettings, provider="tavily", base_url="http://search.offline.example")
         async with open_client(llm, offline_port=stack_port) as client:
             web = build_web(configured(WebSettings, kind="offline"), search, client=client)
-            session = make_session(RunModels(llm, client), build_toolbox(search, web, client), web, seed, sample_id)
+            session = make_session(
+                key=SampleKey(sample_id, 1),
+                run_seed=seed,
+                models=RunModels(llm, client),
+                tools=build_toolbox(search, web, client),
+                web=web,
+            )
             with session.bind():
                 yield session
 

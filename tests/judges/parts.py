@@ -4,27 +4,23 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
-from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.events import EventLog
 from aiq.core.reports import Report, Score
 from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
-from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings, LlmSettings
+from aiq.core.session import Session
+from aiq.core.settings import LlmSettings
 from aiq.core.sources import Page
-from aiq.core.tools import Reader, Web
-from aiq.core.usage import Limits
+from aiq.core.tools import Reader
 from aiq.judges.base import Judge
 from aiq.judges.race_scores import DIMENSIONS
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
+from tests.sessions import make_session
 from tests.settings import configured
 
-CLOCK = datetime(2026, 11, 1, 9, tzinfo=UTC)
 Answers = Sequence[str] | Callable[[dict[str, Any]], str]
 
 RUBRIC = Rubric(
@@ -84,22 +80,6 @@ class Pages:
         return Page(url=url, final_url=url, title="A page", text=self._pages[url])
 
 
-def make_session(models: RunModels, tools: Any, web: Web, seed: int = 7, sample_id: str = "1") -> Session:
-    return Session(
-        key=SampleKey(sample_id, 1),
-        run_seed=seed,
-        now=CLOCK,
-        models=models,
-        tools=tools,
-        web=web,
-        user=ApprovingUser(),
-        citations=configured(CitationSettings),
-        limits=configured(Limits),
-        events=EventLog(lambda event: None),
-        sources=SourceRegistry(),
-    )
-
-
 @dataclass
 class Scripted(AsyncBaseTransport):
     """An endpoint below the run's transports; answers from `script` in turn (or by a function of the request)."""
@@ -131,7 +111,7 @@ async def scripted(
     endpoint = Scripted(answers)
     settings = configured(LlmSettings, **{"base_url": "http://model.example/v1", "model": "m", **llm})
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
-        session = make_session(RunModels(settings, client), None, Pages(pages or {}), sample_id=sample_id)
+        session = make_session(key=SampleKey(sample_id, 1), models=RunModels(settings, client), web=Pages(pages or {}))
         with session.bind():
             yield session, endpoint
 

@@ -4,21 +4,19 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from aiq.citations.registry import SourceRegistry
 from aiq.core.events import AnyEvent, EventLog, ModelCalled
 from aiq.core.models import Message, Reply
-from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings, LlmSettings
+from aiq.core.session import Session
+from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import Endpoint
+from tests.sessions import make_session
 from tests.settings import configured
 
 
@@ -58,20 +56,11 @@ def bench() -> Callable[..., Any]:
         retry = {"attempts": 3, "first_seconds": 0.01}
         settings = configured(LlmSettings, **{"base_url": endpoint.base_url, "model": "m", "retry": retry, **llm})
         events: list[AnyEvent] = []
-        nothing: Any = None
         async with server, open_client(settings, offline_port=None) as client:
-            session = Session(
-                key=SampleKey("s1", 1),
-                run_seed=7,
-                now=datetime(2026, 11, 1, tzinfo=UTC),
+            session = make_session(
                 models=RunModels(settings, client),
-                tools=nothing,
-                web=nothing,
-                user=ApprovingUser(),
-                citations=configured(CitationSettings),
                 limits=limits or configured(Limits),
                 events=EventLog(events.append),
-                sources=SourceRegistry(),
             )
             with session.bind():
                 yield Bench(endpoint, RunModels(settings, client), session, events)

@@ -7,7 +7,6 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,16 +16,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from aiq.citations.registry import SourceRegistry
-from aiq.core.events import EventLog
-from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings, LlmSettings, RetrySettings
+from aiq.core.session import Session
+from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.tools import Tool
-from aiq.core.usage import Limits
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
 from aiq.tools.toolbox import FixedToolbox
+from tests.sessions import make_session
 from tests.settings import configured
 
 ARTICLE = """<!doctype html><html><head><title>Velmora Institute</title>
@@ -146,19 +142,9 @@ def a_session() -> Callable[..., Session]:
     """`a_session(tool, ...)`: a session that lends these tools and has neither models nor a web."""
 
     def make(*tools: Tool, collection_name: str | None = None) -> Session:
-        nothing: Any = None
-        return Session(
-            key=SampleKey("s1", 1),
+        return make_session(
             run_seed=0,
-            now=datetime(2026, 11, 1, 9, tzinfo=UTC),
-            models=nothing,
             tools=FixedToolbox(tools),
-            web=nothing,
-            user=ApprovingUser(),
-            citations=configured(CitationSettings),
-            limits=configured(Limits),
-            events=EventLog(lambda event: None),
-            sources=SourceRegistry(),
             collection_name=collection_name,
         )
 

@@ -3,25 +3,23 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.citations.registry import SourceRegistry
 from aiq.core.events import AnyEvent, EventLog, Round
 from aiq.core.files import shipped
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey, Truth
-from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings, LlmSettings, OfflineSettings, SearchSettings, WebSettings
-from aiq.core.usage import Limits
+from aiq.core.session import Session
+from aiq.core.settings import LlmSettings, OfflineSettings, SearchSettings, WebSettings
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.launch import OfflineStack
 from aiq.tools.toolbox import build_toolbox, build_web
+from tests.sessions import make_session
 from tests.settings import configured
 
 LLM = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline")
@@ -49,18 +47,13 @@ async def stack() -> AsyncIterator[Any]:
 
         async def ask(prompt: str, epoch: int = 1, **settings: Any) -> tuple[Report, Session, list[AnyEvent]]:
             events: list[AnyEvent] = []
-            session = Session(
+            session = make_session(
                 key=SampleKey("s", epoch),
                 run_seed=0,
-                now=datetime(2026, 11, 1, tzinfo=UTC),
                 models=models,
                 tools=tools,
                 web=web,
-                user=ApprovingUser(),
-                citations=configured(CitationSettings),
-                limits=configured(Limits),
                 events=EventLog(events.append),
-                sources=SourceRegistry(),
             )
             with session.bind():
                 agent = AiqAgent(configured(AiqSettings, **settings))

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import pytest
@@ -14,17 +13,13 @@ from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel, Field
 
 from aiq.agents.toolkit.langchain import as_langchain, call_in_session, readable_calls
-from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import AnyEvent, EventLog, Recovery, ToolCalled, ToolReturned
-from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings
+from aiq.core.session import Session
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.core.usage import Limits
 from aiq.tools.toolbox import FixedToolbox
-from tests.settings import configured
+from tests.sessions import make_session
 
 
 class Wait(BaseModel):
@@ -63,19 +58,7 @@ def events() -> list[AnyEvent]:
 
 @pytest.fixture
 def session(events: list[AnyEvent]) -> Iterator[Session]:
-    made = Session(
-        key=SampleKey("s", 1),
-        run_seed=0,
-        now=datetime(2026, 11, 1, tzinfo=UTC),
-        models=None,  # type: ignore[arg-type]  # no model is asked here
-        tools=FixedToolbox([SlowPages()]),
-        web=None,  # type: ignore[arg-type]
-        user=ApprovingUser(),
-        citations=configured(CitationSettings),
-        limits=configured(Limits),
-        events=EventLog(events.append),
-        sources=SourceRegistry(),
-    )
+    made = make_session(tools=FixedToolbox([SlowPages()]), events=EventLog(events.append))
     with made.bind():
         yield made
 
