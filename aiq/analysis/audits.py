@@ -13,9 +13,9 @@ from aiq.runs.rows import SampleRow
 def cases_of_run(folder: RunFolder) -> list[AuditCase]:
     """Every answered (sample, epoch) of a run, by sample and epoch, with the settings that the run was verified by.
 
-    Raises UserError where the run has no answer.
+    Raises UserError where the run has no answer, or a manifest without these settings.
     """
-    settings = CitationSettings.model_validate(folder.read_manifest().config["citations"])
+    settings = folder.read_manifest().section("citations", CitationSettings)
     cases = list(_cases(read_samples(folder).values(), settings))
     if not cases:
         raise UserError(f"{folder.path}: the run has no answered sample, so there is nothing to audit")

@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, ValidationError
 
 from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.plugins import describe
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
-from aiq.core.settings import RunnerSettings
+from aiq.core.settings import RunnerSettings, Settings
 
+SettingsT = TypeVar("SettingsT", bound=Settings)
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 FailureRule = Literal["worst", "exclude"]
 """How a failed attempt counts: as each metric's declared worst value, or not at all."""
@@ -96,6 +99,16 @@ class Manifest(Record):
     rescored: Rescored | None = None
     counts: Mapping[str, int] = Field(default_factory=dict)
 
+    def section(self, name: str, kind: type[SettingsT]) -> SettingsT:
+        """A section of the config, validated. Raises UserError where an older version wrote it with other settings."""
+        try:
+            return kind.model_validate(self.config.get(name, {}))
+        except ValidationError as error:
+            raise UserError(
+                f"run {self.run_id} was made by another version: {describe(error, name)}; "
+                "aiq run resume=DIR takes what is missing from the shipped config"
+            ) from None
+
     def with_judges(self, judges: Iterable[JudgeSpec]) -> "Manifest":
         """The manifest, in its newest version, of a run that these judges score from now on."""
         judges = tuple(judges)
@@ -114,7 +127,7 @@ class RunSpec:
     @classmethod
     def of(cls, manifest: Manifest, keys: Iterable[SampleKey]) -> "RunSpec":
         """The rules of a run as its manifest has them, for these (sample, epoch)."""
-        return cls(tuple(keys), manifest.judges, RunnerSettings.model_validate(manifest.config["runner"]))
+        return cls(tuple(keys), manifest.judges, manifest.section("runner", RunnerSettings))
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:

@@ -85,3 +85,13 @@ def test_its_reports_are_scored_again_with_their_events(
     capsys.readouterr()
     assert main(["show", new.name, "s1"]) == 0
     assert "model echo.writer" in capsys.readouterr().out
+
+
+def test_an_audit_of_a_run_without_citation_settings_says_so(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = json.loads((old / "manifest.json").read_text())
+    del manifest["config"]["citations"]
+    (old / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["audit", str(old)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "20261122-165638-260feb was made by another version: citations." in line
+    assert "aiq run resume=DIR" in line
