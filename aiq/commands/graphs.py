@@ -19,15 +19,15 @@ if TYPE_CHECKING:  # `--help` needs none of it
 
 _HEAD = """# Graphs of {name}
 
-Written by `aiq graphs --out docs/reference/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test compares. Dotted
-edges are conditional.
+Written by `aiq graphs --out docs/reference/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test
+compares. Dotted edges are conditional.
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--out FILE] [agent=NAME] [agent.SETTING=VALUE ...]"
     parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent, and settings of it")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, e.g. docs/reference/graphs.md")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write; without it the page is printed")
 
 
 def run(args: Namespace) -> int:
