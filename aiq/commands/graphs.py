@@ -27,7 +27,7 @@ compares. Dotted edges are conditional.
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--out FILE] [agent=NAME] [agent.SETTING=VALUE ...]"
     parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent, and settings of it")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write; without it the page is printed")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, instead of printing")
 
 
 def run(args: Namespace) -> int:
