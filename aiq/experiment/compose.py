@@ -28,6 +28,8 @@ _UNREADABLE = (
     "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
 )
 
+_LISTS = ("judge", "tool")
+"""Groups of which a run may have several options."""
 _LONGEST_LIST = 12
 
 
@@ -99,16 +101,16 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
-    """Raises ConfigError for a group that is given something else than one option; only judges stand in lists."""
+    """Raises ConfigError for a group that is given something else than one option (of `_LISTS`: several)."""
     known = groups()
     for override in overrides:
         group = override.get_key_element()
         if override.is_delete() or group not in known:
             continue
         value = override.value()
-        chosen = value if group == "judge" and isinstance(value, list) else [value]
+        chosen = value if group in _LISTS and isinstance(value, list) else [value]
         if not all(isinstance(name, str) for name in chosen):
-            how = "in brackets, as judge=[race,fact] (judge=[]: none)" if group == "judge" else "one option"
+            how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in _LISTS else "one option"
             raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
 
 
@@ -162,7 +164,7 @@ def option_config(group: str, option: str | None) -> dict[str, Any]:
     if option is None:
         return config_of_options([])
     try:
-        return config_of_options([f"{group}=[{option}]" if group == "judge" else f"{group}={option}"])
+        return config_of_options([f"{group}=[{option}]" if group in _LISTS else f"{group}={option}"])
     except HydraException:
         return {}
 
