@@ -112,6 +112,15 @@ def _check_options(overrides: "Sequence[Override]") -> None:
         if not all(isinstance(name, str) for name in chosen):
             how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in _LISTS else "one option"
             raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
+        for name in chosen:
+            if name not in options(group):
+                raise ConfigError(_no_option(group, name))
+
+
+def _no_option(group: str, name: str) -> str:
+    have = options(group)
+    known = f"there are: {listed(have)}" if have else f"write conf/{group}/{name}.yaml"
+    return f"{group}={name}: there is no such {group}{near(name, have)} ({known})"
 
 
 def _composed(overrides: Sequence[str]) -> Any:
@@ -190,8 +199,7 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
-        have = options(group)
-        return f"{group}={option}: there is no such {group}{near(option, have)} (there are: {listed(have)})"
+        return _no_option(group, option)
     text = str(error) or str(error.__cause__ or error)
     unknown = re.search(r"Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
@@ -281,7 +289,7 @@ def overview() -> str:
     width = max(map(len, experiments), default=0)
     lines = ["experiments (experiment=NAME):", *(f"  {name:<{width}}  {text}" for name, text in experiments.items())]
     for group in groups():
-        if group == "experiment":
+        if group == "experiment" or not options(group):
             continue
         choices = {name: description(group, name) for name in options(group)}
         inner = max(map(len, choices), default=0)
