@@ -109,10 +109,11 @@ def _check_options(overrides: "Sequence[Override]") -> None:
             continue
         value = override.value()
         chosen = value if group in _LISTS and isinstance(value, list) else [value]
-        if not all(isinstance(name, str) for name in chosen):
+        names = [name for name in chosen if isinstance(name, str)]
+        if len(names) < len(chosen):
             how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in _LISTS else "one option"
             raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
-        for name in chosen:
+        for name in names:
             if name not in options(group):
                 raise ConfigError(_no_option(group, name))
 
