@@ -123,8 +123,7 @@ def _fact_files(
     stages = [_fact_stages(row, detail, pages) for row, detail in cited]
     for position, stage in enumerate(("extracted", "deduplicated", "scraped", "validated")):
         yield out / f"{stage}.jsonl", _lines(lines[position] for lines in stages)
-    statistics = official([_cited(detail) for _, detail in cited])
-    yield out / "fact_result.txt", fact_result(statistics.model_dump(exclude={"reports"}))
+    yield out / "fact_result.txt", fact_result(official([_cited(detail) for _, detail in cited]))
 
 
 def _cited(detail: Mapping[str, Any]) -> list[CitedPage]:

@@ -32,16 +32,15 @@ class OfficialScores(Record):
 def race_scores(path: Path) -> OfficialScores:
     """The figures of a `raw_results.jsonl`. Raises DatasetError that names the row."""
     tasks = read_race(path)
-    scored = [task.figures for task in tasks if task.error is None]
+    scored = [figures for figures in tasks if figures is not None]
     if not scored:
         raise DatasetError(f"{path}: the judging of all {len(tasks)} tasks failed; there is nothing to aggregate")
-    figures = published(scored)
     estimates = {ours: mean_estimate([[row[name]] for row in scored]) for name, ours in _METRICS.items()}
     return OfficialScores(
         kind="race",
         reports=len(tasks),
         errors=len(tasks) - len(scored),
-        official=figures,
+        official=published(scored),
         metrics={name: found.within(0.0, 1.0) for name, found in estimates.items() if found is not None},
     )
 
@@ -49,13 +48,12 @@ def race_scores(path: Path) -> OfficialScores:
 def fact_scores(path: Path) -> OfficialScores:
     """The figures of a `validated.jsonl`. Raises DatasetError that names row and URL."""
     reports = read_validated(path)
-    statistics = official([report.pages for report in reports if report.cites])
     return OfficialScores(
         kind="fact",
         reports=len(reports),
         errors=sum(page.error is not None for report in reports for page in report.pages),
         without_citations=sum(not report.cites for report in reports),
-        official=statistics.model_dump(exclude={"reports"}),
+        official=official([report.pages for report in reports if report.cites]),
         metrics=_fact_metrics(reports),
     )
 

@@ -1,36 +1,24 @@
 """The three questions that FACT asks, in our wording or the official one, and the strict reading of their answers."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Final, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from aiq.core.base import Record
 from aiq.core.session import Session
 from aiq.judges.fact_scores import Verdict
 from aiq.judges.structured import (
     ModelAnswer,
     NonBlank,
     OneLine,
+    SharedQuestion,
     Unusable,
-    ask_once,
     read_as,
     read_list,
     without_thoughts,
 )
-from aiq.judges.wording import Wording, wordings
-
-T = TypeVar("T")
-
-
-class FactCitation(Record):
-    """A statement and a URL that the report cites for it; `reference` is its number, where it has one."""
-
-    statement: str
-    reference: int | None
-    url: str
+from aiq.judges.wording import wordings
 
 
 def canonical(url: str) -> str:
@@ -38,61 +26,58 @@ def canonical(url: str) -> str:
     return url.strip().split("#:~:", 1)[0]
 
 
-@dataclass(frozen=True)
-class FactQuestion(Generic[T]):
-    """A question that is asked once a run: its role, its prompt by language, and how its answer is read."""
+class FactCitation(ModelAnswer):
+    """A statement and a URL that the report cites for it; `reference` is its number, where it has one."""
 
-    role: str
-    prompts: Mapping[str, Wording]
-    read: Callable[..., T]
-    tries: int
-
-    @property
-    def wordings(self) -> tuple[Wording, ...]:
-        """Every prompt once."""
-        return tuple(dict.fromkeys(self.prompts.values()))
-
-    async def ask(self, session: Session, language: str, values: Mapping[str, str], *about: int) -> T:
-        """The answer. `about`: what reading it takes besides the text. Raises what `structured.ask` raises."""
-        prompt = self.prompts[language].render(values)
-        return await ask_once(session, self.role, prompt, lambda text: self.read(text, *about), tries=self.tries)
-
-
-@dataclass(frozen=True)
-class FactQuestions:
-    """Values that fill them: `reference_list`, `report_part`, `report` (both); `statements`; `page`, `support`."""
-
-    extract: FactQuestion[list[FactCitation]]
-    dedup: FactQuestion[list[int]]
-    validate: FactQuestion[list[Verdict]]
-
-
-def questions(official_dir: str | None, tries: int) -> FactQuestions:
-    """Ours, or those of a checkout of the official repository. Raises ConfigError where it does not fit."""
-
-    def prompts(template: str, file: str, places: Mapping[str, str]) -> dict[str, Wording]:
-        return wordings("fact", template, official_dir, file, "prompt_template{suffix}", places)
-
-    extract = prompts("fact_extract.j2", "utils/extract.py", {"report_text": "report"})
-    dedup = prompts("fact_dedup.j2", "utils/deduplicate.py", {"statements": "statements"})
-    pages = {"reference": "page", "statements": "statements"}
-    validate = prompts("fact_validate.j2", "utils/validate.py", pages)
-    ours = official_dir is None
-    return FactQuestions(
-        FactQuestion("judge.fact_extract", extract, read_citations if ours else read_official_citations, tries),
-        FactQuestion("judge.fact_dedup", dedup, read_kept if ours else read_official_kept, tries),
-        FactQuestion("judge.fact_validate", validate, read_verdicts if ours else read_official_verdicts, tries),
-    )
-
-
-class _Cited(ModelAnswer):
     statement: OneLine
     reference: int | None = None
-    url: NonBlank
+    url: Annotated[NonBlank, AfterValidator(canonical)]
+
+
+class FactQuestions:
+    """Asked in our wording, or in that of a checkout of the official repository. Raises ConfigError if it does not fit.
+
+    Each method raises what `structured.ask` raises.
+    """
+
+    def __init__(self, official_dir: str | None, tries: int) -> None:
+        def question(name: str, file: str, **places: str) -> SharedQuestion:
+            prompts = wordings("fact", f"{name}.j2", official_dir, f"utils/{file}", "prompt_template{suffix}", places)
+            return SharedQuestion(f"judge.{name}", prompts, tries)
+
+        self._official = official_dir is not None
+        self.extract = question("fact_extract", "extract.py", report_text="report")
+        self.dedup = question("fact_dedup", "deduplicate.py", statements="statements")
+        self.validate = question("fact_validate", "validate.py", reference="page", statements="statements")
+
+    async def citations(self, session: Session, language: str, part: str, references: str) -> list[FactCitation]:
+        """What a part of a report cites, with the report's reference list."""
+        read = read_official_citations if self._official else read_citations
+        values = {"reference_list": references, "report_part": part, "report": f"{part}\n\n{references}"}
+        return await self.extract.ask(session, language, read, values)
+
+    async def distinct(self, session: Session, language: str, statements: Sequence[str]) -> list[str]:
+        """The statements that say something else than those before them."""
+        read = read_official_kept if self._official else read_kept
+        values = {"statements": _numbered(statements)}
+        kept = await self.dedup.ask(session, language, lambda text: read(text, len(statements)), values)
+        return [statements[number - 1] for number in kept]
+
+    async def verdicts(
+        self, session: Session, language: str, statements: Sequence[str], page: str, support: str
+    ) -> list[Verdict]:
+        """What a page says to each of the statements."""
+        read = read_official_verdicts if self._official else read_verdicts
+        values = {"statements": _numbered(statements), "support": support, "page": page}
+        return await self.validate.ask(session, language, lambda text: read(text, len(statements)), values)
+
+
+def _numbered(statements: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
 
 
 class _Citations(ModelAnswer):
-    citations: list[_Cited]
+    citations: list[FactCitation]
 
 
 class _Groups(ModelAnswer):
@@ -110,10 +95,7 @@ class _Verdicts(ModelAnswer):
 
 def read_citations(answer: str) -> list[FactCitation]:
     """`{"citations": [{"statement", "reference", "url"}, ...]}`; the list may be empty. Raises Unusable."""
-    return [
-        FactCitation(statement=one.statement, reference=one.reference, url=canonical(one.url))
-        for one in read_as(_Citations, answer).citations
-    ]
+    return read_as(_Citations, answer).citations
 
 
 def read_kept(answer: str, statements: int) -> list[int]:
@@ -149,23 +131,25 @@ def _reference(value: object) -> int | None:
     return int(text) or None if text.isdecimal() and len(text) < 10 else None
 
 
-class _OfficialCited(ModelAnswer):
-    fact: OneLine
-    ref_idx: Annotated[int | None, BeforeValidator(_reference)] = None
-    url: NonBlank
+class _OfficialCitation(FactCitation):
+    """Links in a fact become their words, as officially."""
+
+    statement: Annotated[OneLine, AfterValidator(lambda fact: _LINK.sub(r"[\1]", fact))] = Field(
+        validation_alias="fact"
+    )
+    reference: Annotated[int | None, BeforeValidator(_reference)] = Field(default=None, validation_alias="ref_idx")
 
 
-class _OfficialResult(ModelAnswer):
+class OfficialResult(ModelAnswer):
+    """A verdict under its official names."""
+
     idx: int
     result: Verdict
 
 
 def read_official_citations(answer: str) -> list[FactCitation]:
-    """`[{"fact", "ref_idx", "url"}, ...]`; links in a fact become their words, as officially. Raises Unusable."""
-    return [
-        FactCitation(statement=_LINK.sub(r"[\1]", one.fact), reference=one.ref_idx, url=canonical(one.url))
-        for one in read_list(_OfficialCited, answer)
-    ]
+    """`[{"fact", "ref_idx", "url"}, ...]`. Raises Unusable."""
+    return [*read_list(_OfficialCitation, answer)]
 
 
 def read_official_kept(answer: str, statements: int) -> list[int]:
@@ -183,4 +167,4 @@ def read_official_kept(answer: str, statements: int) -> list[int]:
 
 def read_official_verdicts(answer: str, statements: int) -> list[Verdict]:
     """`[{"idx": 1, "result": "supported"}, ...]`: one for each number from 1. Raises Unusable."""
-    return _in_order([(one.idx, one.result) for one in read_list(_OfficialResult, answer)], statements)
+    return _in_order([(one.idx, one.result) for one in read_list(OfficialResult, answer)], statements)

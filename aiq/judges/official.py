@@ -5,60 +5,59 @@ The rules of aggregation are in `race_scores.published` and `fact_scores.officia
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files, Row, read_rows
 from aiq.core.plugins import describe
-from aiq.judges.fact_scores import CitedPage, Judged, Verdict
-from aiq.judges.structured import ModelAnswer
+from aiq.judges.fact_questions import OfficialResult
+from aiq.judges.fact_scores import CitedPage, Judged
+from aiq.judges.race_scores import ByDimension
 
 FormT = TypeVar("FormT", bound=BaseModel)
 
-RACE_FIGURES: Final = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
+
+class _RaceLine(ByDimension[Annotated[float, Field(ge=0, le=1)]]):
+    overall_score: Annotated[float, Field(ge=0, le=1)]
+
+
+RACE_FIGURES: Final = tuple(_RaceLine.model_fields)
 """The official names, in the order of `race_result.txt`."""
 
 FACT_FIGURES: Final = ("total_citations", "total_valid_citations", "valid_rate")
 """The official names, in the order of `fact_result.txt`."""
 
 
-class RaceTask(Record):
-    """One line of `raw_results.jsonl`: `figures` by official name, 0 to 1; or `error`, why there are none."""
-
-    id: str
-    figures: Mapping[str, Annotated[float, Field(strict=True, ge=0, le=1)]] = {}
-    error: str | None = None
-
-
-class ValidatedReport(Record):
+class ValidatedReport(NamedTuple):
     """One line of `validated.jsonl`. `cites` is whether its list of citations, before de-duplication, has any."""
 
-    id: str
     cites: bool
-    pages: tuple[CitedPage, ...] = ()
+    pages: tuple[CitedPage, ...]
 
 
-class _ValidatedFact(ModelAnswer):
-    idx: int = Field(ge=0)
-    result: Verdict
-
-
-class _ValidatedPage(ModelAnswer):
+class _ValidatedPage(BaseModel):
     facts: list[Any]
-    validate_res: list[_ValidatedFact] | None = None
+    validate_res: list[OfficialResult] | None = None
 
 
-class _ValidatedLine(ModelAnswer):
+class _ValidatedLine(BaseModel):
     citations: list[Any] | None = None
     citations_deduped: dict[str, dict[str, Any]]
 
 
-def read_race(path: Path) -> list[RaceTask]:
-    """The tasks of a `raw_results.jsonl`, gzipped or not. Raises DatasetError that names the row."""
-    return [_race_task(row) for row in _unique(path)]
+def read_race(path: Path) -> list[dict[str, float] | None]:
+    """The figures of each task of a `raw_results.jsonl`, gzipped or not; None for one whose judging failed.
+
+    Raises DatasetError that names the row.
+    """
+    return [
+        None
+        if row.values.get("error")
+        else _as(_RaceLine, row.values, f"{row.where} (or give it an error)").model_dump()
+        for row in _unique(path)
+    ]
 
 
 def read_validated(path: Path) -> list[ValidatedReport]:
@@ -90,23 +89,16 @@ def _unique(path: Path) -> list[Row]:
 def _as(form: type[FormT], values: object, where: str) -> FormT:
     """The values in this form. Raises DatasetError that says where they are."""
     try:
-        return form.model_validate(values)
+        return form.model_validate(values, strict=True)
     except ValidationError as error:
         raise DatasetError(f"{where}: {describe(error)}") from None
-
-
-def _race_task(row: Row) -> RaceTask:
-    if row.values.get("error"):
-        return RaceTask(id=row.required("id"), error=row.text("error"))
-    figures = {name: row.values.get(name) for name in RACE_FIGURES}
-    return _as(RaceTask, {"id": row.required("id"), "figures": figures}, f"{row.where} (or give the row an error)")
 
 
 def _validated(row: Row) -> ValidatedReport:
     line = _as(_ValidatedLine, row.values, row.where)
     listed = line.citations_deduped if "citations" not in row.values else line.citations
-    pages = tuple(_page(f"{row.where}, {url}", url, values) for url, values in line.citations_deduped.items())
-    return ValidatedReport(id=row.required("id"), cites=bool(listed), pages=pages)
+    pages = (_page(f"{row.where}, {url}", url, values) for url, values in line.citations_deduped.items())
+    return ValidatedReport(bool(listed), tuple(pages))
 
 
 def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
@@ -115,7 +107,7 @@ def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
     page = _as(_ValidatedPage, values, where)
     judged = []
     for result in page.validate_res or []:
-        if result.idx >= len(page.facts):
+        if not 0 <= result.idx < len(page.facts):
             raise DatasetError(f"{where}: idx {result.idx} of validate_res is none of the {len(page.facts)} facts")
         judged.append(Judged(statement=str(page.facts[result.idx]), verdict=result.result))
     return CitedPage(url=url, judged=tuple(judged))

@@ -7,7 +7,7 @@ repeated as the panel's settings say. `race_absolute` is the mode that needs no 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -20,13 +20,6 @@ from aiq.judges.panel import Order, Panel, mean_score
 from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json
 from aiq.judges.race_scores import FIGURES, NOTICES, RaceOutcome, compare
 from aiq.judges.wording import Wording, language, wordings
-
-_PLACES: Final = {
-    "task_prompt": "task",
-    "article_1": "article_1",
-    "article_2": "article_2",
-    "criteria_list": "criteria",
-}
 
 
 class RaceSettings(TaskSettings):
@@ -52,9 +45,10 @@ class RaceMode(Judge):
         self._panel = Panel(role, settings, orders)
         self._rubrics = Rubrics(self.name, settings)
         self.cleaner = Cleaner(self.name, settings)
+        shared = (*self.cleaner.questions, *self._rubrics.questions)
         self.panels = self._panel.panels
-        self.roles = (role, *self.cleaner.roles, *self._rubrics.roles)
-        self.wordings = (*prompts.values(), *self.cleaner.wordings, *self._rubrics.wordings)
+        self.roles = tuple(dict.fromkeys((role, *(question.role for question in shared))))
+        self.wordings = [*prompts.values(), *(wording for question in shared for wording in question.wordings)]
 
     def check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
@@ -73,10 +67,10 @@ class RaceMode(Judge):
             return not_applicable(self.metrics, self.why_not.format(id=sample.id))
         rubric, generated = await self._rubrics.rubric(sample, session)
         articles = await self.articles(sample, report, session)
-        values = {"task": sample.question.text, "criteria": criteria_json(rubric)}
+        task = {"task": sample.question.text, "criteria": criteria_json(rubric)}
         votes = await self._panel.ask(
             session,
-            lambda order: self._prompts[language(sample)].render({**values, **articles[order]}),
+            lambda order: self._prompts[language(sample)].render({**task, **articles[order]}),
             lambda answer, order: self.read(answer, rubric, order),
         )
         outcomes = [vote.answer for vote in votes]
@@ -85,27 +79,20 @@ class RaceMode(Judge):
             "unmatched": list(dict.fromkeys(name for outcome in outcomes for name in outcome.unmatched)),
             **({"rubric": rubric.model_dump(mode="json")} if generated else {}),
         }
-        return [
-            mean_score(
-                f"{self.name}.{name}",
-                votes,
-                [outcome.figures[name] for outcome in outcomes],
-                {**_means(outcomes, name), **(about if name == "overall" else {})},
-                [_marks(outcome, name) for outcome in outcomes],
-            )
-            for name in FIGURES
-        ]
+        scores = []
+        for name in FIGURES:
+            values = [outcome.figures[name] for outcome in outcomes]
+            detail = {side: fmean(outcome.means[side][name] for outcome in outcomes) for side in outcomes[0].means}
+            more = about if name == "overall" else {}
+            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **more}, _marks(outcomes, name)))
+        return scores
 
 
-def _means(outcomes: Sequence[RaceOutcome], figure: str) -> dict[str, JsonValue]:
-    """The mean over judgements of what either article got, where two were compared."""
-    return {side: fmean(outcome.means[side][figure] for outcome in outcomes) for side in outcomes[0].means}
-
-
-def _marks(outcome: RaceOutcome, figure: str) -> dict[str, JsonValue]:
-    """What one judgement shows of a dimension."""
-    marks = outcome.marks.get(figure)
-    return {} if marks is None else {"marks": [mark.model_dump(mode="json") for mark in marks]}
+def _marks(outcomes: Sequence[RaceOutcome], figure: str) -> list[dict[str, JsonValue]]:
+    """What each judgement shows of a dimension; of the total, nothing."""
+    if figure == "overall":
+        return [{}] * len(outcomes)
+    return [{"marks": [mark.model_dump(mode="json") for mark in outcome.marks[figure]]} for outcome in outcomes]
 
 
 class Race(RaceMode):
@@ -118,7 +105,11 @@ class Race(RaceMode):
 
     def __init__(self, settings: RaceSettings) -> None:
         file, constant = "prompt/score_prompt_{language}.py", "generate_merged_score_prompt"
-        prompts = wordings(self.name, "race_{language}.j2", settings.official_dir, file, constant, _PLACES)
+        places = {name: name for name in ("article_1", "article_2")} | {
+            "task_prompt": "task",
+            "criteria_list": "criteria",
+        }
+        prompts = wordings(self.name, "race_{language}.j2", settings.official_dir, file, constant, places)
         super().__init__(settings, prompts, ("first", "swapped") if settings.order == "both" else (settings.order,))
         if settings.order == "swapped":  # what lies above parity would be what the second place adds
             self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)

@@ -4,7 +4,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 from pydantic import (
@@ -20,10 +21,11 @@ from pydantic import (
 
 from aiq.core.errors import JudgeError
 from aiq.core.models import Message
+from aiq.core.plugins import describe
 from aiq.core.session import Session
+from aiq.judges.wording import Wording
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 _TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that they meet no vote of a panel
 _MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
@@ -31,7 +33,7 @@ _SHOWN: Final = 120
 _BRACKET: Final = re.compile(r"[{[]")
 
 
-class Unusable(ValueError):
+class Unusable(Exception):
     """A judge model's answer does not have the form that the prompt asks for."""
 
 
@@ -88,23 +90,43 @@ async def ask_once(
     """
     subject = _digest([role, session.models.setup(role), prompt, *([vote] if vote else [])])
 
-    async def asked(read: Callable[[str], U]) -> U:
-        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=subject))[0]
-
-    def text_of(text: str) -> str:
+    def checked(text: str) -> str:
         read(text)
         return text
 
-    text = await session.answers.once(_digest([session.models.endpoint, subject]), lambda: asked(text_of))
+    async def asked() -> str:
+        return (await ask(session, role, prompt, checked, tries=tries, vote=vote, subject=subject))[0]
+
+    kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
     try:
-        return read(text)
+        return read(kept)
     except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
-        return await asked(read)
+        return read(await asked())
 
 
 def _digest(content: Sequence[object]) -> str:
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class SharedQuestion:
+    """A question that is asked once a run: the role it goes to and its prompt by language."""
+
+    role: str
+    prompts: Mapping[str, Wording]
+    tries: int
+
+    @property
+    def wordings(self) -> tuple[Wording, ...]:
+        return tuple(dict.fromkeys(self.prompts.values()))
+
+    async def ask(
+        self, session: Session, language: str, read: Callable[[str], T], values: Mapping[str, str], vote: int = 0
+    ) -> T:
+        """The answer to the prompt filled with these values, as `ask_once` gives it."""
+        prompt = self.prompts[language].render(values)
+        return await ask_once(session, self.role, prompt, read, tries=self.tries, vote=vote)
 
 
 AnswerT = TypeVar("AnswerT", bound=ModelAnswer)
@@ -151,16 +173,13 @@ def _validated(form: type[T], value: JsonValue) -> T:
     try:
         return TypeAdapter(form).validate_python(value, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise Unusable(f"{'.'.join(map(str, first['loc'])) or 'an item'}: {first['msg']}") from None
+        raise Unusable(describe(error)) from None
 
 
 def _only(found: list[T], what: str) -> T:
-    if not found:
-        raise Unusable(f"there is no complete {what} in it")
-    if len(found) > 1:
-        raise Unusable(f"there are several {what}s in it")
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
@@ -192,16 +211,14 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
     """The value that begins at `start` and where it ends; or None and up to where it was read before it broke."""
     try:
         return _DECODER.raw_decode(text, start)
-    except Unusable:
-        raise
     except json.JSONDecodeError as error:
         return None, len(text) if error.msg.startswith("Unterminated string") else error.pos
     except (ValueError, RecursionError):  # more digits or brackets than Python reads
         return None, len(text)
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise Unusable(f"the number {constant} is not allowed")
+def _refuse(number: str) -> NoReturn:
+    raise Unusable(f"the number {number} is not allowed")
 
 
 def _finite(digits: str) -> float:

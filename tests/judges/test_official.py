@@ -90,14 +90,14 @@ def test_gzipped_files_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"id": 1}, r".*figures\.comprehensiveness=None: Input should be a valid number"),
-        ({"id": 1, **FIGURES, "insight": 1.5}, r".*figures\.insight=1\.5: Input should be less than or equal to 1"),
-        ({"id": 1, **FIGURES, "insight": True}, r".*figures\.insight=True: Input should be a valid number"),
+        ({"id": 1}, "comprehensiveness: must be set"),
+        ({"id": 1, **FIGURES, "insight": 1.5}, r"insight=1\.5: Input should be less than or equal to 1"),
+        ({"id": 1, **FIGURES, "insight": True}, r"insight=True: Input should be a valid number"),
         ({**FIGURES}, "no id"),
     ],
 )
 def test_bad_race_rows_are_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    with pytest.raises(DatasetError, match=f"line 1.*: ?{said}"):
+    with pytest.raises(DatasetError, match=f"line 1.*: {said}"):
         read_race(write(tmp_path / "r.jsonl", row))
 
 
