@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -52,24 +53,22 @@ class FactQuestions:
 
     async def citations(self, session: Session, language: str, part: str, references: str) -> list[FactCitation]:
         """What a part of a report cites, with the report's reference list."""
-        read = read_official_citations if self._official else read_citations
         values = {"reference_list": references, "report_part": part, "report": f"{part}\n\n{references}"}
-        return await self.extract.ask(session, language, read, values)
+        return await self.extract.ask(session, language, partial(read_citations, official=self._official), values)
 
     async def distinct(self, session: Session, language: str, statements: Sequence[str]) -> list[str]:
         """The statements that say something else than those before them."""
-        read = read_official_kept if self._official else read_kept
-        values = {"statements": _numbered(statements)}
-        kept = await self.dedup.ask(session, language, lambda text: read(text, len(statements)), values)
+        read = partial(read_kept, statements=len(statements), official=self._official)
+        kept = await self.dedup.ask(session, language, read, {"statements": _numbered(statements)})
         return [statements[number - 1] for number in kept]
 
     async def verdicts(
         self, session: Session, language: str, statements: Sequence[str], page: str, support: str
     ) -> list[Verdict]:
         """What a page says to each of the statements."""
-        read = read_official_verdicts if self._official else read_verdicts
+        read = partial(read_verdicts, statements=len(statements), official=self._official)
         values = {"statements": _numbered(statements), "support": support, "page": page}
-        return await self.validate.ask(session, language, lambda text: read(text, len(statements)), values)
+        return await self.validate.ask(session, language, read, values)
 
 
 def _numbered(statements: Sequence[str]) -> str:
@@ -93,31 +92,6 @@ class _Verdicts(ModelAnswer):
     verdicts: list[_Result]
 
 
-def read_citations(answer: str) -> list[FactCitation]:
-    """`{"citations": [{"statement", "reference", "url"}, ...]}`; the list may be empty. Raises Unusable."""
-    return read_as(_Citations, answer).citations
-
-
-def read_kept(answer: str, statements: int) -> list[int]:
-    """`{"groups": [[1, 3], [2]]}`, each number from 1 in one group: the first of each, in order. Raises Unusable."""
-    groups = read_as(_Groups, answer).groups
-    if sorted(number for group in groups for number in group) != list(range(1, statements + 1)):
-        raise Unusable(f"the groups do not hold each of the {statements} statements once")
-    return sorted(min(group) for group in groups)
-
-
-def read_verdicts(answer: str, statements: int) -> list[Verdict]:
-    """`{"verdicts": [{"statement": 1, "verdict": "supported"}, ...]}`: one for each number from 1. Raises Unusable."""
-    return _in_order([(one.statement, one.verdict) for one in read_as(_Verdicts, answer).verdicts], statements)
-
-
-def _in_order(found: Sequence[tuple[int, Verdict]], statements: int) -> list[Verdict]:
-    numbers = sorted(number for number, _ in found)
-    if numbers != list(range(1, statements + 1)):
-        raise Unusable(f"there are verdicts on {numbers[:10]}, not one on each of the {statements} statements")
-    return [verdict for _, verdict in sorted(found)]
-
-
 # The official prompts ask for lists, under the official names.
 
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
@@ -134,9 +108,7 @@ def _reference(value: object) -> int | None:
 class _OfficialCitation(FactCitation):
     """Links in a fact become their words, as officially."""
 
-    statement: Annotated[OneLine, AfterValidator(lambda fact: _LINK.sub(r"[\1]", fact))] = Field(
-        validation_alias="fact"
-    )
+    statement: Annotated[OneLine, AfterValidator(partial(_LINK.sub, r"[\1]"))] = Field(validation_alias="fact")
     reference: Annotated[int | None, BeforeValidator(_reference)] = Field(default=None, validation_alias="ref_idx")
 
 
@@ -147,24 +119,42 @@ class OfficialResult(ModelAnswer):
     result: Verdict
 
 
-def read_official_citations(answer: str) -> list[FactCitation]:
-    """`[{"fact", "ref_idx", "url"}, ...]`. Raises Unusable."""
-    return [*read_list(_OfficialCitation, answer)]
+def read_citations(answer: str, *, official: bool = False) -> list[FactCitation]:
+    """`{"citations": [{"statement", "reference", "url"}, ...]}`, which may be empty. Raises Unusable.
 
-
-def read_official_kept(answer: str, statements: int) -> list[int]:
-    """`[1, 3]`: the numbers of the statements that stay, each once, in order. Raises Unusable.
-
-    The official code keeps every statement where the list is of no use; here the question is asked again.
+    Officially `[{"fact", "ref_idx", "url"}, ...]`.
     """
-    kept = read_list(int, answer)
-    if not _ALONE.search(without_thoughts(answer)):
-        raise Unusable("its only list of numbers is among words")
-    if not kept or len(set(kept)) < len(kept) or not all(1 <= number <= statements for number in kept):
-        raise Unusable(f"the list does not name some of the {statements} statements, each once")
-    return sorted(kept)
+    return [*read_list(_OfficialCitation, answer)] if official else read_as(_Citations, answer).citations
 
 
-def read_official_verdicts(answer: str, statements: int) -> list[Verdict]:
-    """`[{"idx": 1, "result": "supported"}, ...]`: one for each number from 1. Raises Unusable."""
-    return _in_order([(one.idx, one.result) for one in read_list(OfficialResult, answer)], statements)
+def read_kept(answer: str, statements: int, *, official: bool = False) -> list[int]:
+    """`{"groups": [[1, 3], [2]]}`, each number from 1 in one group: the first of each, in order. Raises Unusable.
+
+    Officially `[1, 3]`, the numbers of those that stay. The official code keeps every statement where the list is of
+    no use; here the question is asked again.
+    """
+    if official:
+        kept = read_list(int, answer)
+        if not _ALONE.search(without_thoughts(answer)):
+            raise Unusable("its only list of numbers is among words")
+        if not kept or len(set(kept)) < len(kept) or not all(1 <= number <= statements for number in kept):
+            raise Unusable(f"the list does not name some of the {statements} statements, each once")
+        return sorted(kept)
+    groups = read_as(_Groups, answer).groups
+    if sorted(number for group in groups for number in group) != list(range(1, statements + 1)):
+        raise Unusable(f"the groups do not hold each of the {statements} statements once")
+    return sorted(min(group) for group in groups)
+
+
+def read_verdicts(answer: str, statements: int, *, official: bool = False) -> list[Verdict]:
+    """`{"verdicts": [{"statement": 1, "verdict": "supported"}, ...]}`: one for each number from 1. Raises Unusable.
+
+    Officially `[{"idx": 1, "result": "supported"}, ...]`.
+    """
+    if official:
+        found = sorted((one.idx, one.result) for one in read_list(OfficialResult, answer))
+    else:
+        found = sorted((one.statement, one.verdict) for one in read_as(_Verdicts, answer).verdicts)
+    if [number for number, _ in found] != list(range(1, statements + 1)):
+        raise Unusable(f"there is not one verdict on each of the {statements} statements")
+    return [verdict for _, verdict in found]

@@ -4,7 +4,6 @@ One model call scores both reports on every criterion; the model sees no weights
 repeated as the panel's settings say. `race_absolute` is the mode that needs no reference.
 """
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, Literal
@@ -28,39 +27,64 @@ class RaceSettings(TaskSettings):
     )
 
 
-class RaceMode(Judge):
-    """What RACE's modes share: settings, criteria, cleaning, the panel, and scores with every judgement's marks.
+class Race(Judge):
+    """Metrics `race.overall` and one a dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
 
-    A mode says whom it judges (`metrics_for`, `why_not`), what fills its prompt, and how an answer is read.
-    """
+    Settings: ClassVar[type[TaskSettings]] = RaceSettings
+    name = "race"
+    metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in FIGURES)
+    why_not = "task {id} has no reference report; judge race_absolute needs none"
+    """Why a task has no metrics."""
 
-    name: ClassVar[str]
-    why_not: ClassVar[str]
-    """Why a task (`{id}`) has no metrics."""
-
-    def __init__(self, settings: TaskSettings, prompts: Mapping[str, Wording], orders: Sequence[Order]) -> None:
+    def __init__(self, settings: TaskSettings) -> None:
         super().__init__(settings)
-        role = f"judge.{self.name}"
-        self._prompts = prompts
+        role, orders = f"judge.{self.name}", self.orders()
+        self._prompts = self.prompts()
         self._panel = Panel(role, settings, orders)
         self._rubrics = Rubrics(self.name, settings)
         self.cleaner = Cleaner(self.name, settings)
         shared = (*self.cleaner.questions, *self._rubrics.questions)
         self.panels = self._panel.panels
         self.roles = tuple(dict.fromkeys((role, *(question.role for question in shared))))
-        self.wordings = [*prompts.values(), *(wording for question in shared for wording in question.wordings)]
+        self.wordings = [*self._prompts.values(), *(wording for question in shared for wording in question.wordings)]
+        if orders == ("swapped",):  # what lies above parity would be what the second place adds
+            self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
+
+    def prompts(self) -> Mapping[str, Wording]:
+        """The question by language."""
+        file, constant = "prompt/score_prompt_{language}.py", "generate_merged_score_prompt"
+        places = {
+            "task_prompt": "task",
+            "article_1": "article_1",
+            "article_2": "article_2",
+            "criteria_list": "criteria",
+        }
+        return wordings(self.name, "race_{language}.j2", self.settings.official_dir, file, constant, places)
+
+    def orders(self) -> tuple[Order, ...]:
+        """The orders in which the reports are shown."""
+        return ("first", "swapped") if self.settings.order == "both" else (self.settings.order,)
 
     def check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
             self._rubrics.check(sample)
 
-    @abstractmethod
+    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
+        """None without a reference: then there is nothing to be better or worse than."""
+        return self.metrics if sample.reference else ()
+
     async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:
         """The reports as the prompt has them, by order."""
+        ours = await self.cleaner.clean(report.text, language(sample), session)
+        reference = await self.cleaner.clean(sample.reference or "", language(sample), session)
+        return {
+            "first": {"article_1": ours, "article_2": reference},
+            "swapped": {"article_1": reference, "article_2": ours},
+        }
 
-    @abstractmethod
     def read(self, answer: str, rubric: Rubric, order: Order) -> RaceOutcome:
         """What an answer amounts to. Raises Unusable."""
+        return compare(answer, rubric, swapped=order == "swapped")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if not self.metrics_for(sample):
@@ -93,38 +117,3 @@ def _marks(outcomes: Sequence[RaceOutcome], figure: str) -> list[dict[str, JsonV
     if figure == "overall":
         return [{}] * len(outcomes)
     return [{"marks": [mark.model_dump(mode="json") for mark in outcome.marks[figure]]} for outcome in outcomes]
-
-
-class Race(RaceMode):
-    """Metrics `race.overall` and one a dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
-
-    Settings = RaceSettings
-    name = "race"
-    metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in FIGURES)
-    why_not = "task {id} has no reference report; judge race_absolute needs none"
-
-    def __init__(self, settings: RaceSettings) -> None:
-        file, constant = "prompt/score_prompt_{language}.py", "generate_merged_score_prompt"
-        places = {name: name for name in ("article_1", "article_2")} | {
-            "task_prompt": "task",
-            "criteria_list": "criteria",
-        }
-        prompts = wordings(self.name, "race_{language}.j2", settings.official_dir, file, constant, places)
-        super().__init__(settings, prompts, ("first", "swapped") if settings.order == "both" else (settings.order,))
-        if settings.order == "swapped":  # what lies above parity would be what the second place adds
-            self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
-
-    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """None without a reference: then there is nothing to be better or worse than."""
-        return self.metrics if sample.reference else ()
-
-    async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:
-        ours = await self.cleaner.clean(report.text, language(sample), session)
-        reference = await self.cleaner.clean(sample.reference or "", language(sample), session)
-        return {
-            "first": {"article_1": ours, "article_2": reference},
-            "swapped": {"article_1": reference, "article_2": ours},
-        }
-
-    def read(self, answer: str, rubric: Rubric, order: Order) -> RaceOutcome:
-        return compare(answer, rubric, swapped=order == "swapped")

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -133,17 +133,12 @@ AnswerT = TypeVar("AnswerT", bound=ModelAnswer)
 
 
 def read_as(form: type[AnswerT], text: str) -> AnswerT:
-    """The one JSON object in an answer, in this form, as strictly as `read_object`; raises Unusable."""
-    return _validated(form, read_object(text))
-
-
-def read_object(text: str) -> dict[str, JsonValue]:
-    """The one JSON object in an answer; raises Unusable for none or several.
+    """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
     Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
     numbers beyond a float and repeated keys are refused, because one would have to guess.
     """
-    return _only(list(_values(text, "{")), "JSON object")
+    return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
 
 def read_list(form: type[T], text: str) -> list[T]:
@@ -217,13 +212,10 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
         return None, len(text)
 
 
-def _refuse(number: str) -> NoReturn:
-    raise Unusable(f"the number {number} is not allowed")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse(digits)
+def _finite(written: str) -> float:
+    if not math.isfinite(number := float(written)):
+        raise Unusable(f"the number {written} is not allowed")
+    return number
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -234,5 +226,5 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER: Final = json.JSONDecoder(
-    parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
+    parse_constant=_finite, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
 )
