@@ -59,7 +59,7 @@ class RunFolder:
             raise ConfigError(f"{self.path}: {error.strerror}; set output_dir to a folder that can be made") from None
 
     def lock(self) -> AbstractContextManager[Any]:
-        """Taken now, held while a process writes to the folder; the system drops it when the process dies, however it dies.
+        """Taken now, held while a process writes to the folder; the system drops it however the process dies.
 
         Raises UserError where another process holds it.
         """
