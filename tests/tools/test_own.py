@@ -12,7 +12,7 @@ from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import ToolResult
 from aiq.tools.own import make_tool
-from aiq.tools.think import ThinkArguments
+from aiq.tools.toolbox import ThinkArguments
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/tools.md"
 
