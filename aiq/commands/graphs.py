@@ -1,6 +1,6 @@
 """Draw an agent's LangGraph graphs as Mermaid, from the code.
 
-aiq graphs --out docs/graphs.md      AI-Q; without --out the page is printed
+aiq graphs --out docs/reference/graphs.md      AI-Q; without --out the page is printed
 aiq graphs agent=mine                any agent that offers its graphs
 
 No model is asked, and nothing is fetched.
@@ -19,15 +19,15 @@ if TYPE_CHECKING:  # `--help` needs none of it
 
 _HEAD = """# Graphs of {name}
 
-Written by `aiq graphs --out docs/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test compares. Dotted
-edges are conditional.
+Written by `aiq graphs --out docs/reference/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test
+compares. Dotted edges are conditional.
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--out FILE] [agent=NAME] [agent.SETTING=VALUE ...]"
     parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent, and settings of it")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, e.g. docs/graphs.md")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, instead of printing")
 
 
 def run(args: Namespace) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from aiq.__main__ import main
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "graphs.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/graphs.md"
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_is_what_the_code_draws(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graphs"]) == 0
-    assert capsys.readouterr().out == PAGE.read_text(encoding="utf-8"), "run `make graphs` and commit docs/graphs.md"
+    assert capsys.readouterr().out == PAGE.read_text(encoding="utf-8"), "run `make graphs` and commit the page"
 
 
 def test_it_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
