@@ -10,7 +10,7 @@ from aiq.core.events import EventLog
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
-from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser, RunSpend, Session, User
+from aiq.core.session import ApprovingUser, RejectingUser, RunSpend, Session, User
 from aiq.core.settings import RunSettings, UserSettings
 from aiq.core.usage import Usage
 from aiq.experiment.resources import Resources
@@ -106,7 +106,7 @@ def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
         case "reject":
             return RejectingUser()
         case "feedback":
-            return FeedbackUser(settings.feedback)
+            return ApprovingUser(settings.feedback)
         case "simulated":
             return SimulatedUser(sample.question.text, sample.preferences or "", models)
         case _:

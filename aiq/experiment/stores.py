@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from aiq.core.base import Record
+from aiq.core.concurrency import Locks
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.once import Locks
+from aiq.core.session import Answers
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
 from aiq.runs.folder import RunFolder
@@ -39,7 +40,7 @@ class AnswerStore:
 
     async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
         """The answer, and whether it was asked for now."""
-        async with self._locks.held(key):
+        async with self._locks.of(key):
             if key in self._unwritten:
                 return self._unwritten[key].text, False
             if key in self._written:
@@ -56,8 +57,8 @@ class AnswerStore:
         self._written.close()
 
 
-class SharedAnswers:
-    """Implements core `Answers` for one judge's work on one report, and knows what that work has paid for."""
+class SharedAnswers(Answers):
+    """The answers of the run, for one judge's work on one report, and knows what that work has paid for."""
 
     def __init__(self, store: AnswerStore) -> None:
         self._store = store
@@ -92,7 +93,7 @@ class PageStore:
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page, from the store or fetched now. Raises ToolError, typed."""
         asked = url if reader is None else reader.address(url)
-        async with self._locks.held(asked):
+        async with self._locks.of(asked):
             if asked in self._failed:
                 raise ToolError(*self._failed[asked])
             if asked not in self._pages:

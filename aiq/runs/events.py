@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Any, Final, Literal
 
-from aiq.core.events import AnyEvent
+from aiq.core.events import Event
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.runs.folder import RunFolder
@@ -43,11 +43,11 @@ class EventFiles:
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._index: Journal[SessionStart] = Journal(folder.path / _INDEX)
-        self._files: list[Journal[AnyEvent]] = []
-        self._idle: list[Journal[AnyEvent]] = []
+        self._files: list[Journal[Event]] = []
+        self._idle: list[Journal[Event]] = []
 
     @contextmanager
-    def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[AnyEvent], None]]:
+    def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[Event], None]]:
         """A function that writes the events of one session.
 
         What the tasks of a cancelled attempt still say after the session has ended is dropped.
@@ -59,7 +59,7 @@ class EventFiles:
         place = {"file": file.path.name, "start": file.size}
         self._index.append(SessionStart(**key._asdict(), attempt=attempt, account=account, **place))
 
-        def write(event: AnyEvent) -> None:
+        def write(event: Event) -> None:
             if not ended:
                 file.append(event)
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import JudgeError
-from aiq.core.gather import gather_bounded
 
 
 async def test_work_is_bounded_and_keeps_its_order() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 
-from aiq.core.once import Locks
+from aiq.core.concurrency import Locks
 
 
 async def test_one_at_a_time_per_key_and_keys_do_not_wait_for_each_other() -> None:
@@ -11,7 +11,7 @@ async def test_one_at_a_time_per_key_and_keys_do_not_wait_for_each_other() -> No
     inside: list[str] = []
 
     async def work(key: str, name: str) -> None:
-        async with locks.held(key):
+        async with locks.of(key):
             inside.append(f"{name} in")
             await asyncio.sleep(0)
             inside.append(f"{name} out")
@@ -26,12 +26,12 @@ async def test_who_waits_goes_on_when_the_holder_is_cancelled() -> None:
     held = asyncio.Event()
 
     async def forever() -> None:
-        async with locks.held("a"):
+        async with locks.of("a"):
             held.set()
             await asyncio.sleep(3600)
 
     async def waiting() -> str:
-        async with locks.held("a"):
+        async with locks.of("a"):
             return "mine"
 
     first = asyncio.create_task(forever())
@@ -45,7 +45,7 @@ async def test_who_waits_goes_on_when_the_holder_is_cancelled() -> None:
 async def test_locks_that_nobody_needs_are_gone() -> None:
     locks = Locks()
     for number in range(100):
-        async with locks.held(str(number)):
+        async with locks.of(str(number)):
             pass
     gc.collect()
     assert len(locks._locks) == 0
