@@ -60,9 +60,9 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
 
 
 def _configs(group: str, option: str | None) -> Iterator[Any]:
-    """Configs to take a setting from: with the recorded option, the base of the group, each option of it."""
-    names = [option, "_base", *options(group)] if group in groups() else [None]
-    return (option_config(group, name) for name in dict.fromkeys(names) if name is not None or len(names) == 1)
+    """Configs to take a setting from: with the recorded option, the base of the group, each option of it, by default."""
+    names = [option, "_base", *options(group)] if group in groups() else []
+    return (option_config(group, name) for name in [*filter(None, dict.fromkeys(names)), None])
 
 
 def _plugins(place: str, target: str, option: str | None, name: int | str) -> Iterator[Any]:
