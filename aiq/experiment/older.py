@@ -60,7 +60,7 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
 
 
 def _configs(group: str, option: str | None) -> Iterator[Any]:
-    """Configs to take a setting from: with the recorded option, the base of the group, each option of it, by default."""
+    """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
     names = [option, "_base", *options(group)] if group in groups() else []
     return (option_config(group, name) for name in [*filter(None, dict.fromkeys(names)), None])
 
