@@ -73,10 +73,11 @@ def parse_report(text: str) -> ParsedReport:
             replace(found, end=fence[1][1]) if found.start < fence[0][0] < found.end < fence[1][1] else found
             for found in reference_lists(markdown)
         )
+    placed = [(section, place) for section, found in enumerate(lists) for place in found.entries]
+    urls = entry_urls(markdown, [(place.start, place.end) for _, place in placed])
     entries = tuple(
-        Entry(place, section, text[place.body : place.end].strip(), entry_urls(markdown, place.start, place.end))
-        for section, found in enumerate(lists)
-        for place in found.entries
+        Entry(place, section, text[place.body : place.end].strip(), found)
+        for (section, place), found in zip(placed, urls, strict=True)
     )
     body = gaps([(found.start, found.end) for found in lists], len(text))
     listed = frozenset(entry.number for entry in entries)
