@@ -39,7 +39,7 @@ _DEFINITION = re.compile(
 """`[a]: url`, perhaps with a title after it; with other words after it, it defines nothing."""
 _ATTRIBUTE = re.compile(
     r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc|ping|manifest|(?P<set>srcset))\s*=\s*"
-    r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
+    r"(?:\"([^\"<]+)\"|'([^'<]+)'|([^\s\"'<>]+))",
     re.IGNORECASE,
 )
 _IN_SET = re.compile(r"[^\s,]+")

@@ -36,7 +36,6 @@ _TAGS = re.compile(
 )
 _TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
 _RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
-_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
 _HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
@@ -197,8 +196,13 @@ class _BlockReader:
             self._found.paragraphs.append(stretch)
         for tag in _TAGS.finditer(self._source, *stretch):
             self._found.blocks.append(tag.span())
-            if tag[0][:2] != "<!":
-                self._found.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
+            if not tag[0].startswith("<!"):
+                self._add_tags(*tag.span())
+
+    def _add_tags(self, start: int, end: int) -> None:
+        """Add a tag or an element: of a script or a style the tag that begins it; what it holds is no markup."""
+        tag = _TAG.match(self._source, start, end) if _RAW.match(self._source, start, end) else None
+        self._found.tags.append(tag.span() if tag else (start, end))
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
@@ -221,7 +225,7 @@ class _BlockReader:
             start, end = place((span.start, span.end))
             self._found.spans.append(Span(start, end, span.kind, place(span.label), place(span.target)))
             if span.kind in ("tag", "code") and self._source[start] == "<":
-                self._found.tags += tags_in(self._source, start, end)
+                self._add_tags(start, end)
 
     def _start_of(self, line: str, number: int) -> int:
         """Where a line of a block's content begins in the source: markers, indent and earlier cells are before it."""
@@ -233,17 +237,6 @@ class _BlockReader:
             found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
         self._at = max(start, found) + len(line)
         return max(start, found)
-
-
-def tags_in(text: str, start: int, end: int) -> list[Place]:
-    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
-
-    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
-    """
-    if _RAW.match(text, start, end):
-        tag = _TAG.match(text, start, end)
-        return [tag.span() if tag else (start, end)]
-    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
 
 
 @cache
