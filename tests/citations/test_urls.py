@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.urls import canonical_host, parse_url, read_site, spelled, under, unicode_labels, without_ellipsis
+from aiq.citations.urls import canonical_host, parse_url, read_site, under, unicode_labels, without_ellipsis
 
 
 @pytest.mark.parametrize(
@@ -244,23 +244,6 @@ def test_full_width_and_encoded_hosts_are_what_a_browser_makes_of_them() -> None
 )
 def test_marks_of_truncation(text: str, stub: str | None) -> None:
     assert without_ellipsis(text) == stub
-
-
-@pytest.mark.parametrize(
-    ("stub", "beginning"),
-    [
-        ("HTTPS://WWW.E.com:443/A%20b?z=1&a=2#f", "e.com/A b?z=1&a=2"),
-        ("http://e.com:8080/a", "e.com:8080/a"),
-        ("https://e.com/caf%C3", "e.com/caf"),
-        ("https://e.com/caf%C", "e.com/caf"),
-        ("https://e.com/caf%", "e.com/caf"),
-        ("https://e.com/caf%C3%A9", "e.com/café"),
-        ("no url", None),
-    ],
-)
-def test_what_a_cut_off_url_begins(stub: str, beginning: str | None) -> None:
-    """The order of the query stays, for it was cut as it was written; an encoding cut in two is left out."""
-    assert spelled(stub) == beginning
 
 
 def key(url: str) -> object:
