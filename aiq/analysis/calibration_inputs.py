@@ -4,9 +4,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.files import Files, Row, read_rows
@@ -20,6 +21,8 @@ from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.stats.noise import NOISE
 
+T = TypeVar("T")
+
 CONTROLS: Final = ("padding", "instructions", "remarks", "order")
 """Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
 
@@ -29,7 +32,7 @@ _WORDS: Final = {
 }
 
 
-@dataclass(slots=True)
+@dataclass
 class MetricScores:
     """All that one metric of one judge says: its scores by sample, one a repetition, a greater one the better.
 
@@ -48,10 +51,10 @@ class MetricScores:
         """As tables show it."""
         return f"{self.metric.name} ({self.judge_model or 'no model'}, {self.judge_hash[:6]})"
 
-    def mean(self, sample: str) -> float | None:
-        """The mean over repetitions; None for a report without a score."""
-        values = self.scores.get(sample)
-        return fmean(values) if values else None
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """The mean over repetitions, by sample."""
+        return {sample: fmean(values) for sample, values in self.scores.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,13 @@ class ReportSet:
             if how.perturbation == perturbation:
                 found.setdefault(how.base, []).append(sample)
         return found
+
+    def clusters(self, values: Mapping[str, T]) -> list[list[T]]:
+        """What there is of each task, of values by sample."""
+        found: dict[str, list[T]] = {}
+        for sample, value in values.items():
+            found.setdefault(self.tasks[sample], []).append(value)
+        return list(found.values())
 
     def original(self, sample: str) -> str:
         """The report of the same task as it was."""
