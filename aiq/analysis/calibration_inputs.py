@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -45,6 +45,20 @@ class MetricScores:
     judge_model: str | None
     scores: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     gaps: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, rows: Iterable[ScoreRow]) -> None:
+        """A run's scores; of a judge that is asked once a run, one of each report: the mean of its copies."""
+        values: dict[str, list[float]] = defaultdict(list)
+        for row in rows:
+            value = row.numerator / row.denominator if row.numerator is not None and row.denominator else row.value
+            if value is not None:
+                values[row.sample_id].append(value if self.metric.higher_is_better else -value)
+            noise = row.detail.get(NOISE)
+            gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
+            if isinstance(gap, int | float):
+                self.gaps[row.sample_id].append(float(gap))
+        for sample, found in values.items():
+            self.scores[sample] += [fmean(found)] if self.metric.once_per_run else found
 
     @property
     def name(self) -> str:
@@ -124,9 +138,15 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
                 perturbed[row.sample_id] = how
             if row.report is not None:
                 lengths[row.sample_id] = len(row.report)
-        scores = read_scores(folder, samples)
-        of_run = (score for key in sorted(scores) for score in scores[key] if score.metric in declared)
-        _add(scored, of_run, declared)
+        of_run: dict[tuple[str, str], list[ScoreRow]] = {}
+        for _, rows in sorted(read_scores(folder, samples).items()):
+            for score in rows:
+                if score.metric in declared and score.status == "scored":
+                    of_run.setdefault((score.metric, score.judge_hash), []).append(score)
+        for key, found in of_run.items():
+            first = found[0]
+            of_judge = MetricScores(declared[first.metric], first.judge, first.judge_hash, first.judge_model)
+            scored.setdefault(key, of_judge).add(found)
     if not scored:
         raise UserError(f"{', '.join(str(folder.path) for folder in folders)}: nothing was scored there")
     return ReportSet(perturbed, tasks, lengths, tuple(scored.values()), tuple(declared))
@@ -140,33 +160,6 @@ def _declared_metrics(manifest: Manifest) -> dict[str, Metric]:
     judges = configured.items() if isinstance(configured, Mapping) else ()
     made = [make_judge(name, Plugin.model_validate(values))[0] for name, values in judges]
     return {metric.name: metric for judge in made for metric in judge.metrics}
-
-
-def _add(
-    scored: dict[tuple[str, str], MetricScores], scores: Iterator[ScoreRow], declared: Mapping[str, Metric]
-) -> None:
-    """Add a run's scores; of a judge that was asked once a run, one score of each report: the mean of its copies."""
-    values: dict[tuple[str, str, str], list[float]] = {}
-    for score in scores:
-        metric, value = declared[score.metric], _value(score)
-        if value is None:
-            continue
-        key = (score.metric, score.judge_hash)
-        one = scored.setdefault(key, MetricScores(metric, score.judge, score.judge_hash, score.judge_model))
-        values.setdefault((*key, score.sample_id), []).append(value if metric.higher_is_better else -value)
-        noise = score.detail.get(NOISE)
-        gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
-        if isinstance(gap, int | float):
-            one.gaps[score.sample_id].append(float(gap))
-    for (name, judge_hash, sample), of_sample in values.items():
-        once = declared[name].once_per_run
-        scored[name, judge_hash].scores[sample] += [fmean(of_sample)] if once else of_sample
-
-
-def _value(score: ScoreRow) -> float | None:
-    if score.status != "scored":
-        return None
-    return score.numerator / score.denominator if score.numerator is not None and score.denominator else score.value
 
 
 class Label(NamedTuple):
