@@ -12,15 +12,7 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from aiq.analysis.calibration_inputs import (
-    CONTROLS,
-    Label,
-    MetricScores,
-    ReportSet,
-    meant_to_notice,
-    read_labels,
-    read_reports,
-)
+from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet, read_labels, read_reports
 from aiq.analysis.reliability import (
     BY_CHANCE,
     EXPERIMENT,
@@ -42,6 +34,8 @@ from aiq.stats.agreement import Measure, accuracy, alpha_interval, alpha_nominal
 T = TypeVar("T")
 Pair = tuple[float, float]
 
+CONTROLS: Final = ("padding", "instructions", "remarks", "order")
+"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
 _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 """Standard errors beyond which a difference counts, one-sided."""
 _EQUAL: Final = 1e-9
@@ -92,6 +86,7 @@ def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
 class MetricCalibration:
     """One metric of one judge over perturbed reports.
 
+    `_meant`: the perturbations that the metric claims to notice, all but the controls where it names none.
     `_noise` is what differences are held against: None where it is not known. A judge that is asked once a run
     repeats itself exactly within it. `worse`: for each perturbed report whose original is scored too, whether
     it scores lower by more than the noise; empty where that is not known.
@@ -100,6 +95,10 @@ class MetricCalibration:
     def __init__(self, scored: MetricScores, reports: ReportSet) -> None:
         self.scored = scored
         self._reports = reports
+        claimed = scored.metric.notices
+        self._meant = [
+            one for one in reports.perturbations if (one not in CONTROLS if claimed is None else one in claimed)
+        ]
         self._repeated = _repeatability(scored.scores.values())
         self._noise = self._repeated or (_EXACT if scored.metric.once_per_run else None)
         changed = (sample for sample, how in reports.perturbed.items() if how.perturbation != UNPERTURBED)
@@ -109,23 +108,21 @@ class MetricCalibration:
 
     def verdicts(self) -> dict[str, str]:
         """Whether a report is worse than its original, for what the metric claims to notice and the controls."""
-        asked = {*meant_to_notice(self.scored.metric, self._reports.perturbations), *CONTROLS}
-        perturbed = self._reports.perturbed
+        perturbed, asked = self._reports.perturbed, (*self._meant, *CONTROLS)
         return {sample: str(worse) for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
 
     def reliability(self, *, identical: bool) -> MetricReliability:
         """`identical`: the unperturbed report is the very one that a comparing judge holds it against."""
         scored, perturbed = self.scored, self._reports.perturbed
-        meant = meant_to_notice(scored.metric, self._reports.perturbations)
         quality = {sample: -float(how.severity) for sample, how in perturbed.items()}
         false_alarms = self._mean(self.worse, "order")
-        correlation = self._correlation(meant, quality, spearman)
+        correlation = self._correlation(self._meant, quality, spearman)
 
         def seen(name: str) -> PerturbationFigures:
             recall = self._mean(self.worse, name)
             flagged = recall.value + false_alarms.value if recall and false_alarms else 0.0
             return PerturbationFigures(
-                meant=name in meant,
+                meant=name in self._meant,
                 spearman=self._correlation((name,), quality, spearman),
                 kendall=self._correlation((name,), quality, kendall),
                 recall=recall,

@@ -23,9 +23,6 @@ from aiq.stats.noise import NOISE
 
 T = TypeVar("T")
 
-CONTROLS: Final = ("padding", "instructions", "remarks", "order")
-"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
-
 _WORDS: Final = {
     **dict.fromkeys(("true", "yes", "correct", "supported", "good", "是", "对", "正确", "支持"), 1.0),
     **dict.fromkeys(("false", "no", "incorrect", "unsupported", "bad", "否", "错", "错误", "不支持"), 0.0),
@@ -109,13 +106,6 @@ class ReportSet:
     def original(self, sample: str) -> str:
         """The report of the same task as it was."""
         return Perturbed(self.perturbed[sample].base, UNPERTURBED, 0).id
-
-
-def meant_to_notice(metric: Metric, perturbations: Sequence[str]) -> tuple[str, ...]:
-    """Those of the perturbations that the metric claims to notice: all but the controls where it names none."""
-    if metric.notices is None:
-        return tuple(name for name in perturbations if name not in CONTROLS)
-    return tuple(name for name in perturbations if name in metric.notices)
 
 
 def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
