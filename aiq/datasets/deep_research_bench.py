@@ -57,9 +57,9 @@ class DeepResearchBench(DatasetSource):
         path = super().path()
         if not path.exists():
             raise DatasetError(f"there is no file or folder {path}; check dataset.path")
-        found = find(path, *_places("query")) if path.is_dir() else path
+        found = find(path, *places("query")) if path.is_dir() else path
         if found is None:
-            raise DatasetError(f"{path} has no {' or '.join(_places('query'))}; check dataset.path")
+            raise DatasetError(f"{path} has no {' or '.join(places('query'))}; check dataset.path")
         return found
 
     def _side(self, what: str, given: str | None) -> Mapping[str, Row]:
@@ -69,7 +69,7 @@ class DeepResearchBench(DatasetSource):
             path = resolve(given)
         elif self.settings.hub is None:
             base = super().path()
-            path = find(base if base.is_dir() else base.parent, *_places(what))
+            path = find(base if base.is_dir() else base.parent, *places(what))
         rows: dict[str, Row] = {}
         setting = "dataset.criteria" if what == "criteria" else "dataset.references"
         for row in read_rows(self.files, path, setting, ("id",)) if path else ():
@@ -80,7 +80,7 @@ class DeepResearchBench(DatasetSource):
         return rows
 
 
-def _places(what: str) -> tuple[str, ...]:
+def places(what: str) -> tuple[str, ...]:
     """Where a file may be below the folder: flat, and as the official repository has it."""
     nested = {"query": "prompt_data", "criteria": "criteria_data", "reference": "test_data/cleaned_data"}[what]
     name = f"{what}.jsonl"
