@@ -2,7 +2,9 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from functools import reduce
+from operator import getitem
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -93,18 +95,14 @@ def _fill(
     value = next((found for section in sections if (found := _at(section, path)) is not _ABSENT), _ABSENT)
     if value is _ABSENT:
         return []
-    inner: Any = values
-    for part in path[:-1]:
-        inner = inner[part]
-    inner[path[-1]] = value
+    reduce(getitem, path[:-1], cast("Any", values))[path[-1]] = value
     name = prefix + ".".join(map(str, path))
     return [f"{name} is not in the manifest, which an older version wrote; it is {value!r} now, as shipped"]
 
 
 def _at(values: Any, path: Iterable[int | str]) -> Any:
     """What is at a place of nested mappings, or _ABSENT."""
-    for part in path:
-        if not isinstance(values, Mapping) or part not in values:
-            return _ABSENT
-        values = values[part]
-    return values
+    try:
+        return reduce(getitem, path, values)
+    except (LookupError, TypeError):
+        return _ABSENT
