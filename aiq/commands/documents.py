@@ -47,15 +47,14 @@ def _settings(args: Namespace) -> "RunSettings":
 
 
 def _add(args: Namespace, settings: "RunSettings") -> int:
-    from aiq.tools.knowledge.adding import add_files
     from aiq.tools.knowledge.store import Collections
 
     knowledge = settings.knowledge
     if knowledge.collection is None:
         raise ConfigError("name the collection: --collection NAME")
     collection = Collections(knowledge.dir).collection(knowledge.collection)
-    added = add_files(collection, args.files, knowledge)
-    counts = f"{len(added.read)} read, {len(added.unchanged)} unchanged"
+    added = collection.add(args.files, knowledge.summary_chars)
+    counts = f"{sum(added.values())} read, {len(added) - sum(added.values())} unchanged"
     if knowledge.summarizer == "model":
         counts += f", {asyncio.run(_summarise(collection, settings))}"
     print(f"collection {collection.name}: {counts}; it holds {_documents(collection)}")
@@ -70,7 +69,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     from aiq.core.samples import SampleKey
     from aiq.core.session import ApprovingUser
     from aiq.experiment.resources import open_resources
-    from aiq.tools.knowledge.adding import by_model, summarise
+    from aiq.tools.knowledge.summaries import by_model
 
     async with open_resources(settings) as resources:
         session = resources.session(
@@ -82,7 +81,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
         )
         try:
             with session.bind():
-                done = await summarise(collection, by_model, settings.knowledge)
+                done = await collection.summarise(by_model, settings.knowledge.summary_chars)
         except UserError:
             raise
         except AiqError as error:

@@ -66,6 +66,7 @@ class ToolErrorKind(StrEnum):
     HTTP = "http"
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
+    FAILED = "failed"  # a tool of the user's own raised an exception
 
 
 class ToolError(AiqError):

@@ -373,6 +373,7 @@ class RunSettings(Settings):
     papers: PapersSettings = Field(description="search for scholarly papers: the tool paper_search")
     knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
     judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
+    tool: Mapping[str, Plugin] = Field(description="tools of your own, by name")
     cassette: CassetteSettings = Field(description="record and replay")
     checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
     user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")

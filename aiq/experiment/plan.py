@@ -14,7 +14,6 @@ from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
 from aiq.judges.base import Judge, make_judge
 from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
-from aiq.tools.knowledge.adding import add_files
 from aiq.tools.knowledge.store import Collections
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def _add_documents(settings: KnowledgeSettings) -> None:
             f"`aiq documents add FILES --collection {settings.collection} --summarizer model` and leave "
             "knowledge.documents empty"
         )
-    add_files(Collections(settings.dir).collection(settings.collection), settings.documents, settings)
+    Collections(settings.dir).collection(settings.collection).add(settings.documents, settings.summary_chars)
 
 
 def _with(question: Question, settings: KnowledgeSettings, listed: Mapping[str, tuple[Document, ...]]) -> Question:

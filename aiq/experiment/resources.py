@@ -205,6 +205,7 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
             papers=settings.papers,
             knowledge=settings.knowledge,
             collections=collections,
+            own=settings.tool,
         )
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
         yield Resources(models, tools, web, saver)

@@ -85,9 +85,8 @@ class FreshEval(Judge):
         votes = await self._panel.ask(
             session, lambda order: prompt, lambda answer, order: (read_verdict(answer), answer.strip())
         )
-        verdicts = [float(vote.answer[0]) for vote in votes]
-        detail, answers = {"tries": sum(vote.tries for vote in votes)}, [{"answer": vote.answer[1]} for vote in votes]
-        score = mean_score(f"fresheval.{mode}", votes, verdicts, detail, answers)
+        verdicts, said = [float(vote.answer[0]) for vote in votes], [{"answer": vote.answer[1]} for vote in votes]
+        score = mean_score(f"fresheval.{mode}", votes, verdicts, {"tries": sum(vote.tries for vote in votes)}, said)
         return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})
 
 

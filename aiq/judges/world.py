@@ -9,13 +9,16 @@ Latin words and numbers must be whole. The reference list is no statement. Negat
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
+
+from pydantic import JsonValue
 
 from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable
+from aiq.judges.base import Judge, not_applicable, score_of
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
@@ -112,16 +115,14 @@ class World(Judge):
             return not_applicable(self.metrics, "the sample needs no facts")
         statements = Statements(report.text)
         missing = [fact for fact in facts if not any(statements.state(form) for form in fact.forms)]
-        return [
-            Score(
-                metric="world.coverage",
-                value=(len(facts) - len(missing)) / len(facts),
-                detail={"missing": [fact.id for fact in missing], "needed": _depths(facts), "lacked": _depths(missing)},
-            )
-        ]
+        detail: dict[str, JsonValue] = {
+            "missing": [fact.id for fact in missing],
+            "needed": _depths(facts),
+            "lacked": _depths(missing),
+        }
+        return [score_of("world.coverage", (len(facts) - len(missing)) / len(facts), detail)]
 
 
-def _depths(facts: Sequence[NeededFact]) -> dict[str, int]:
+def _depths(facts: Sequence[NeededFact]) -> dict[str, JsonValue]:
     """How many facts of each depth, by the first part of their ids."""
-    depths = sorted(fact.id.split("/")[0] for fact in facts)
-    return {depth: depths.count(depth) for depth in depths}
+    return dict(sorted(Counter(fact.id.split("/")[0] for fact in facts).items()))

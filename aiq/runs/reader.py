@@ -31,16 +31,12 @@ def read_samples(
     return {row.key: light(row) if light else row for row in every_sample(folder)}
 
 
-def read_scores(
-    folder: RunFolder,
-    samples: Mapping[SampleKey, SampleRow],
-    light: Callable[[ScoreRow], ScoreRow] | None = None,
-) -> dict[SampleKey, list[ScoreRow]]:
+def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
     """The last scores of these attempts, in the order of the files; a key without any has an empty list."""
     found: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
     for row in every_score(folder):
         if row.key in samples and samples[row.key].attempt == row.attempt:
-            found[row.key][row.judge, row.metric] = light(row) if light else row
+            found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
 
 

@@ -7,10 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
-from aiq.analysis.official import OfficialScores
+from aiq.analysis.official import OfficialScores, result_file
 from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.analysis.sweeps import JobEnd, difference
-from aiq.judges.official import fact_result, race_result
 from aiq.site.tables import OFFLINE_NOTE, dollars, interval, number, plain_table, show
 from aiq.stats.estimates import Difference
 
@@ -31,15 +30,13 @@ def official_table(scores: OfficialScores) -> Group:
     rows = [(name, found.mean, interval(found), found.n, found.estimator) for name, found in scores.metrics.items()]
     table = plain_table(("metric", "mean", "95 % interval", "n", "estimator"), rows)
     if scores.kind == "race":
-        written = race_result(scores.official)
         counts = f"{scores.reports} tasks, {scores.errors} of them left out because their judging failed"
     else:
-        written = fact_result(scores.official)
         counts = (
             f"{scores.reports} reports, {scores.without_citations} without citations (left out of the official "
             f"figures); {scores.errors} pages could not be validated"
         )
-    return Group(Text("official figures"), Text(written), table, Text(f"\n{counts}"))
+    return Group(Text("official figures"), Text(result_file(scores.official)), table, Text(f"\n{counts}"))
 
 
 def fresheval_table(found: FreshEvalTable) -> Table:

@@ -7,6 +7,7 @@ judges in every order as often (a balanced design), so that plain means over cel
 import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, stdev, variance
+from typing import NamedTuple
 
 from aiq.core.base import Record
 
@@ -14,12 +15,11 @@ NOISE = "noise"
 """Where a score row's detail holds a report's Noise."""
 
 
-class Judgement(Record):
+class Judgement(NamedTuple):
     """One value of one judgement, and where it comes from. `order`: `first` or `swapped`, or nothing to swap."""
 
     member: str
     order: str
-    vote: int
     value: float
 
 
