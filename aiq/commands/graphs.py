@@ -31,17 +31,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.run import find_own_classes
-
-    find_own_classes()
     text = asyncio.run(_page(args.overrides))
     if args.out is None:
         print(text, end="")
-    else:
-        try:
-            args.out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"--out {args.out}: {error.strerror}") from None
+        return 0
+    try:
+        args.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--out {args.out}: {error.strerror}") from None
     return 0
 
 
@@ -54,10 +51,9 @@ async def _page(overrides: Sequence[str]) -> str:
     from aiq.llm.transport import open_client
 
     settings = settings_from(compose(["experiment=full_freshqa", *overrides]))
-    plugin = settings.agent
-    agent, _ = plugins.make(plugin, "agent")
+    agent, _ = plugins.make(settings.agent, "agent")
     if not isinstance(agent, Drawable):
-        raise UserError(f"{plugin.target} has no graphs to draw")
+        raise UserError(f"{settings.agent.target} has no graphs to draw")
     async with open_client(settings.llm, offline_port=None) as client:
         drawings = agent.graphs(RunModels(settings.llm, client))
     return "\n".join([_HEAD.format(name=type(agent).__name__), *map(_section, drawings)])

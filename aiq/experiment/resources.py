@@ -19,6 +19,7 @@ from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.models import Models
+from aiq.core.session import Session
 from aiq.core.settings import CheckpointerSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
 from aiq.llm.route import is_offline
@@ -133,6 +134,23 @@ class Resources:
     tools: Toolbox
     web: Web
     checkpointer: Any
+
+    def session(self, settings: RunSettings, **own: Any) -> Session:
+        """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
+        from aiq.citations.registry import SourceRegistry
+
+        fields = {
+            "run_seed": settings.seed,
+            "now": settings.clock,
+            "limits": settings.limits,
+            "citations": settings.citations,
+            "sources": SourceRegistry(),
+            "models": self.models,
+            "tools": self.tools,
+            "web": self.web,
+            "checkpointer": self.checkpointer,
+        }
+        return Session(**{**fields, **own})
 
 
 @asynccontextmanager

@@ -47,9 +47,7 @@ class Sessions:
             yield self._session(
                 key=key,
                 attempt=attempt,
-                web=self._resources.web,
                 user=make_user(self._settings.user, sample, self._resources.models),
-                limits=self._settings.limits,
                 events=EventLog(write),
                 collection_name=sample.question.collection_name,
             )
@@ -80,20 +78,7 @@ class Sessions:
                 answers.write()
 
     def _session(self, **own: Any) -> Session:
-        """A session with what all of them share."""
-        from aiq.citations.registry import SourceRegistry
-
-        return Session(
-            run_seed=self._settings.seed,
-            now=self._settings.clock,
-            models=self._resources.models,
-            tools=self._resources.tools,
-            sources=SourceRegistry(),
-            citations=self._settings.citations,
-            checkpointer=self._resources.checkpointer,
-            spend=self._spend,
-            **own,
-        )
+        return self._resources.session(self._settings, spend=self._spend, **own)
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):
