@@ -114,7 +114,7 @@ class AiqAgent:
             raise ConfigError(f"user.kind={kind}: shown no plan, this user has no say; set {' '.join(missing)}")
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Answer one question, verified where it is researched. Raises AgentError, ModelError, LimitReached, RunAborted."""
+        """Answer one question, verified where researched. Raises AgentError, ModelError, LimitReached, RunAborted."""
         sources = sources_of(question, self._settings.data_sources)
         told: dict[str, Any] = {
             "messages": conversation(question, self._settings.max_history),
