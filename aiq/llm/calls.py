@@ -64,15 +64,11 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        headers = Headers([pair for pair in self._request.headers.raw if pair[0].lower() not in _DROPPED])
+        asked = self._request
+        headers = Headers([pair for pair in asked.headers.raw if pair[0].lower() not in _DROPPED])
         headers[ATTEMPT] = str(attempt)
-        return Request(
-            self._request.method,
-            self._request.url,
-            headers=headers,
-            content=json.dumps(self.body, ensure_ascii=False).encode(),
-            extensions=self._request.extensions,
-        )
+        content = json.dumps(self.body, ensure_ascii=False).encode()
+        return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
 async def read_call(request: Request, session: Session) -> ModelCall:

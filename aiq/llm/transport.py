@@ -74,13 +74,11 @@ def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
 class SessionTransport(AsyncBaseTransport):
     """Sends model calls for the session that `aiq.core.session.current` finds.
 
-    A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408,
-    409, 429, 5xx) is sent again as `llm.retry` says (or as often as its caller does, see
-    `aiq.core.models.retrying`), and ends in ModelError; any other refusal is a
-    ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
-    in money for a model without a price is RunAborted. Raises
-    LimitReached before the send that would pass a limit, and RuntimeError for a call without role
-    or session or to another of the endpoint's APIs, which nobody would count.
+    A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
+    sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
+    other refusal is a ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
+    in money for a model without a price is RunAborted. Raises LimitReached before the send that would pass a limit,
+    and RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
     """
 
     def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
@@ -105,22 +103,20 @@ class SessionTransport(AsyncBaseTransport):
         After the last attempt the caller gets the answer, or the connection's error, as it is: what
         that means is the tool's to say.
         """
-        failures = 0
+        failures, attempts = 0, None if _repeatable(request) else 1
         while True:
             failures += 1
             try:
                 response = await self._inner.handle_async_request(request)
-            except (ConnectError, ConnectTimeout):
-                wait = self._policy.wait(failures, None, request.url) if _repeatable(request) else None
-                if wait is None:
-                    raise
-            else:
-                if response.status_code not in BUSY or not _repeatable(request):
-                    return response
-                wait = self._policy.wait(failures, retry_after(response.headers), request.url)
-                if wait is None:
+                asked = retry_after(response.headers)
+                wait = self._policy.wait(failures, asked, request.url, attempts=attempts)
+                if response.status_code not in BUSY or wait is None:
                     return response
                 await response.aclose()
+            except (ConnectError, ConnectTimeout):
+                wait = self._policy.wait(failures, None, request.url, attempts=attempts)
+                if wait is None:
+                    raise
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
@@ -226,10 +222,8 @@ class SessionTransport(AsyncBaseTransport):
 
 def _repeatable(request: Request) -> bool:
     """Whether a second send can do no harm: GET, HEAD, and a search, which is a POST that only reads."""
-    says = request.extensions.get(RETRY)
-    if says is not None:
-        return bool(says)
-    return request.method in ("GET", "HEAD") or (request.method == "POST" and request.url.path.endswith("/search"))
+    search = request.method == "POST" and request.url.path.endswith("/search")
+    return bool(request.extensions.get(RETRY, search or request.method in ("GET", "HEAD")))
 
 
 async def _body(response: Response, call: ModelCall) -> bytes:
