@@ -1,10 +1,6 @@
-"""AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost.
-
-Nodes find the attempt's session with `current`, so one compiled graph serves all samples of a run.
-"""
+"""AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -32,7 +28,7 @@ from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, 
 from aiq.agents.toolkit.finish import Draft, LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
 from aiq.core.errors import AgentError, ConfigError
-from aiq.core.events import Decision, EventLog, StageChanged
+from aiq.core.events import Decision, StageChanged
 from aiq.core.models import Models
 from aiq.core.reports import Report
 from aiq.core.samples import Question
@@ -51,11 +47,7 @@ STAGES = {
     **dict.fromkeys(("aiq.clarifier", "aiq.clarifier_planner", "user.simulated"), "deep"),
     **dict.fromkeys(("aiq.orchestrator", "aiq.planner", "aiq.researcher"), "deep"),
 }
-"""The stage that a role's calls belong to.
-
-`shallow` is what an answer costs that stops before deep research, `escalation` what deciding about it costs, and
-`deep` all that going on brings, questions to the user and the plan included. Any other role is `other`.
-"""
+"""The stage that a role's calls belong to: `deep` is all that going on costs, questions and the plan included."""
 
 
 def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
@@ -114,7 +106,7 @@ class AiqAgent:
             raise ConfigError(f"user.kind={kind}: shown no plan, this user has no say; set {' '.join(missing)}")
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Answer one question, verified where researched. Raises AgentError, ModelError, LimitReached, RunAborted."""
+        """Answer one question, verified if researched. Raises AgentError, ModelError, LimitReached, RunAborted."""
         sources = sources_of(question, self._settings.data_sources)
         told: dict[str, Any] = {
             "messages": conversation(question, self._settings.max_history),
@@ -200,7 +192,8 @@ class AiqAgent:
         return graph
 
     async def _classify(self, state: ChatResearcherState) -> dict[str, Any]:
-        events = _stage("intent_classifier")
+        events = current().events
+        events.emit(StageChanged(stage="intent_classifier"))
         tools = listing(research_tools(state.data_sources))
         found = await self._intent.classify(self._recent(state), tools, state.user_info)
         meta = found.result.intent == "meta"
@@ -213,9 +206,10 @@ class AiqAgent:
 
     async def _research_shallow(self, state: ChatResearcherState) -> dict[str, Any]:
         """A failure ends the attempt and never escalates; its cause is recorded."""
-        events = _stage("shallow_research")
+        events = current().events
+        events.emit(StageChanged(stage="shallow_research"))
         try:
-            with _placed("shallow_research"):
+            with nested_call(ORDER.index("shallow_research"), 0, None):
                 given = ShallowResearchAgentState(messages=self._recent(state), **state.told())
                 result = await self._shallow.run(given)
         except Exception as error:
@@ -237,16 +231,13 @@ class AiqAgent:
         return {"shallow_result": ShallowResult(answer=answer, escalate=escalate, reason=cause)}
 
     async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
-        """Runs again from here whenever the user has answered; the clarifier goes on where it asked.
-
-        Raises AgentError where deep research would have nothing to search with: before the user is asked anything.
-        """
+        """Runs again from here whenever the user has answered. Raises AgentError without anything to search with."""
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
         sources, history = state.data_sources, transcript(self._recent(state)[:-1])
         if not research_tools(sources):
             raise AgentError(f"deep research has no research tool: data_sources={sources} leaves none of the run's")
-        with _placed("clarifier"):
+        with nested_call(ORDER.index("clarifier"), 0, None):
             given = ClarifierState(query=state.original_query or "", history=history, **state.told())
             found = await self._clarifier.run(given)
         if not found.approval:
@@ -255,10 +246,10 @@ class AiqAgent:
         return Command(goto=goto, update={"clarifier_result": found.briefing})
 
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
-        _stage("deep_research")
+        current().events.emit(StageChanged(stage="deep_research"))
         messages = [*self._recent(state)[:-1], HumanMessage(state.original_query or "")]
         given = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.told())
-        with _placed("deep_research"):
+        with nested_call(ORDER.index("deep_research"), 0, None):
             return {"final_report": last_answer((await self._deep.run(given)).messages)}
 
     def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
@@ -269,15 +260,3 @@ class AiqAgent:
 def _root(error: BaseException) -> BaseException:
     """The error at the bottom: libraries wrap ours in their own."""
     return error if error.__cause__ is None else _root(error.__cause__)
-
-
-def _stage(name: str) -> EventLog:
-    """Log that the stage begins."""
-    events = current().events
-    events.emit(StageChanged(stage=name))
-    return events
-
-
-def _placed(stage: str) -> AbstractContextManager[None]:
-    """What the stage brings comes after what earlier stages of the attempt brought."""
-    return nested_call(ORDER.index(stage), 0, None)

@@ -56,10 +56,7 @@ class Clarifier:
         self._graph = self.build().compile(name="clarifier")
 
     async def run(self, state: ClarifierState) -> ClarifierState:
-        """Ask, plan, have it approved: without an `approval` the user rejected the plan.
-
-        Raises ModelError, LimitReached, RunAborted, and langgraph's GraphInterrupt.
-        """
+        """Ask, plan, have it approved; no `approval`: rejected. Raises ModelError, LimitReached, RunAborted."""
         settings = self._settings
         steps = 2 * (settings.max_turns + settings.max_searches + settings.max_plan_iterations) + 10
         return ClarifierState.model_validate(await self._graph.ainvoke(state, {"recursion_limit": steps}))

@@ -191,10 +191,7 @@ def final_report(last: str, file: str) -> str:
 
 @cache
 def register_profile() -> None:
-    """Take out what deepagents adds unasked, once per process: its registry is global and keyed by provider.
-
-    A third subagent; and its summariser, whose model calls nobody asked for: `ToolResultPruning` needs none.
-    """
+    """Take out a third subagent and a summariser that calls models: deepagents' registry is global, by provider."""
     profile = HarnessProfile(
         general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
         excluded_middleware=frozenset({"SummarizationMiddleware"}),

@@ -1,7 +1,4 @@
-"""Research rounds, and the plan they follow, as code bounds them, whatever the orchestrator's prompt says.
-
-A round is one reply of the orchestrator that dispatches researcher-agent at least once.
-"""
+"""Research rounds, and the plan they follow, as code bounds them, whatever the orchestrator's prompt says."""
 
 import json
 import re
@@ -56,7 +53,7 @@ _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 
 @dataclass(eq=False)
 class Rounds(Middleware):
-    """Orchestrator only: counts, bounds and reports the rounds.
+    """Orchestrator only: counts, bounds and reports the rounds: replies that dispatch researcher-agent.
 
     Dispatches beyond `max_researcher_calls` are answered as over budget, in order, without being executed. After
     round `max_loops` the `task` tool is withdrawn and a synthesis anchor is the last message. Each round is an event

@@ -1,7 +1,4 @@
-"""AI-Q's shallow researcher: one model with tools in a tight loop, bounded in tool calls and in turns.
-
-When the budget is used up, or on the last turn, the model is asked once more, without tools and with the anchor.
-"""
+"""AI-Q's shallow researcher: one model with tools in a tight loop, bounded in tool calls and in turns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -54,8 +51,7 @@ class ShallowResearcher:
     async def run(self, state: ShallowResearchAgentState) -> ShallowResearchAgentState:
         """Research until there is an answer: the text of the last message, which may be empty.
 
-        The tools are those of `state.data_sources` (None: all). Raises ConfigError for an unknown data source,
-        ModelError, LimitReached, RunAborted.
+        Raises ConfigError for an unknown data source, ModelError, LimitReached, RunAborted.
         """
         tools = tools_for(state.data_sources, self._settings.tools)
         config: Any = {"recursion_limit": self._settings.recursion_limit}

@@ -25,8 +25,7 @@ class ReportsSettings(Settings):
 class Reports:
     """Gives every epoch of a sample the same report; asks no model, retrieves nothing, repairs nothing.
 
-    The file is read when the run is planned: raises ConfigError or DatasetError where it is absent,
-    malformed or names an id twice.
+    Raises ConfigError or DatasetError, when the run is planned, for a file that is absent or malformed.
     """
 
     Settings: ClassVar[type[ReportsSettings]] = ReportsSettings

@@ -1,7 +1,4 @@
-"""What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries.
-
-The same conversation always looks the same to a model. State, source registry and events keep everything.
-"""
+"""What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

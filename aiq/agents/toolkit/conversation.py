@@ -1,7 +1,4 @@
-"""Conversations: messages as a model is shown them, and threads, which bring a graph's questions to the user.
-
-A graph asks by `awaited`, which interrupts it; from the checkpointer another process can go on with the turn.
-"""
+"""Conversations: messages as a model is shown them, and threads, which bring a graph's questions to the user."""
 
 import uuid
 from collections.abc import Sequence
@@ -55,7 +52,7 @@ def last_answer(messages: Sequence[AnyMessage]) -> str:
 
 
 def awaited(kind: Literal["question", "plan"], prompt: str) -> str:
-    """The user's answer. Interrupts the graph until there is one; the node then runs again from its start."""
+    """The user's answer. Interrupts the graph until there is one, perhaps in another process; the node then reruns."""
     answer = str(interrupt({"kind": kind, "prompt": prompt})).strip()
     current().events.emit(Approval(kind=kind, prompt=prompt, answer=answer))
     return answer

@@ -35,8 +35,7 @@ class Draft:
 class LeakFilter:
     """Keeps the agent's instructions out of reports: a page may have told the model to print them.
 
-    Passages that repeat the prompts word for word are dropped. What a model says of its instructions in other words
-    is not caught.
+    Passages that repeat the prompts word for word are dropped; instructions in other words are not caught.
     """
 
     def __init__(self, prompts: Prompts) -> None:
@@ -72,10 +71,7 @@ def _plain(line: str) -> str:
 
 
 def finish(draft: Draft, leaks: LeakFilter, session: Session) -> Report:
-    """The draft as a report, verified where it is researched and the run verifies.
-
-    What verification did is its `audit`; an answer that cites nothing has none. Raises AgentError for a blank one.
-    """
+    """The draft as a report, verified if it is researched and the run verifies. Raises AgentError for a blank one."""
     text, raw = leaks.cleaned(draft.text, session), draft.text
     if not text.strip():
         raise AgentError(f"the {draft.route} answer is empty")

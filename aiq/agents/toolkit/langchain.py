@@ -1,7 +1,4 @@
-"""Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted.
-
-`tool_node` (for a graph of one's own) and the middleware `SessionCalls` (for `create_agent` and deepagents) run calls.
-"""
+"""Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
@@ -56,7 +53,7 @@ def as_langchain(tool: Tool) -> SessionTool:
 
 
 def tool_node(tools: Sequence[SessionTool], most: int) -> ToolNode:
-    """A graph node that answers every call of the last reply; beyond `most` in all without making them."""
+    """For a graph of one's own: a node that answers the calls of the last reply, beyond `most` without making them."""
 
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
         if calls_before(request) < most:
@@ -67,7 +64,7 @@ def tool_node(tools: Sequence[SessionTool], most: int) -> ToolNode:
 
 
 class SessionCalls(Middleware):
-    """Runs the calls of an agent in the session; give it to every agent and subagent that holds tools."""
+    """Runs calls in the session; for every agent and subagent of `create_agent` and deepagents that holds tools."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         return await call_in_session(request, handler)

@@ -73,10 +73,7 @@ class ModelRetry(Middleware):
 
 @dataclass(eq=False)
 class ToolBudget(Middleware):
-    """At most `most` calls of these tools, then an anchor asks for the findings.
-
-    An agent that goes on without them is made to answer after `2 * most + 8` turns.
-    """
+    """At most `most` calls of these tools, then an anchor asks for the findings; no tool after `2 * most + 8` turns."""
 
     most: int
     budgeted: Collection[str]

@@ -35,10 +35,7 @@ class StructuredCall(Generic[ModelT]):
     seconds: float | None = None
 
     async def ask(self, **variables: Any) -> ModelT | None:
-        """The answer; None where it stays unreadable after one repair call.
-
-        `variables` are the request's. Raises ModelError, LimitReached, RunAborted.
-        """
+        """The answer, None if a repair call did not help. Raises ModelError, LimitReached, RunAborted."""
         session, render = current(), self.prompts.render
         system = render(f"{self.role.rpartition('.')[2]}.j2")
         request = render(f"{self.name}_request.j2", current_datetime=session.now.isoformat(), **variables)
