@@ -44,8 +44,7 @@ def run(args: Namespace) -> int:
 
 def find_own_classes() -> None:
     """Let config name classes of files where the command was typed."""
-    here = str(Path.cwd())
-    if here not in sys.path:
+    if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
 
 
@@ -93,14 +92,14 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
 
 
 def _resume(path: Path, overrides: Sequence[str]) -> int:
-    from aiq.experiment import older, resume, sweep
+    from aiq.experiment import resume, sweep
     from aiq.experiment.compose import settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import RunFolder
 
     sweep.refuse(overrides)
     folder = RunFolder(path)
-    manifest, changes = older.brought_up_to_date(folder.read_manifest())
+    manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
         print(f"aiq: {note}", file=sys.stderr)
