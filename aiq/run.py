@@ -85,14 +85,14 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
 
 
 def _resume(path: Path, overrides: Sequence[str]) -> int:
-    from aiq.experiment import older, resume, sweep
+    from aiq.experiment import resume, sweep
     from aiq.experiment.compose import settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import RunFolder
 
     sweep.refuse(overrides)
     folder = RunFolder(path)
-    manifest, changes = older.brought_up_to_date(folder.read_manifest())
+    manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
         print(f"aiq: {note}", file=sys.stderr)

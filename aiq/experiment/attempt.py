@@ -19,8 +19,7 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
 
 T = TypeVar("T")
 
-RUN_BUDGET = "limits.run_usd"
-"""The limit that ends the run and not an attempt: what it stops is done when the run is resumed with more."""
+RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with more, the run does what it stopped
 
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:

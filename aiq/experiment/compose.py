@@ -1,7 +1,6 @@
 """From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made.
 
-Hydra's own errors become one line that says what is wrong and what is near it. What there is to choose from is
-read from the config files without Hydra, so that `aiq run --help` is quick.
+What there is to choose from is read from the config files without Hydra, so that `aiq run --help` is quick.
 """
 
 import difflib
@@ -21,9 +20,7 @@ from aiq.core.settings import Price, RoleSettings, RunSettings
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
-_OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")
-"""Maps whose keys are the user's: a new key below them needs no `+`."""
-
+_OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")  # new keys below them need no `+`
 _UNREADABLE = (
     "this is no SETTING=VALUE; write each setting as an argument of its own, close what you open, "
     "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
@@ -146,10 +143,7 @@ def _hydra() -> Iterator[list[str]]:
 
 
 def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
-    """The option of each group that overrides which compose come to, by its place in the config.
-
-    `{"agent": "ai_q_deep", "judge.race": "race", "experiment": "deep_drb", ...}`
-    """
+    """The option of each group by its place in the config, e.g. `judge.race`, for overrides that compose."""
     from hydra.core.global_hydra import GlobalHydra
     from hydra.types import RunMode
 
@@ -160,7 +154,7 @@ def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
         defaults = loader.compute_defaults_list("config", [*search_path, *selections], RunMode.RUN).defaults
     for item in defaults:
         group, _, option = (item.config_path or "").partition("/")
-        if group in known and not str(item.parent).startswith(f"{group}/"):
+        if group in known and not str(item.parent).startswith(f"{group}/"):  # not one that is only inherited
             found[item.package or group] = option
     return found
 

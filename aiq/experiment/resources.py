@@ -24,12 +24,9 @@ from aiq.core.settings import CheckpointerSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
 from aiq.llm.route import is_offline
 
-BUSY_SECONDS = 30.0
-"""How long a write waits for another process's in the same SQLite file."""
-
+BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
 CONNECT_SECONDS = 10
 MOST_CONNECTIONS = 8
-
 _SETUP_LOCK = 0x61_69_71  # "aiq": whoever holds it in the database makes or migrates the tables
 
 
@@ -155,10 +152,9 @@ class Resources:
 
 @asynccontextmanager
 async def open_resources(settings: RunSettings, collections: Sequence[str] = ()) -> AsyncIterator[Resources]:
-    """Start and open everything, and ask the model's endpoint whether it is there.
+    """Start and open everything; `collections` are those that questions name.
 
-    `collections`: the document collections that questions name. Raises RunAborted, one line, when the
-    endpoint refuses connections or the key.
+    Raises RunAborted, one line, when the model's endpoint refuses connections or the key.
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
@@ -166,7 +162,7 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
 
     async with AsyncExitStack() as opened:
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
-        port: int | None = None
+        port = None
         if needs_offline_stack(settings):
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
             opened.push_async_callback(stack.stop)
@@ -191,16 +187,13 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
 
 def needs_offline_stack(settings: RunSettings) -> bool:
     """Whether any endpoint of the run is one of the reserved host names that the offline stack answers."""
-    return settings.web.kind == "offline" or any(_is_offline(part.base_url) for part in (settings.llm, settings.search))
+    urls = (settings.llm.base_url, settings.search.base_url)
+    return settings.web.kind == "offline" or any(is_offline(urlsplit(url or "").hostname or "") for url in urls)
 
 
 def is_offline_model(settings: RunSettings) -> bool:
     """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
-    return _is_offline(settings.llm.base_url) or settings.llm.model.startswith("offline-")
-
-
-def _is_offline(url: str | None) -> bool:
-    return is_offline(urlsplit(url or "").hostname or "")
+    return is_offline(urlsplit(settings.llm.base_url).hostname or "") or settings.llm.model.startswith("offline-")
 
 
 def _load_libraries(web: str) -> None:

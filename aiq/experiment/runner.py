@@ -29,11 +29,8 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-GRACE_SECONDS: Final = 10.0
-"""How long attempts may take to notice that they are cancelled."""
-
-EXIT_CODE: Final = 130
-"""Of a command that a signal has ended."""
+GRACE_SECONDS: Final = 10.0  # how long attempts may take to notice that they are cancelled
+EXIT_CODE: Final = 130  # of a command that a signal has ended
 
 
 class Observer(Protocol):
@@ -69,8 +66,7 @@ class RunOutcome:
 async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None) -> RunOutcome:
     """Run the plan in the folder; `earlier` is the folder's manifest when the run is resumed.
 
-    Raises UserError before anything is written when the endpoint, the folder or an earlier start
-    does not fit. Whatever happens later, manifest and summary are written.
+    Raises UserError before anything is written; whatever happens later, manifest and summary are written.
     """
     start = time.monotonic()
     async with AsyncExitStack() as held:
@@ -126,10 +122,7 @@ def _with_counts(manifest: Manifest, plan: RunPlan, summary: Summary) -> Manifes
 
 
 class Runner:
-    """Brings every key of a plan to a finished attempt and finished scores, and keeps the state.
-
-    `unscored` holds whole rows of earlier attempts that judges have yet to score.
-    """
+    """Brings every key to a finished attempt and finished scores. `unscored`: earlier rows for the judges alone."""
 
     def __init__(
         self,
@@ -140,11 +133,8 @@ class Runner:
         unscored: Mapping[SampleKey, SampleRow],
         observer: Observer,
     ) -> None:
-        self._plan = plan
-        self._folder = folder
-        self._state = state
+        self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
-        self._observer = observer
         self._samples = {sample.id: sample for sample in plan.dataset.samples}
         self._sessions = Sessions(plan.settings, resources, folder, state.spent())
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
@@ -197,8 +187,8 @@ class Runner:
         earlier = self._state.attempts.get(key)
         if earlier is not None:
             self._observer.retrying(key)
-        sample, number = self._samples[key.sample_id], earlier.number + 1 if earlier else 1
-        with self._sessions.agent(sample, key.epoch, number) as session:
+        sample = self._samples[key.sample_id]
+        with self._sessions.agent(sample, key.epoch, earlier.number + 1 if earlier else 1) as session:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
@@ -233,10 +223,7 @@ def _journal(path: Path) -> Journal[Any]:
 
 @contextmanager
 def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once.
-
-    `run` is the folder to go on with. Needs a running loop in the main thread.
-    """
+    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once."""
 
     def on_signal() -> None:
         if stop.is_set():
@@ -247,11 +234,8 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
         stop.set()
 
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        loop.add_signal_handler(number, on_signal)
-    try:
+    with ExitStack() as handled:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, on_signal)
+            handled.callback(loop.remove_signal_handler, number)
         yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)

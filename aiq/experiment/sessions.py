@@ -19,17 +19,12 @@ from aiq.runs.events import EventFiles
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import SampleRow
 
-SIMULATED_USER: Final = "user.simulated"
-"""The role in which a simulated user asks the model."""
-
+SIMULATED_USER: Final = "user.simulated"  # the role in which it asks the model
 _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 
 
 class Sessions:
-    """The sessions of one run; all share the run's spend, which begins at what earlier starts have spent.
-
-    Judges read the web through the run's page store and share the answers that they have paid for.
-    """
+    """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers."""
 
     def __init__(self, settings: RunSettings, resources: Resources, folder: RunFolder, spent: Usage) -> None:
         self._settings = settings
@@ -54,10 +49,9 @@ class Sessions:
 
     @contextmanager
     def judge(self, row: SampleRow) -> Iterator[Session]:
-        """A session for one judge's work on a row, with the sources that the agent left.
+        """A session for one judge's work on a row, with the sources that the agent left, and only the run's limits.
 
-        Limits of a sample bind the agent alone; a judge only has the run's. Whoever uses it writes the
-        rows before leaving: then the answers it has paid for are kept as well.
+        Whoever uses it writes the rows before leaving: then the answers it has paid for are kept as well.
         """
         answers = SharedAnswers(self._answers)
         with self._events.session(row.key, row.attempt, "judge") as write:
@@ -100,10 +94,7 @@ def user_prompt_hash(settings: UserSettings) -> str | None:
 
 
 class SimulatedUser:
-    """A model that plays the person who asked. It knows the question, the preferences and what was said, no more.
-
-    Its calls are made in the attempt's session, under a role of their own.
-    """
+    """A model that plays the person who asked. It knows the question, the preferences and what was said, no more."""
 
     def __init__(self, sample: Sample, models: Models) -> None:
         self._sample = sample

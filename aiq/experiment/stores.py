@@ -1,8 +1,6 @@
-"""What the judges of a run share: the pages that they have read and the answers that they have paid for, once a run.
+"""What the judges of a run share: pages are fetched once and questions paid for once a run, however often resumed.
 
-A page with its statements may be cited by two reports, or by two epochs' reports. It is then fetched once, and the
-question about it asked once, with a seed of its own content, so that it makes no difference whose turn it was.
-A resumed run and a second judge see the same text and pay for nothing again.
+A question is asked with a seed of its own content, so that it makes no difference which report's turn it was.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,10 +26,7 @@ class StoredAnswer(Record):
 
 
 class AnswerStore:
-    """The answers of one run. One is written only when the spend of who asked for it has been written.
-
-    Otherwise a run that is killed in between would come by answers that no row has paid for.
-    """
+    """The answers of one run. One is written only after the spend on it, so that no killed run finds any unpaid for."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key")
@@ -69,8 +64,7 @@ class SharedAnswers(Answers):
 class PageStore:
     """The web as the judges of one run see it: implements core `Web` over another; texts stay on the disk.
 
-    Who wants a page that is being fetched waits for it. A failure is remembered for as long as the
-    process lives, so that a page cited a hundred times is tried once; a resumed run tries it again.
+    A failure is remembered for as long as the process lives; a resumed run tries the page again.
     """
 
     def __init__(self, web: Web, folder: RunFolder) -> None:

@@ -1,8 +1,7 @@
-"""The events of all attempts in few files, with an index: one file for each attempt that is under way at the same time.
+"""The events of all attempts in few files: as many as there are sessions at once.
 
-Each session (an agent's work on an attempt, a judge's work on its report) writes to a file of its own while it
-lasts and then leaves the file to the next one, so that its events lie together. `event_index.jsonl` says where.
-Runs of version 1 have a file for each (sample, epoch) in a folder `events`, which is read as well.
+Each session (an agent's work on an attempt, a judge's work on its report) has a file to itself while it lasts, so that
+its events lie together; `event_index.jsonl` says where. Version 1 had a folder `events` with a file for each key.
 """
 
 import json
@@ -48,10 +47,7 @@ class EventFiles:
 
     @contextmanager
     def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[Event], None]]:
-        """A function that writes the events of one session.
-
-        What the tasks of a cancelled attempt still say after the session has ended is dropped.
-        """
+        """A function that writes the events of one session; what cancelled tasks say after its end is dropped."""
         if not self._idle:
             self._idle.append(Journal(self._folder.path / _FILE.format(len(self._files))))
             self._files.append(self._idle[0])

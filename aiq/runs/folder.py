@@ -59,10 +59,7 @@ class RunFolder:
             raise ConfigError(f"{self.path}: {error.strerror}; set output_dir to a folder that can be made") from None
 
     def lock(self) -> AbstractContextManager[Any]:
-        """Taken now, held while a process writes to the folder; the system drops it however the process dies.
-
-        Raises UserError where another process holds it.
-        """
+        """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""
         from filelock import FileLock, Timeout
 
         try:
@@ -106,10 +103,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def find_run(name: str, results: str = "results") -> RunFolder:
-    """The run folder that `name` means: a path, a path below `results`, or `latest` of all runs there.
-
-    Raises UserError when there is none.
-    """
+    """The run folder at a path, at one below `results`, or the `latest` there. Raises UserError for none."""
     if name == LATEST:  # the one whose manifest was written last: it was started, resumed or ended most recently
         manifests = Path(results).glob("*/*/manifest.json")
         last = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)

@@ -1,7 +1,6 @@
 """Reads the rows of runs, also as pandas frames: the last line of a key wins, whatever files they are in.
 
-The key of an attempt is (sample, epoch); that of a score is (sample, epoch, judge, metric), so that the scores of
-a judge that has changed since take the place of its earlier ones.
+The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge, metric), whatever the judge's hash.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -43,12 +43,11 @@ class OfAttempt(Record):
 
 
 class SampleRow(OfAttempt):
-    """One attempt at one (sample, epoch): a line of `samples*.jsonl`; the last line of a key wins.
+    """One attempt: a line of `samples*.jsonl`; the last line of a key wins.
 
-    `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote
-    it, also in an attempt that failed after it was written.
-    `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the
-    raw report names. `usage` is by role and holds the agent's calls only.
+    `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote it, in a failed
+    attempt too. `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the raw
+    report names. `usage` is by role and holds the agent's calls only.
     """
 
     sample_hash: str
@@ -94,10 +93,9 @@ class SampleRow(OfAttempt):
 
 
 class ScoreRow(OfAttempt):
-    """One metric of one (sample, epoch) by one judge: a line of `scores*.jsonl`; the last line of a key wins.
+    """One metric of one attempt by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
-    `attempt` is the attempt that was scored. `usage`, by role, is that of the judge's whole work on
-    the report, and only in the first of its rows, so that sums over rows are right.
+    `usage` of the judge's whole work, by role, is only in the first of its rows, so that sums over rows are right.
     """
 
     judge: str
@@ -126,8 +124,7 @@ class ScoreRow(OfAttempt):
 class StoredPage(Record):
     """A page as a judge fetched it first: a line of `pages.jsonl`.
 
-    `digest`: of title and text, first 16 hex digits of SHA-256. `asked` is the address that was fetched: the page's
-    own `url`, or that of a reader service for it.
+    `digest`: of title and text. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
     """
 
     schema_version: Literal[1] = 1

@@ -17,11 +17,8 @@ from aiq.runs.state import RunState
 from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
 from aiq.stats.noise import RunNoise, pooled
 
-MOST_SLICES = 20
-"""A tag with more values than this names samples rather than groups them; it is not sliced by."""
-
-MOST_FAILURES = 5
-"""So many different errors are summed up; the rows have all."""
+MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
+MOST_FAILURES = 5  # so many different errors are summed up; the rows have all
 
 
 class AccountUsage(Record):
@@ -68,9 +65,8 @@ class JudgeErrors(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `failures` counts attempts by the error that they ended in, the most frequent ones only.
-    `ranges`: the least and the greatest value of those metrics that have both.
-    `judge_noise`: of the metrics whose judge judged a report more than once.
+    `failures`: attempts by the error that they ended in, the most frequent ones. `ranges`: least and greatest value of
+    metrics that have both. `judge_noise`: of the metrics whose judge judged a report more than once.
     """
 
     schema_version: Literal[1] = 1
@@ -97,10 +93,7 @@ class Summary(Record):
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
-    """The numbers of a run as its manifest and its rows (in `state`) have them: live, resumed or read again.
-
-    `run_seconds`: wall time over all starts, which no row knows.
-    """
+    """The numbers of a run as manifest and rows (in `state`) have them. `run_seconds`: wall time over all starts."""
     figures = _Figures(state)
     rule = state.spec.runner.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
@@ -152,10 +145,7 @@ class _Figures:
         }
 
     def metrics(self, keys: Iterable[SampleKey], rule: FailureRule) -> dict[str, Estimate]:
-        """Every metric that these keys have, in the order in which the judges declare them.
-
-        One that no report of the run could have is left out: a failure's worst value says nothing either.
-        """
+        """Every metric that these keys have, in the order in which the judges declare them."""
         keys = list(keys)
         estimates = {
             name: estimate(metric, self._state.by_sample(name, keys, rule))
@@ -165,6 +155,7 @@ class _Figures:
         return {name: found for name, found in estimates.items() if found is not None}
 
     def _applies(self, metric: str) -> bool:
+        """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
         found = {score.status for score in self._scores[metric]}
         return "scored" in found or "not_applicable" not in found
 
@@ -208,10 +199,7 @@ class _Figures:
 
 
 def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
-    """The estimate of a metric, by its declared estimator, from its scores by sample (`RunState.by_sample`).
-
-    Its interval is cut at the declared bounds. None without any score.
-    """
+    """A metric's estimate from `RunState.by_sample`, its interval cut at the declared bounds; None without scores."""
     if metric.estimator == "ratio":
         found = ratio_estimate(list(clusters.values()))
     else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import aiq
 from aiq.experiment.compose import chosen_options, settings_from
-from aiq.experiment.older import brought_up_to_date
+from aiq.experiment.resume import brought_up_to_date
 from aiq.runs.manifest import Manifest
 
 OVERRIDES = ("experiment=deep_drb", "judge=[race,fact]", "clock=2026-11-01")
