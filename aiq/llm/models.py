@@ -64,25 +64,24 @@ class RunModels:
         return self._settings.setup(role)
 
     def chat(self, role: str) -> "BaseChatModel":
-        if role in self._chats:
-            return self._chats[role]
-        from langchain_openai import ChatOpenAI
-        from pydantic import SecretStr
+        if role not in self._chats:
+            from langchain_openai import ChatOpenAI
+            from pydantic import SecretStr
 
-        self._chats[role] = ChatOpenAI(
-            model=self.name(role),
-            base_url=self._settings.base_url,
-            api_key=SecretStr(self._key),
-            http_async_client=self._client,
-            http_client=Client(transport=_NoSyncCalls()),
-            default_headers={ROLE: role},
-            timeout=self._client.timeout,
-            max_retries=0,
-            use_responses_api=False,
-            openai_proxy="",  # not from the environment: the client has its proxies
-            stream_usage=True,
-            **self._options(role),
-        )
+            self._chats[role] = ChatOpenAI(
+                model=self.name(role),
+                base_url=self._settings.base_url,
+                api_key=SecretStr(self._key),
+                http_async_client=self._client,
+                http_client=Client(transport=_NoSyncCalls()),
+                default_headers={ROLE: role},
+                timeout=self._client.timeout,
+                max_retries=0,
+                use_responses_api=False,
+                openai_proxy="",  # not from the environment: the client has its proxies
+                stream_usage=True,
+                **self._options(role),
+            )
         return self._chats[role]
 
     async def complete(

@@ -75,10 +75,8 @@ def tokens(text: str) -> list[str]:
     for term in _TERM.findall(plain):
         if term.isascii() or not _IN_PAIRS.match(term):
             found.append(_word(term))
-        elif len(term) == 1:
-            found.append(term)
         else:
-            found.extend(term[i : i + 2] for i in range(len(term) - 1))
+            found.extend(term[i : i + 2] for i in range(max(1, len(term) - 1)))
     return found
 
 
@@ -120,8 +118,7 @@ class PassageIndex:
             self._bm25.index((rows, self._vocabulary), create_empty_token=False, show_progress=False)
 
     def _learn(self, terms: list[str]) -> list[int]:
-        vocabulary = self._vocabulary
-        return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
+        return [self._vocabulary.setdefault(term, len(self._vocabulary)) for term in terms]
 
     def search(
         self, query: str, k: int, max_chars: int, allowed: Sequence[bool] | None = None
@@ -145,11 +142,10 @@ class PassageIndex:
 
     def _excerpt(self, document: int, scores: Any, max_chars: int) -> str:
         """The document's best passages that fit, in page order; where even the best does not fit, its beginning."""
-        starts = [*self._starts, len(self._passages)]
-        numbers = range(starts[document], starts[document + 1])
+        start, end = [*self._starts, len(self._passages)][document : document + 2]
         chosen: list[int] = []
         room = max_chars
-        for i in sorted(numbers, key=lambda i: (-scores[i], i)):
+        for i in sorted(range(start, end), key=lambda i: (-scores[i], i)):
             cost = len(self._passages[i]) + (len(GAP) if chosen else 0)
             if chosen and (cost > room or scores[i] <= 0):
                 break
