@@ -120,8 +120,7 @@ async def page_of(url: str, download: Download) -> Page:
 def decoded(body: bytes, content_type: str) -> str:
     """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
 
-    UTF-8 goes before the declaration because valid UTF-8 is hardly ever anything else, while
-    declarations are often wrong; not where an escape byte tells of ISO-2022.
+    Valid UTF-8 is hardly ever anything else (unless an escape byte tells of ISO-2022); declarations are often wrong.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):

@@ -21,8 +21,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 def passages(text: str) -> list[str]:
     """The text's passages in order; none for a blank text.
 
-    Paragraphs (lines) are joined up to `WINDOW` characters; a longer paragraph is cut between
-    sentences, and a longer sentence between characters. Nothing is lost but white space.
+    Paragraphs (lines) are joined up to `WINDOW` characters; a longer one is cut between sentences, and a longer
+    sentence between characters. Nothing is lost but white space.
     """
     pieces: list[str] = []
     for paragraph in map(str.strip, _PARAGRAPH.split(text)):
@@ -64,9 +64,8 @@ _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?P<y>ies)|(?<=ss|sh|ch)es|(?<=[xz])es|(?
 def tokens(text: str) -> list[str]:
     """The terms of a text in order, with repetitions; an empty list where it has no letter or digit.
 
-    Lower-cased after NFKC (full-width forms become plain), accents off (`São` finds `Sao`). A run
-    of Chinese, Japanese, Korean or South-East Asian script gives its overlapping pairs of
-    characters, or the character itself where the run is one.
+    Lower-cased after NFKC (full-width forms become plain), accents off (`São` finds `Sao`). A run of Chinese, Japanese,
+    Korean or South-East Asian script gives its overlapping pairs of characters, or its one character.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     if plain.isascii():
@@ -125,8 +124,7 @@ class PassageIndex:
     ) -> list[tuple[int, float, str]]:
         """(document number, score > 0, excerpt) of the `k` best documents; equal scores in document order.
 
-        A document scores as its best passage. None is found where no term of the query is known.
-        `allowed` says of each document whether it may be found.
+        A document scores as its best passage; `allowed` says of each whether it may be found.
         """
         import numpy as np
 

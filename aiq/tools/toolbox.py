@@ -79,7 +79,7 @@ def build_toolbox(
 ) -> Toolbox:
     """Search, fetch, papers where there is a provider, documents where there are collections, and think, in this order.
 
-    `collections`: those that questions name. Raises ConfigError, UserError or DatasetError for bad settings.
+    `collections`: those that questions name. Raises UserError for bad settings.
     """
     provider = make_provider(SearchProvider, search, "search", client)
     tools: list[Tool] = [WebSearch(provider, search), FetchPage(web, max_chars=PAGE_CHARS)]
@@ -93,10 +93,7 @@ def build_toolbox(
 
 
 def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:
-    """What `provider` of a section names: a child of `kind` in `aiq.tools.providers`, or `package.module:Class`.
-
-    Raises ConfigError.
-    """
+    """A child of `kind` in `aiq.tools.providers`, or `package.module:Class`, by its name. Raises ConfigError."""
     target, setting, folder = settings.provider or "", f"{section}.provider", f"{providers.__name__}."
     if ":" in target:
         return load(target, setting)(settings, client)
@@ -111,11 +108,7 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
 
 
 def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncClient) -> Web:
-    """The web that pages are fetched from.
-
-    `offline` goes through the run's client, `corpus` reads `search.corpus`, `live` has connections
-    of its own behind the address guard. Raises ConfigError, UserError or DatasetError.
-    """
+    """The web that pages are fetched from. Raises ConfigError or DatasetError."""
     if settings.kind == "live":
         from aiq.tools.live import LiveWeb
 
