@@ -35,10 +35,7 @@ class SourceSettings(Settings):
 
 
 class DatasetSource:
-    """Reads one format. Config names the class; it is made as `Class(Class.Settings(...))`.
-
-    `columns` are those that a CSV's header must have; `form` says what `dataset.path` should name.
-    """
+    """Reads one format. `columns` are those that a CSV's header must have; `form` says what `dataset.path` names."""
 
     Settings: ClassVar[type[SourceSettings]] = SourceSettings
     columns: ClassVar[tuple[str, ...]]
@@ -83,10 +80,9 @@ class DatasetSource:
 def rows_by(
     files: Files, key: str, setting: str, given: str | None, path: str | None, *places: str
 ) -> Mapping[str, Row]:
-    """The rows of a file that goes with a dataset, by their column `key`; each value of it once. Raises DatasetError.
+    """Rows by their column `key` of the file `given` (in `setting`), else of the first of `places` beside `path`.
 
-    `given` names the file, as the value of `setting`; else it is the first of `places` in the folder of `path`. None
-    where there is no such file.
+    Raises DatasetError, also where two rows have the same key.
     """
     file = resolve(given) if given is not None else None
     if file is None and path is not None:

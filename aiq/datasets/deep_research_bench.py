@@ -22,10 +22,7 @@ class BenchSettings(SourceSettings):
 
 
 class DeepResearchBench(DatasetSource):
-    """Research tasks; a task without criteria or reference has none, and judges say what they need.
-
-    Tags: `topic` and `language` as the file spells them.
-    """
+    """Research tasks, some without criteria or reference. Tags: `topic` and `language` as the file spells them."""
 
     Settings = BenchSettings
     columns = ("id", "prompt")

@@ -18,10 +18,7 @@ UNPERTURBED = "none"
 
 
 class Perturbed(NamedTuple):
-    """Which task's report, and what was done to it.
-
-    `severity`: how much, in percent: of the sections, sentences or citations there are, or of the length added.
-    """
+    """Which task's report, and its damage: `severity` in percent of sections, sentences or citations, or of length."""
 
     base: str
     perturbation: str

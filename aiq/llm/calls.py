@@ -74,8 +74,7 @@ class ModelCall:
 async def read_call(request: Request, session: Session) -> ModelCall:
     """The call a client made, completed: the session's seed, and usage asked for where it is streamed.
 
-    Raises RuntimeError when the request names no role: such a call is a bug, because nobody could
-    say whose money it spent.
+    Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
     role = request.headers.get(ROLE)
     if not role:
@@ -104,8 +103,7 @@ class PriceList:
     def usage(self, model: str, reported: Any) -> Usage:
         """One exchange's usage from the `usage` object of a chat completion.
 
-        An object that is absent or has no token counts gives an unreported call: its tokens and
-        cost are unknown, so totals with `unreported_calls` are lower bounds.
+        One without token counts gives an unreported call: totals with `unreported_calls` are lower bounds.
         """
         prompt, completion = _count(reported, "prompt_tokens"), _count(reported, "completion_tokens")
         usage = Usage(calls=1, unreported_calls=1)

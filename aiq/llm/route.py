@@ -24,10 +24,9 @@ def is_offline_website(host: str) -> bool:
 
 
 class RoutingTransport(AsyncBaseTransport):
-    """Sends offline hosts to 127.0.0.1:`offline_port`, and everything else on as it is.
+    """Sends offline hosts to 127.0.0.1:`offline_port` in plain HTTP, and everything else on as it is.
 
-    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`; it is plain
-    HTTP whatever the URL says. Raises ConfigError for an offline host when no stack was started.
+    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`. Raises ConfigError without one.
     """
 
     def __init__(self, inner: AsyncBaseTransport, offline_port: int | None) -> None:

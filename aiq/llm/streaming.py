@@ -84,8 +84,7 @@ class StreamReader:
 class BookedStream(AsyncByteStream):
     """The bytes as they come: `first`, then `rest`.
 
-    A stream that stops in the middle raises ModelError: part of it is already with the caller, so
-    it is not sent for again.
+    One that stops in the middle raises ModelError: part of it is with the caller, so it is not sent for again.
     """
 
     first: bytes

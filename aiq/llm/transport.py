@@ -49,8 +49,7 @@ def open_client(
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
-    `offline_port` is where the offline stack listens, None where it was not started. Close it with
-    `aclose`, or use it as a context manager. Cookies are refused: they would tie samples together.
+    `offline_port`: where the offline stack listens, if it was started. Cookies are refused: they would tie samples.
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
@@ -63,10 +62,7 @@ def open_client(
 
 
 def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
-    """Those of one send, at most `most` seconds where it is given.
-
-    No time limit on waiting for a free connection: a full pool is no failure.
-    """
+    """Those of one send, at most `most` seconds where it is given; none on the pool: a full one is no failure."""
     seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
     return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)
 
@@ -98,10 +94,9 @@ class SessionTransport(AsyncBaseTransport):
         return await self._pass_through(request)
 
     async def _pass_through(self, request: Request) -> Response:
-        """Send it on. A repeatable request that finds no connection or a busy server is sent again.
+        """Send it on; where it is repeatable, again while there is no connection or the server is busy.
 
-        After the last attempt the caller gets the answer, or the connection's error, as it is: what
-        that means is the tool's to say.
+        After the last attempt the caller gets the answer, or the connection's error: what that means, the tool says.
         """
         failures, attempts = 0, None if _repeatable(request) else 1
         while True:

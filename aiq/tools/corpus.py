@@ -47,8 +47,7 @@ class Corpus:
     def load(cls, path: str | Path, row: type[CorpusPage] = CorpusPage) -> "Corpus":
         """Read JSONL or gzipped JSONL of {url, title, text, published?}, or a folder's pages.jsonl[.gz].
 
-        A `row` of another class may have further fields. Raises DatasetError naming the file, and the row that is
-        malformed.
+        A `row` of another class may have further fields. Raises DatasetError naming the file and the malformed row.
         """
         file = resolve(str(path))
         if file.is_dir():

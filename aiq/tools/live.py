@@ -47,8 +47,7 @@ class LiveWeb:
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed.
 
-        A reader service is told only addresses that the guard would ask itself. Raises ConfigError when its key is
-        not there.
+        A reader service is told only what the guard would ask itself. Raises ConfigError when its key is not there.
         """
         asked, secret = url, None
         if reader is not None:
@@ -103,11 +102,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class GuardedTransport(AsyncHTTPTransport):
-    """The HTTP library's transport on a pool whose only way to the network is the guarded one.
-
-    The library's own constructor, which would make a pool without a guard, is not called: without `_pool` it asks
-    nobody.
-    """
+    """The library's transport on a pool whose only way out is the guarded one; its own constructor is not called."""
 
     def __init__(self, context: ssl.SSLContext, network: GuardedBackend) -> None:
         self._pool = httpcore2.AsyncConnectionPool(ssl_context=context, max_connections=4, network_backend=network)

@@ -13,7 +13,7 @@ from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
-from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response, Timeout, TimeoutException
+from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response
 from aiq.tools.blocks import safe_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -65,7 +65,7 @@ class Downloader:
         try:
             async with asyncio.timeout(seconds):
                 return await self._follow(url, secret)
-        except (TimeoutError, TimeoutException):
+        except TimeoutError:
             raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {seconds:g} s") from None
         except (*SEND_ERRORS, InvalidURL) as error:
             raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
@@ -75,8 +75,7 @@ class Downloader:
         for _ in range(self.settings.max_redirects + 1):
             own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
             headers = {"accept": ACCEPT, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
-            timeout = Timeout(self.settings.timeout_seconds, pool=None)
-            async with self.client.stream("GET", here, headers=headers, timeout=timeout) as response:
+            async with self.client.stream("GET", here, headers=headers, timeout=None) as response:
                 if response.status_code not in REDIRECTS:
                     return await self._read(here, response)
                 here = self.check(str(here.join(response.headers.get("location", ""))))
@@ -121,8 +120,7 @@ async def page_of(url: str, download: Download) -> Page:
 def decoded(body: bytes, content_type: str) -> str:
     """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
 
-    UTF-8 goes before the declaration because valid UTF-8 is hardly ever anything else, while
-    declarations are often wrong; not where an escape byte tells of ISO-2022.
+    Valid UTF-8 is hardly ever anything else (unless an escape byte tells of ISO-2022); declarations are often wrong.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):

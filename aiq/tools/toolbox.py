@@ -82,11 +82,12 @@ def build_toolbox(
     """Search, fetch, papers where there is a provider, documents where there are collections, those of the
     user's own, and think, in this order.
 
-    `collections`: those that questions name. Raises ConfigError, UserError or DatasetError for bad settings.
+    `collections`: those that questions name. Raises UserError for bad settings.
     """
-    tools: list[Tool] = [WebSearch(web_provider(search, client), search), FetchPage(web, max_chars=PAGE_CHARS)]
+    provider = make_provider(SearchProvider, search, "search", client)
+    tools: list[Tool] = [WebSearch(provider, search), FetchPage(web, max_chars=PAGE_CHARS)]
     if papers is not None and papers.provider is not None:
-        tools.append(PaperSearch(paper_provider(papers, client), papers))
+        tools.append(PaperSearch(make_provider(PaperProvider, papers, "papers", client), papers))
     if knowledge is not None and (named := dict.fromkeys([*collections, *filter(None, [knowledge.collection])])):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
@@ -95,39 +96,23 @@ def build_toolbox(
     return FixedToolbox([*tools, Think()])
 
 
-def web_provider(search: SearchSettings, client: AsyncClient) -> SearchProvider:
-    made: SearchProvider = _provider(SearchProvider, search.provider, "search.provider")(search, client)
-    return made
-
-
-def paper_provider(papers: PapersSettings, client: AsyncClient) -> PaperProvider:
-    made: PaperProvider = _provider(PaperProvider, papers.provider or "", "papers.provider")(papers, client)
-    return made
-
-
-def _provider(kind: type, target: str, setting: str) -> Any:
-    """The class of `package.module:Class`, or the child of `kind` in a file of `providers`. Raises ConfigError."""
+def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:
+    """A child of `kind` in `aiq.tools.providers`, or `package.module:Class`, by its name. Raises ConfigError."""
+    target, setting, folder = settings.provider or "", f"{section}.provider", f"{providers.__name__}."
     if ":" in target:
-        return load(target, setting)
-    folder = f"{providers.__name__}."
+        return load(target, setting)(settings, client)
     for file in pkgutil.iter_modules(providers.__path__, folder):
         importlib.import_module(file.name)
     children: list[type] = kind.__subclasses__()
     shipped = {cls.__module__.removeprefix(folder): cls for cls in children if cls.__module__.startswith(folder)}
     if target not in shipped:
-        raise ConfigError(
-            f"{setting}={target}: there is no such provider; there are: {', '.join(sorted(shipped))}, "
-            "or a class of your own as package.module:Class"
-        )
-    return shipped[target]
+        there = f"there are: {', '.join(sorted(shipped))}, or a class of your own as package.module:Class"
+        raise ConfigError(f"{setting}={target}: there is no such provider; {there}")
+    return shipped[target](settings, client)
 
 
 def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncClient) -> Web:
-    """The web that pages are fetched from.
-
-    `offline` goes through the run's client, `corpus` reads `search.corpus`, `live` has connections
-    of its own behind the address guard. Raises ConfigError, UserError or DatasetError.
-    """
+    """The web that pages are fetched from. Raises ConfigError or DatasetError."""
     if settings.kind == "live":
         from aiq.tools.live import LiveWeb
 

@@ -8,8 +8,9 @@ from aiq.core.errors import ConfigError, ToolError, ToolErrorKind, UserError
 from aiq.core.settings import PapersSettings, SearchSettings, WebSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.live import LiveWeb
-from aiq.tools.search import Found, SearchHit
-from aiq.tools.toolbox import FixedToolbox, Think, build_toolbox, build_web, paper_provider, web_provider
+from aiq.tools.papers import PaperProvider
+from aiq.tools.search import Found, SearchHit, SearchProvider
+from aiq.tools.toolbox import FixedToolbox, Think, build_toolbox, build_web, make_provider
 from aiq.tools.web import CorpusWeb, OfflineWeb
 from tests.settings import configured
 
@@ -69,7 +70,7 @@ def test_each_web_by_its_kind(search: SearchSettings, run_client: AsyncClient) -
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     settings = configured(SearchSettings, provider="test_toolbox:OwnSearch", options={"word": "hello"})
-    found = await web_provider(settings, run_client).search("world", 1)
+    found = await make_provider(SearchProvider, settings, "search", run_client).search("world", 1)
     assert found.hits[0].text == "hello world"
 
 
@@ -86,7 +87,7 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
 )
 def test_wrong_search_settings_are_one_line(settings: dict[str, str], said: str, run_client: AsyncClient) -> None:
     with pytest.raises(UserError, match=said) as caught:
-        web_provider(configured(SearchSettings, **settings), run_client)
+        make_provider(SearchProvider, configured(SearchSettings, **settings), "search", run_client)
     assert "\n" not in str(caught.value)
 
 
@@ -101,4 +102,4 @@ def test_wrong_search_settings_are_one_line(settings: dict[str, str], said: str,
 )
 def test_wrong_paper_settings_are_one_line(settings: dict[str, Any], said: str, run_client: AsyncClient) -> None:
     with pytest.raises(ConfigError, match=said):
-        paper_provider(configured(PapersSettings, **settings), run_client)
+        make_provider(PaperProvider, configured(PapersSettings, **settings), "papers", run_client)

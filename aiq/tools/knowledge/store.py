@@ -65,8 +65,7 @@ class Collection:
     def add(self, paths: Sequence[str], summary_chars: int) -> dict[str, bool]:
         """Add files and the readable files of folders, with summaries by rules; whether each, by name, had to be read.
 
-        A file replaces the one of the same name. All are read before anything is written, so that a bad
-        file changes nothing. Raises UserError naming the file.
+        A file replaces the one of its name. Raises UserError naming a bad file, before anything is written.
         """
         with self._changing():
             known = {document.file_name: document for document in self.documents}
@@ -82,10 +81,9 @@ class Collection:
         return {name: digest in texts for name, digest in digests.items()}
 
     async def summarise(self, write: Callable[[str, str, int], Awaitable[str]], chars: int) -> tuple[str, ...]:
-        """Have a model summarise every document that it has not summarised yet; the names of these, in order.
+        """The names of the documents that `write` summarised, of title, text and the most characters.
 
-        `write` takes title, text and the most characters. The listing is written after each, so that no summary is
-        paid for twice.
+        The listing is written after each, so that no summary is paid for twice.
         """
         done = []
         for document in self.documents:
