@@ -12,7 +12,6 @@ from typing import Literal
 from aiq.citations.links import is_url_rest
 from aiq.citations.markdown import Place
 from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
-from aiq.core.base import Record
 
 Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
 _TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
@@ -119,14 +118,6 @@ class ListedEntry:
         return self.mark[1]
 
 
-class _Words(Record):
-    """The words of titles: one that is strong makes a title, a weak one perhaps; others may be beside them."""
-
-    strong: frozenset[str]
-    weak: frozenset[str]
-    beside: frozenset[str]
-
-
 def title_strength(line: str) -> Strength | None:
     """`strong` for `References`, `weak` for `Notes` (other things are listed there too), None for any other line."""
     if len(line) > _LONGEST or not line.strip(" \t>-=|"):
@@ -146,14 +137,15 @@ def _strength(words: str) -> Strength | None:
     if _OTHER_WORD.search(" ".join(pieces[::2])):
         return None
     found = frozenset(pieces[1::2])
-    return "strong" if found & table.strong else "weak" if found & table.weak else None
+    return "strong" if found & table["strong"] else "weak" if found & table["weak"] else None
 
 
 @cache
-def _words() -> tuple[_Words, re.Pattern[str]]:
+def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str]]:
     """The table, and a pattern for its words, the longest first."""
-    table = _Words.model_validate(tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8")))
-    words = sorted(table.strong | table.weak | table.beside, key=lambda word: (-len(word), word))
+    rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
+    table = {name: frozenset(words) for name, words in rows.items()}
+    words = sorted(frozenset().union(*table.values()), key=lambda word: (-len(word), word))
     # Chinese and Japanese set no words apart, Korean adds particles: only in other scripts a letter may not follow
     spelled = (re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
     return table, re.compile(f"({'|'.join(spelled)})")
@@ -224,15 +216,10 @@ class Line:
         """The line as the first of an entry, of this form or of any but `plain`."""
         if family not in self._begun:
             forms = [family] if family else [name for name in _FORMS if name != "plain"]
-            self._begun[family] = next(filter(None, map(self._begins, forms)), None)
+            matches = ((name, _FORMS[name].match(self.text, self.start, self.end)) for name in forms)
+            found = (_entry(name, match, self.start, self.end) for name, match in matches if match)
+            self._begun[family] = next(found, None)
         return self._begun[family]
-
-    def _begins(self, family: Family) -> ListedEntry | None:
-        match = _FORMS[family].match(self.text, self.start, self.end)
-        if match is None:
-            return None
-        named = _TARGET.search(self.text, match.end("mark"), self.end) is not None
-        return _entry(family, match, self.start, self.end, names_target=named)
 
     def entries(self, first: ListedEntry) -> list[ListedEntry]:
         """All entries of a line that begins so: `[1] A url [2] B url` has two, `<li>A url</li><li>B url</li>` too."""
@@ -244,27 +231,27 @@ class Line:
         found, pattern = [first], _NEXT_IN_LINE.get(first.family)
         targets = [match.start() for match in _TARGET.finditer(self.text, first.body, first.end)]
         for match in pattern.finditer(self.text, first.body, first.end) if pattern and targets else ():
-            last, body = found[-1], match.end("mark")
+            last = found[-1]
             named = targets[bisect_left(targets, last.body)]
-            more = targets[-1] >= body
+            more = targets[-1] >= match.end("mark")
             if match.start() < named or match["style"].lower() not in written or not _follows(match, last, more):
                 continue
-            found[-1] = replace(last, end=match.start())
-            found.append(_entry(first.family, match, match.end(), first.end, names_target=more))
+            found[-1:] = replace(last, end=match.start()), _entry(first.family, match, match.end(), first.end)
             if not more:
                 break
         return found
 
 
-def _entry(family: Family, match: re.Match[str], start: int, end: int, *, names_target: bool) -> ListedEntry:
-    span = match.span("n") if match["n"] else None
-    return ListedEntry(family, value(match["n"]) if span else 0, start, end, match.span("mark"), span, names_target)
+def _entry(family: Family, match: re.Match[str], start: int, end: int) -> ListedEntry:
+    mark, span = match.span("mark"), match.span("n") if match["n"] else None
+    named = _TARGET.search(match.string, mark[1], end) is not None
+    return ListedEntry(family, value(match["n"]) if span else 0, start, end, mark, span, named)
 
 
-def _follows(match: re.Match[str], last: ListedEntry, names_target: bool) -> bool:
+def _follows(match: re.Match[str], last: ListedEntry, more: bool) -> bool:
     """Whether a number within a line begins the next entry, and is not one that the entry at hand cites."""
     number = value(match["n"]) if match["n"] else last.number + 1
-    if names_target and number == last.number + 1:
+    if more and number == last.number + 1:
         return True
     apart = match.end() > match.start() and match.string.startswith((" ", "\t", ":"), match.end("mark"))
     return apart and number > last.number and match["style"] in ("[", "【", "［")

@@ -6,7 +6,7 @@ Works on lines, because models write lists that Markdown sees as one paragraph.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
 from aiq.citations.entries import UNNUMBERED, Family, Line, ListedEntry, title_strength
@@ -19,9 +19,9 @@ _FIRST_ENTRY_WITHIN = 8
 _INTRODUCTION = 3
 """Lines of text that may be between a heading and the first entry."""
 _NEAR = 4
-"""Lines in which what an entry names must begin, and in which one must follow a remark about the one above."""
+"""Lines in which what an entry names must begin."""
 _FAR = 6
-"""Lines to look ahead for what an entry lacks, and for the next one."""
+"""Lines to look ahead for the next entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +89,12 @@ class _ListReader:
                 if entries:
                     yield ReferenceList(line.start, entries[-1].end, tuple(entries))
 
-    def entries_from(self, lines: Sequence[Line], family: Family, level: int | None = None) -> _Read:
-        """Entries from the first of these lines on.
-
-        `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
-        """
-        follower = _Follower(self, family, level)
-        for line in lines:
-            if line.bare and not follower.takes(line):
-                break
-        return follower.last, follower.numbered()
-
     def below_title(self, line: Line) -> _Read:
         """The list that a title in this line opens; no entries if it opens none."""
         first = self._first_entry(line) if line.title else None
         if first is None:
             return _NOTHING
-        last, entries = self.entries_from(self.all[first[0].number :], first[1], line.level or 0)
+        last, entries = _Follower(self, first[1], line.level or 0).read(self.all[first[0].number :])
         return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else _NOTHING
 
     def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
@@ -116,7 +105,7 @@ class _ListReader:
             return _NOTHING
         if not self._is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
             return _NOTHING
-        last, entries = self.entries_from(self.all[line.number :], "bracket")
+        last, entries = _Follower(self, "bracket").read(self.all[line.number :])
         return last, list(takewhile(self._is_defined, entries))
 
     def _is_defined(self, entry: ListedEntry) -> bool:
@@ -132,14 +121,14 @@ class _ListReader:
         first = Line(line.text, line.number, start, line.end, None, fenced=False)
         if not first.begins("bracket") or not line.names_target:
             return _NOTHING
-        return self.entries_from([first, *self.all[line.number + 1 :]], "bracket")
+        return _Follower(self, "bracket").read([first, *self.all[line.number + 1 :]])
 
     def headless(self, line: Line) -> _Read:
         """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
         start = None if line.parts_lists else line.begins("bracket")
         if start is None or line.text[start.mark[0]] in "(（" or not line.names_target:
             return _NOTHING
-        last, entries = self.entries_from(self.all[line.number :], "bracket")
+        last, entries = _Follower(self, "bracket").read(self.all[line.number :])
         upwards = len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries))
         ends = not any(below.bare for below in self.all[last + 1 :])
         return last, entries if upwards and ends else ()
@@ -172,38 +161,41 @@ class _ListReader:
         return "plain" if strong and formal and line.names_target and line.level is None else None
 
 
+@dataclass
 class _Follower:
-    """A list as far as it has been read; asked line by line whether it goes on."""
+    """A list as far as it has been read; asked line by line whether it goes on.
 
-    def __init__(self, lines: _ListReader, family: Family, level: int | None) -> None:
-        self.last = -1
-        self._entries: list[ListedEntry] = []
-        self._lines = lines
-        self._family = family
-        self._level = level
-        self._indent = 0
+    `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
+    """
 
-    def numbered(self) -> list[ListedEntry]:
-        """The entries; bullets, and Markdown lists that say `1.` throughout, count by position."""
-        entries = self._entries
-        same = self._family == "ordered" and len(entries) > 1 and len({entry.number for entry in entries}) == 1
-        if self._family not in UNNUMBERED and not same:
-            return entries
-        return [replace(entry, number=n, number_span=None) for n, entry in enumerate(entries, 1)]
+    lines: _ListReader
+    family: Family
+    level: int | None = None
+    entries: list[ListedEntry] = field(default_factory=list)
+    last: int = -1
+    indent: int = 0
+
+    def read(self, lines: Sequence[Line]) -> _Read:
+        """Entries from the first of these lines on; bullets, and lists that say `1.` throughout, count by position."""
+        for line in lines:
+            if line.bare and not self.takes(line):
+                break
+        same = self.family == "ordered" and len({entry.number for entry in self.entries}) < len(self.entries[:2])
+        if self.family in UNNUMBERED or same:
+            self.entries = [replace(entry, number=n, number_span=None) for n, entry in enumerate(self.entries, 1)]
+        return self.last, self.entries
 
     def takes(self, line: Line) -> bool:
         """Whether this line belongs to the list; if so it is added."""
-        if line.fenced:
-            return False
-        start = line.begins(self._family)
+        start = None if line.fenced else line.begins(self.family)
         if start and self._begins_entry(start, line):
-            self._indent = self._indent if self._entries else line.indent
-            self._entries += self._entries_in(start, line)
-        elif not self._entries:
+            self.indent = self.indent if self.entries else line.indent
+            self.entries += self._entries_in(start, line)
+        elif line.fenced or not self.entries:
             return False
         elif self._continues(line) or self._is_remark(line):
-            named = self._entries[-1].names_target or line.names_target
-            self._entries[-1] = replace(self._entries[-1], end=line.end, names_target=named)
+            named = self.entries[-1].names_target or line.names_target
+            self.entries[-1] = replace(self.entries[-1], end=line.end, names_target=named)
         elif not self._labels_more(line):
             return False
         self.last = line.number
@@ -214,21 +206,21 @@ class _Follower:
 
         Numbers that start again after a blank belong to another list: `1. Method one` after the sources.
         """
-        if not self._entries:
+        if not self.entries:
             return True
         adjacent = line.number == self.last + 1
-        if self._family == "plain":
+        if self.family == "plain":
             return line.names_target and not (adjacent and line.goes_on) and not line.parts_lists
-        if self._family in ("ordered", "bullet") and line.indent > self._indent + 1:
+        if self.family in ("ordered", "bullet") and line.indent > self.indent + 1:
             return False
-        if start.number_span is None or start.number > self._entries[-1].number:
+        if start.number_span is None or start.number > self.entries[-1].number:
             return True
-        return self._family != "spaced" and (adjacent or self._lines.target_near(line, self._family))
+        return self.family != "spaced" and (adjacent or self.lines.target_near(line, self.family))
 
     def _entries_in(self, start: ListedEntry, line: Line) -> list[ListedEntry]:
         """The entries of a line; a number in it that the next entry's line has again was only cited."""
         found = line.entries(start)
-        following = (below.begins(self._family) for below in self._lines.below(line, _FAR) if len(found) > 1)
+        following = (below.begins(self.family) for below in self.lines.below(line, _FAR) if len(found) > 1)
         after = next((below.number for below in following if below is not None), 0)
         again = next((at for at, entry in enumerate(found) if at and entry.number == after), len(found))
         return [*found[: again - 1], replace(found[again - 1], end=line.end)] if after else found
@@ -239,35 +231,34 @@ class _Follower:
             return False
         indented = line.words.startswith(("  ", "\t"))
         adjacent = line.number == self.last + 1
-        if self._entries[-1].names_target:
+        if self.entries[-1].names_target:
             return indented or (adjacent and line.goes_on)
         if adjacent:
-            return self._lines.target_near(line, self._family)
+            return self.lines.target_near(line, self.family)
         return line.names_target and (indented or line.goes_on)
 
     def _is_remark(self, line: Line) -> bool:
         """Whether this is a remark between two entries: the one with the next number follows soon."""
-        if self._family in UNNUMBERED or self._level is None or line.parts_lists or _CITES.search(line.words):
+        if self.family in UNNUMBERED or self.level is None or line.parts_lists or _CITES.search(line.words):
             return False
-        following = self._next_entry(line, _NEAR)
-        return following is not None and following.number == self._entries[-1].number + 1
+        following = self._next_entry(line)
+        return following is not None and following.number == self.entries[-1].number + 1
 
     def _labels_more(self, line: Line) -> bool:
         """Whether a line parts the list or names a further part of it, because entries go on below it."""
-        if line.is_rule:
-            following = self._next_entry(line, _FAR)
-            return bool(following and following.number_span and following.number == self._entries[-1].number + 1)
-        deeper = 0 < (self._level or 0) < (line.level or 0)
-        if line.ends_list or not (deeper if line.level else line.is_label):
+        deeper = 0 < (self.level or 0) < (line.level or 0)
+        label = (deeper if line.level else line.is_label) and not line.ends_list
+        following = self._next_entry(line) if line.is_rule or label else None
+        if following is None:
             return False
-        following = self._next_entry(line, _FAR)
-        return bool(following and (not following.number_span or following.number > self._entries[-1].number))
+        step = following.number - self.entries[-1].number
+        return step == 1 if line.is_rule else step > 0 or not following.number_span
 
-    def _next_entry(self, line: Line, most: int) -> ListedEntry | None:
+    def _next_entry(self, line: Line) -> ListedEntry | None:
         """The entry with a target that begins in one of the next lines, below nothing that ends the list."""
-        for below in self._lines.below(line, most):
-            if start := below.begins(self._family):
-                return start if self._lines.target_near(below, self._family) else None
+        for below in self.lines.below(line, _FAR):
+            if start := below.begins(self.family):
+                return start if self.lines.target_near(below, self.family) else None
             if below.parts_lists and not below.is_rule:
                 return None
         return None

@@ -87,15 +87,11 @@ class Sessions:
 
 def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
     """The user that the settings name, for one attempt at one sample."""
-    match settings.kind:
-        case "reject":
-            return RejectingUser()
-        case "feedback":
-            return ApprovingUser(settings.feedback)
-        case "simulated":
-            return SimulatedUser(sample.question.text, sample.preferences or "", models)
-        case _:
-            return ApprovingUser()
+    if settings.kind == "simulated":
+        return SimulatedUser(sample, models)
+    if settings.kind == "reject":
+        return RejectingUser()
+    return ApprovingUser(settings.feedback if settings.kind == "feedback" else ())
 
 
 def user_prompt_hash(settings: UserSettings) -> str | None:
@@ -109,9 +105,8 @@ class SimulatedUser:
     Its calls are made in the attempt's session, under a role of their own.
     """
 
-    def __init__(self, question: str, preferences: str, models: Models) -> None:
-        self._question = question
-        self._preferences = preferences
+    def __init__(self, sample: Sample, models: Models) -> None:
+        self._sample = sample
         self._models = models
         self._said: list[str] = []
 
@@ -123,11 +118,9 @@ class SimulatedUser:
 
     async def _reply(self, kind: str, prompt: str) -> str:
         instructions, request = _TEMPLATES
-        shown = {"question": self._question, "preferences": self._preferences, "said": self._said}
-        asked = (
-            Message(role="system", content=_prompts().render(instructions)),
-            Message(role="user", content=_prompts().render(request, kind=kind, prompt=prompt, **shown)),
-        )
+        known = {"question": self._sample.question.text, "preferences": self._sample.preferences or ""}
+        shown = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **known)
+        asked = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=shown))
         reply = (await self._models.complete(SIMULATED_USER, asked)).text.strip()
         self._said += [f"Assistant: {prompt}", f"You: {reply}"]
         return reply

@@ -10,7 +10,7 @@ Latin words and numbers must be whole. The reference list is no statement. Negat
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import JsonValue
 
@@ -31,21 +31,19 @@ _PRONOUN = re.compile(
 )
 
 
-class Statements:
-    """The sentences of one report."""
+def stated(report: str, forms: Iterable[str]) -> set[str]:
+    """The forms of which some sentence of the report holds all fragments, at least one of them without its context."""
+    passages = [(_normal(sentence), _normal(above)) for sentence, above in _passages(without_citations(report))]
 
-    def __init__(self, report: str) -> None:
-        found = _passages(without_citations(report))
-        self._passages = [(_normal(sentence), _normal(context)) for sentence, context in found]
-
-    def state(self, form: str) -> bool:
-        """Whether some sentence holds all fragments of the form, at least one of them without its context."""
+    def is_stated(form: str) -> bool:
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
-        for sentence, context in self._passages:
+        for sentence, context in passages:
             missing = [pattern for pattern in patterns if not pattern.search(sentence)]
             if len(missing) < len(patterns) and all(pattern.search(context) for pattern in missing):
                 return True
         return False
+
+    return {form for form in forms if is_stated(form)}
 
 
 def _passages(body: str) -> Iterator[tuple[str, str]]:
@@ -54,8 +52,7 @@ def _passages(body: str) -> Iterator[tuple[str, str]]:
     bullets: list[tuple[int, str]] = []
     lead = ""
     for line in body.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
+        if heading := _HEADING.match(line):
             level = len(heading[1])
             headings = [*(item for item in headings if item[0] < level), (level, heading[2])]
             bullets, lead = [], ""
@@ -113,8 +110,8 @@ class World(Judge):
         facts = sample.truth.facts
         if not facts:
             return not_applicable(self.metrics, "the sample needs no facts")
-        statements = Statements(report.text)
-        missing = [fact for fact in facts if not any(statements.state(form) for form in fact.forms)]
+        found = stated(report.text, {form for fact in facts for form in fact.forms})
+        missing = [fact for fact in facts if found.isdisjoint(fact.forms)]
         detail: dict[str, JsonValue] = {
             "missing": [fact.id for fact in missing],
             "needed": _depths(facts),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.clarifier import FALLBACK, JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
-from aiq.agents.ai_q.states import Plan
+from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
+from aiq.agents.ai_q.states import FALLBACK, Plan
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
 from aiq.core.samples import Document, Question, Turn
