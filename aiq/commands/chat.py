@@ -27,7 +27,7 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey, Turn
 from aiq.core.session import RunSpend, Session
 from aiq.core.settings import RunSettings
-from aiq.site.terminal import LeftError, Terminal, TerminalUser, printable, show_progress
+from aiq.site.terminal import LeftError, Terminal, printable, show_progress
 
 if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.experiment.resources import Resources
@@ -144,7 +144,7 @@ class _Conversation:
         session = self.resources.session(
             self.settings,
             key=SampleKey(f"{self.thread}.{self.turns}", 1),
-            user=TerminalUser(self.terminal),
+            user=self.terminal,
             events=EventLog(show_progress),
             collection_name=self.blank.collection_name,
             spend=self.spend,

@@ -29,14 +29,11 @@ class Files:
         return self._digest.hexdigest()
 
     def text(self, path: Path, setting: str) -> str:
-        """The file's text; raises DatasetError when it is absent, a folder, not UTF-8 or broken gzip.
-
-        `setting` is the config key that named it.
-        """
-        if path.is_dir():
-            raise DatasetError(f"{path} is a folder; {setting} must name a file")
+        """The file's text; `setting` is the config key that named it. Raises DatasetError."""
         try:
             data = path.read_bytes()
+        except IsADirectoryError:
+            raise DatasetError(f"{path} is a folder; {setting} must name a file") from None
         except FileNotFoundError:
             raise DatasetError(f"there is no file {path}; check {setting}") from None
         except OSError as error:
@@ -187,10 +184,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def shipped(name: str) -> Path:
-    """The folder `conf` or `benchmarks` (or a path below one) that came with aiq.
-
-    In a checkout it lies beside the package, in a wheel under `aiq/_shipped`.
-    """
+    """The folder `conf` or `benchmarks` (or a path below one) that came with aiq: beside the package, or in a wheel."""
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.exists() else _PACKAGE.parent / name
 

@@ -127,7 +127,7 @@ class Session:
         return self._drafts[-1] if self._drafts else None
 
     def keep_draft(self, text: str) -> None:
-        """Remember a report as soon as it is written; a blank one is none, and does not replace an earlier one."""
+        """Remember a report as soon as it is written; a blank one does not replace an earlier one."""
         if text.strip():
             self._drafts[:] = [text]
 

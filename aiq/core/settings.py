@@ -131,9 +131,7 @@ class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint."""
 
     base_url: Endpoint = Field(description="address of the endpoint, with its path: http://127.0.0.1:8000/v1")
-    known_as: str | None = Field(
-        pattern=r"\S", description="name of the endpoint in hashes and kept answers; null: its address"
-    )
+    known_as: str | None = Field(pattern=r"\S", description="its name in hashes and kept answers; null: its address")
     model: str = Field(description="the model of every role that has none of its own")
     api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
     temperature: Temperature | None = Field(description="null: the endpoint's default")
@@ -217,9 +215,7 @@ class KnowledgeSettings(Settings):
     documents: OneOrMore = Field(description="files and folders that a run adds to the collection before it starts")
     max_results: Results = Field(description="pages of one search")
     max_content_length: Count = Field(description="characters of each result")
-    summarizer: Literal["rules", "model"] = Field(
-        description="who summarises documents for the prompts: rules, or model (the role knowledge.summarizer)"
-    )
+    summarizer: Literal["rules", "model"] = Field(description="by what: rules, or model (role knowledge.summarizer)")
     summary_chars: int = Field(ge=40, description="characters of a document's summary")
 
 
@@ -266,9 +262,7 @@ class DatasetSettings(Plugin):
     language: str | None = Field(description="only this language: en or zh")
     type: str | None = Field(description="only this fact_type, topic or type")
     sample: Count | None = Field(description="this many samples, drawn with the run's seed, in dataset order")
-    truth: str | None = Field(
-        description="what the closed world knows, for its judges alone; null: truth.jsonl beside the path"
-    )
+    truth: str | None = Field(description="what the closed world knows, for its judges; null: truth.jsonl beside path")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -287,9 +281,7 @@ class CheckpointerSettings(Settings):
 
     kind: Literal["memory", "sqlite", "postgres"] = Field(description="memory: for the time of the run")
     path: str | None = Field(description="of kind=sqlite: the file, made where there is none")
-    dsn_env: str | None = Field(
-        description="of kind=postgres: the environment variable that holds postgresql://USER:PASSWORD@HOST/DATABASE"
-    )
+    dsn_env: str | None = Field(description="the environment variable with postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @model_validator(mode="after")
     def _has_a_place(self) -> Self:
@@ -330,9 +322,7 @@ class OfflineSettings(Settings):
     """Section `offline`: the embedded stack; it runs when an endpoint's host is under `offline.example`."""
 
     target: str = Field(description="the class that starts it")
-    world: str | None = Field(
-        description="pages.jsonl of the closed world, or a folder that holds it; null: the one that came with aiq"
-    )
+    world: str | None = Field(description="pages.jsonl of the closed world, or its folder; null: what came with aiq")
     pages: OneOrMore = Field(description="files of further pages, e.g. benchmarks/hostile_mini/pages.jsonl")
     faults: Mapping[str, Share] = Field(description="rate by fault, e.g. offline.faults.http_500=0.05")
     context_tokens: Count = Field(description="the longest prompt that the model takes")
@@ -358,9 +348,7 @@ class RunSettings(Settings):
     seed: int = Field(ge=0, description="of everything random: model seeds, samples drawn, planted faults")
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
-    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(
-        description="the time that agents are told: `now`, or an ISO 8601 time"
-    )
+    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"

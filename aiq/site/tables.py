@@ -1,30 +1,23 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.reliability import reliabilities
+from aiq.analysis.reliability import Figure, reliabilities
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
+from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
 _WIDEST = 1000
-
-
-class Uncertain(Protocol):
-    """A number with an interval, or without one."""
-
-    @property
-    def ci95(self) -> tuple[float, float] | None: ...
 
 
 def show(content: RenderableType, console: Console) -> None:
@@ -56,7 +49,7 @@ def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 100 else f"{value:.1f}"
 
 
-def interval(figure: Uncertain | None) -> str:
+def interval(figure: Estimate | Figure | None) -> str:
     return "-" if figure is None or figure.ci95 is None else f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
 
 
