@@ -109,11 +109,6 @@ _FURTHEST = 40
 """Characters before a bracket that say what it is."""
 
 
-def is_circled(written: str) -> bool:
-    """Whether this is a number in a circle."""
-    return _CIRCLE.fullmatch(written) is not None
-
-
 def value(written: str) -> int:
     """The number that decimal digits of any script, raised digits or one circled number mean."""
     return int(unicodedata.numeric(written) if len(written) == 1 else unicodedata.normalize("NFKC", written))
@@ -121,7 +116,7 @@ def value(written: str) -> int:
 
 def like(written: str, number: int) -> str:
     """The number in the style of another one: circled (up to 50), raised, full-width, or with leading zeros."""
-    if is_circled(written):
+    if _CIRCLE.match(written):
         return _CIRCLES[number - 1] if number <= len(_CIRCLES) else f"({number})"
     for digits in _STYLES:
         if written and written[0] in digits:
@@ -173,18 +168,13 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
     return (re.sub(r"\r?\n", " ", comma[0]) if comma else ", ").join(parts)
 
 
-def find_marks(
-    markdown: Markdown, prose: str, body: Collection[Place], listed: frozenset[int], circled: frozenset[int]
-) -> tuple[Mark, ...]:
-    """The marks in these stretches, in order.
-
-    `prose` is the text's; `listed` are the numbers that its lists have, `circled` those written as ①.
-    """
+def find_marks(markdown: Markdown, prose: str, body: Collection[Place], listed: Mapping[int, str]) -> tuple[Mark, ...]:
+    """The marks in these stretches, in order; `prose` is the text's, `listed` the numbers of its lists as written."""
     links = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
-    bracketed = [mark for stretch in body for mark in _bracketed(prose, stretch, listed)]
+    bracketed = [mark for stretch in body for mark in _bracketed(prose, stretch, frozenset(listed))]
     found = [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in bracketed]
     if listed:
-        found += _unbracketed(markdown.text, prose, body, listed, circled, len(found))
+        found += _unbracketed(markdown.text, prose, body, listed, len(found))
     return tuple(sorted(found, key=lambda mark: mark.start))
 
 
@@ -277,7 +267,7 @@ def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
 
 
 def _unbracketed(
-    text: str, prose: str, body: Collection[Place], listed: frozenset[int], circled: frozenset[int], bracketed: int
+    text: str, prose: str, body: Collection[Place], listed: Mapping[int, str], bracketed: int
 ) -> list[Mark]:
     """Marks without brackets in these stretches; `bracketed` is how many others there are.
 
@@ -289,12 +279,11 @@ def _unbracketed(
         pattern: re.Pattern[str],
         not_after: re.Pattern[str] | None = None,
         source: str = prose,
-        known: frozenset[int] = listed,
     ) -> list[Mark]:
         found = []
         for match in chain.from_iterable(pattern.finditer(source, *stretch) for stretch in body):
             numbers, items = numbers_in(match["items"]), match.span("items")
-            if not numbers or not known.issuperset(numbers) or "\x00" in prose[slice(*items)]:
+            if not numbers or not listed.keys() >= {*numbers} or "\x00" in prose[slice(*items)]:
                 continue
             start = items[0] if form == "bare_number" else match.start()
             power = not_after and not_after.search(source[max(0, start - 6) : start])
@@ -303,7 +292,8 @@ def _unbracketed(
         return found
 
     # `如此①。`: an enumeration's number is before its item, a citation's after what is said
-    result = marks("superscript", _SUPERSCRIPT, _UNIT, source=text) + marks("circled", _CIRCLED, known=circled)
+    circled = [mark for mark in marks("circled", _CIRCLED) if _CIRCLE.match(listed[mark.numbers[0]])]
+    result = marks("superscript", _SUPERSCRIPT, _UNIT, source=text) + circled
     raised = marks("superscript", _RAISED, _POWER)
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
         result += raised

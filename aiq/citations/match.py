@@ -7,7 +7,7 @@ their number.
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
@@ -26,8 +26,7 @@ _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
 _MARK = r"(?:_|[^\w/?&=])"
 _CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
 """A percent-encoding that was cut in two; the parts that are no UTF-8 are lone surrogates."""
-_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
-_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
+_AT_CUT = re.compile(rf"({_WORD}*)({_MARK}?)\x00({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 class _Paths:
@@ -64,7 +63,7 @@ class _Paths:
     def parent(self, url: ParsedUrl) -> int | None:
         """The nearest source above whose path has at least two segments."""
         nearest, filled = None, 0
-        for place, segment in zip(self._along(url)[1:], ("", *url.segments[:-1]), strict=False):
+        for place, segment in zip(self._along(url), ("", *url.segments[:-1]), strict=False):
             filled += bool(segment)
             if filled >= _LEAST_SEGMENTS and (place in self._plain or place in self._queried):
                 nearest = self._plain.get(place, _only(self._queried.get(place, ())))
@@ -77,18 +76,17 @@ class _Paths:
 
     def _at(self, url: ParsedUrl) -> int:
         """The place of this path, -1 if there is none."""
-        places = self._along(url)
-        return places[-1] if len(places) == len(url.segments) + 2 else -1
+        places = list(self._along(url))
+        return places[-1] if len(places) > len(url.segments) else -1
 
-    def _along(self, url: ParsedUrl) -> list[int]:
-        """The places of a path from the root on, as far as there are any."""
-        places = [0]
+    def _along(self, url: ParsedUrl) -> Iterator[int]:
+        """The places of a path from its site on, as far as there are any."""
+        place = 0
         for step in (url.site, *url.segments):
-            place = self._steps.get((places[-1], step))
-            if place is None:
-                break
-            places.append(place)
-        return places
+            place = self._steps.get((place, step), -1)
+            if place < 0:
+                return
+            yield place
 
 
 def _only(numbers: Sequence[int]) -> int | None:
@@ -102,18 +100,12 @@ def completes_identifier(start: str, whole: str) -> bool:
     `4f2a91c`, `article` and `article12`), and where words with digits are on both sides of one mark
     (`1706` and `1706.03762`, the groups of a UUID or a date).
     """
-    left, right = _LEFT.search(start[-200:]), _RIGHT.match(whole, len(start), len(start) + 200)
-    if left is None or right is None:
-        return False
-    before, mark, after = left[1], left[2], right[1]
+    cut = _AT_CUT.search(f"{start[-200:]}\x00{whole[len(start) : len(start) + 200]}")
+    before, mark, after, next_mark, beyond = cut.groups() if cut else ("",) * 5
     if before and after and not mark:
-        return _has_digit(before + after)
-    beyond = after if mark else right[3] if right[2] and not after else ""
-    return _has_digit(before) and _has_digit(beyond)
-
-
-def _has_digit(text: str) -> bool:
-    return any(map(str.isdigit, text))
+        return any(map(str.isdigit, before + after))
+    following = after if mark else beyond if next_mark and not after else ""
+    return any(map(str.isdigit, before)) and any(map(str.isdigit, following))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +147,9 @@ class SourceIndex:
         """The source this URL means, or None where no level gives exactly one."""
         if exact := self.match_exactly(text):
             return exact
-        stub = without_ellipsis(text)
+        stub, url = without_ellipsis(text), parse_url(text)
         if stub is not None:
-            number = self._cut_off(stub)
-            return None if number is None else Match(self._sources[number], "truncation", marked=True)
-        url = parse_url(text)
+            return self._match(self._cut_off(stub), "truncation", marked=True)
         return url and (
             self._match_continued(url)
             or self._match(self._paths.parent(url), "child_path")
@@ -179,8 +169,8 @@ class SourceIndex:
                 return Match(self._sources[number], "document", key)
         return None
 
-    def _match(self, number: int | None, level: MatchLevel) -> Match | None:
-        return None if number is None else Match(self._sources[number], level)
+    def _match(self, number: int | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
+        return None if number is None else Match(self._sources[number], level, marked=marked)
 
     def _cut_off(self, stub: str) -> int | None:
         """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""

@@ -13,7 +13,7 @@ from typing import Final
 from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, Place, gaps, position, read_markdown
-from aiq.citations.marks import Mark, find_marks, is_circled
+from aiq.citations.marks import Mark, find_marks
 from aiq.citations.references import ReferenceList, reference_lists
 
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
@@ -78,12 +78,11 @@ def parse_report(text: str) -> ParsedReport:
     )
     body = gaps([(found.start, found.end) for found in lists], len(text))
     prose = markdown.prose()
-    numerals = {entry.number: text[slice(*entry.place.number_span or (0, 0))] for entry in entries}
-    listed, circled = frozenset(numerals), frozenset(n for n, numeral in numerals.items() if is_circled(numeral))
+    listed = {entry.number: text[slice(*entry.place.number_span or (0, 0))] for entry in entries}
     # after a fence that is never closed may be more of the code: `x = [7]` there is no dangling citation
     certain = apart[0][0] if len(apart) == 1 else len(text)
-    marks = find_marks(markdown, prose, body, listed, circled)
-    marks = tuple(mark for mark in marks if mark.start < certain or listed.issuperset(mark.numbers))
+    marks = find_marks(markdown, prose, body, listed)
+    marks = tuple(mark for mark in marks if mark.start < certain or listed.keys() >= {*mark.numbers})
     linked = {mark.url for mark in marks}
     return ParsedReport(
         text=text,

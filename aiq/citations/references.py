@@ -81,7 +81,6 @@ class _ListReader:
         return False
 
     def lists(self, read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
-        """The lists that a method finds, going through the lines."""
         last = -1
         for line in self.all:
             if line.number > last:
