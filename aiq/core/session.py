@@ -163,7 +163,7 @@ class Session:
             self.sources.add(source.model_copy(update={"call_id": call_id, "tool": name}), (*call_path.get(), rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])
         self._note(shown, "mentioned" if result.sources else "echoed", call_id, name)
-        returned(result.content, success=True, sources=tuple(s.url or s.citation_key or "" for s in result.sources))
+        returned(result.content, success=True, sources=tuple(s.address for s in result.sources))
         return result
 
     async def _run_tool(self, name: str, arguments: Arguments, call_id: str) -> ToolResult:

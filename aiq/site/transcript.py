@@ -137,7 +137,7 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
         yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
         cited = {citation.source: citation for citation in row.audit.valid_citations} if row.audit else {}
         for source in row.retrieved:
-            target = source.url or source.citation_key or ""
+            target = source.address
             mark = f"[{cited[target].number}] {cited[target].level}" if target in cited else "not cited"
             yield Padding(Text(f"{mark}  {source.title}  {target}"), (0, 0, 0, 4))
     for removed in row.audit.removed_citations if row.audit else ():

@@ -126,7 +126,7 @@ class Rounds(Middleware):
             Round(
                 number=number,
                 queries=tuple(query for call in executed for query in queries_in(str(call["args"]["description"]))),
-                new_sources=tuple(s.url or s.citation_key or "" for s in current().sources.all()[before:]),
+                new_sources=tuple(s.address for s in current().sources.all()[before:]),
                 gaps=gaps_in([*replies_in(request.messages[position + 1 :]), reply]),
             )
         )
