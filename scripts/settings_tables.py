@@ -36,7 +36,7 @@ def _table(overrides: list[str], place: str) -> str:
 
 def stale() -> Iterator[Path]:
     """The pages whose tables are not current."""
-    return (page for page in sorted(DOCS.glob("*.md")) if (text := page.read_text(encoding="utf-8")) != current(text))
+    return (page for page in sorted(DOCS.rglob("*.md")) if (text := page.read_text(encoding="utf-8")) != current(text))
 
 
 def main() -> int:

@@ -6,13 +6,13 @@ their number.
 
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
-from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, spelled, without_ellipsis
+from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, without_ellipsis
 from aiq.core.reports import MatchLevel
 from aiq.core.sources import Source
 
@@ -24,48 +24,50 @@ _LEAST_SEGMENTS = 2
 _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
 """A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
 _MARK = r"(?:_|[^\w/?&=])"
+_CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
+"""A percent-encoding that was cut in two; the parts that are no UTF-8 are lone surrogates."""
 _LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
 _RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 class _Paths:
-    """The paths of the sources as one tree: what is at a path, and the only source that continues it (None: several).
+    """The paths of the sources as one tree: what is at a path, and what continues it.
 
     A place is a number; `_steps` leads from a place by the next segment (from the root by the site) to another.
     """
 
     def __init__(self) -> None:
         self._steps: dict[tuple[int, object], int] = {}
-        self._here: dict[int, tuple[int, int | None]] = {}  # whether its URL has neither query nor route, the source
-        self._below: dict[int, int | None] = {}
-        self._with_pair: dict[tuple[int, _Pair], list[int]] = {}
+        self._plain: dict[int, int] = {}  # the source here whose URL has neither query nor route
+        self._queried = defaultdict[int, list[int]](list)
+        self._longer = defaultdict[int, list[int]](list)
+        self._with_pair = defaultdict[tuple[int, _Pair], list[int]](list)
 
     def add(self, number: int, url: ParsedUrl) -> None:
         """Add a source; no two have the same key."""
-        plain = not url.query and not url.route
         place = 0
         for step in (url.site, *url.segments):
-            self._below[place] = None if place in self._below else number
+            self._longer[place].append(number)
             place = self._steps.setdefault((place, step), len(self._steps) + 1)
-        if not plain:
-            self._below[place] = None if place in self._below else number
+        if not url.query and not url.route:
+            self._plain[place] = number
+            return
+        self._longer[place].append(number)
+        self._queried[place].append(number)
         for pair in dict.fromkeys(url.query):
-            self._with_pair.setdefault((place, pair), []).append(number)
-        known = self._here.get(place, (-1, None))[0]
-        if plain >= known:
-            self._here[place] = plain, None if plain == known else number
+            self._with_pair[place, pair].append(number)
 
     def continuing(self, url: ParsedUrl) -> int | None:
         """The only source that continues this path; a query is a set, has no beginning and is not continued."""
-        return None if url.query or url.route else self._below.get(self._at(url))
+        return None if url.query or url.route else _only(self._longer.get(self._at(url), ()))
 
     def parent(self, url: ParsedUrl) -> int | None:
         """The nearest source above whose path has at least two segments."""
         nearest, filled = None, 0
         for place, segment in zip(self._along(url)[1:], ("", *url.segments[:-1]), strict=False):
             filled += bool(segment)
-            if place in self._here and filled >= _LEAST_SEGMENTS:
-                nearest = self._here[place][1]
+            if filled >= _LEAST_SEGMENTS and (place in self._plain or place in self._queried):
+                nearest = self._plain.get(place, _only(self._queried.get(place, ())))
         return nearest
 
     def with_parameters(self, url: ParsedUrl) -> list[int]:
@@ -89,6 +91,10 @@ class _Paths:
         return places
 
 
+def _only(numbers: Sequence[int]) -> int | None:
+    return numbers[0] if len(numbers) == 1 else None
+
+
 def completes_identifier(start: str, whole: str) -> bool:
     """Whether `whole`, which begins with `start`, goes on with what is part of an identifier.
 
@@ -102,13 +108,12 @@ def completes_identifier(start: str, whole: str) -> bool:
     before, mark, after = left[1], left[2], right[1]
     if before and after and not mark:
         return _has_digit(before + after)
-    if not (mark or (right[2] and not after)):
-        return False
-    return _has_digit(before) and _has_digit(after if mark else right[3])
+    beyond = after if mark else right[3] if right[2] and not after else ""
+    return _has_digit(before) and _has_digit(beyond)
 
 
 def _has_digit(text: str) -> bool:
-    return any(letter.isdigit() for letter in text)
+    return any(map(str.isdigit, text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +184,9 @@ class SourceIndex:
 
     def _cut_off(self, stub: str) -> int | None:
         """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""
-        url, start = parse_url(stub), spelled(stub)
-        if url is None or start is None or "/" not in start:
+        url = parse_url(stub)
+        start = _CUT_CODE.sub("", url.spelling) if url and "%" in stub else url.spelling if url else ""
+        if url is None or "/" not in start:
             return None
         at = bisect_left(self._spellings, (start, 0))
         longer = {number: text for text, number in self._spellings[at : at + 2] if text.startswith(start)}
@@ -199,8 +205,7 @@ class SourceIndex:
             return None
         routed = [number for number in shared if cited.route in ("", self._urls[number].route)]
         # a repeated parameter counts as often
-        fitting = [number for number in routed if not Counter(cited.query) - Counter(self._urls[number].query)]
-        return fitting[0] if len(fitting) == 1 else None
+        return _only([number for number in routed if Counter(cited.query) <= Counter(self._urls[number].query)])
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""

@@ -42,8 +42,7 @@ class Settings(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _number_is_a_number(cls, value: object, info: ValidationInfo) -> object:
-        field = cls.model_fields.get(info.field_name or "")
-        if isinstance(value, bool) and field is not None:
+        if isinstance(value, bool) and (field := cls.model_fields.get(info.field_name or "")):
             optional = get_origin(field.annotation) in (Union, UnionType)
             kinds = get_args(field.annotation) if optional else (field.annotation,)
             if any(getattr(kind, "__origin__", kind) in (int, float) for kind in kinds):
@@ -86,12 +85,13 @@ def _endpoint(value: object) -> object:
     return value
 
 
-def _one_or_more(value: object) -> object:
-    return () if value is None else (value,) if isinstance(value, str) else value
+def _listed(value: object) -> object:
+    """A single name needs no brackets."""
+    return value if value is None or isinstance(value, list | tuple) else (value,)
 
 
-OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
-"""A list of names; a single one needs no brackets."""
+Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, BeforeValidator(_listed)]
+OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _listed(value) or ())]
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
@@ -261,7 +261,7 @@ class DatasetSettings(Plugin):
         description="file or folder in the official format, relative to here; benchmarks/ also means what came with aiq"
     )
     hub: str | None = Field(description="a dataset on the Hugging Face hub instead of a path")
-    ids: tuple[str, ...] | None = Field(description="only these samples: [3,17]")
+    ids: Names = Field(description="only these samples: [3,17]")
     split: str | None = Field(description="only this split, such as DEV")
     language: str | None = Field(description="only this language: en or zh")
     type: str | None = Field(description="only this fact_type, topic or type")
@@ -273,14 +273,6 @@ class DatasetSettings(Plugin):
     @property
     def given(self) -> dict[str, Any]:
         return {**super().given, "path": self.path, "hub": self.hub}
-
-    @field_validator("ids", mode="before")
-    @classmethod
-    def _as_text(cls, value: object) -> object:
-        """YAML reads ids such as 58 as numbers; a single one needs no brackets."""
-        if value is None:
-            return None
-        return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
 
 
 class CassetteSettings(Settings):
@@ -381,6 +373,7 @@ class RunSettings(Settings):
     papers: PapersSettings = Field(description="search for scholarly papers: the tool paper_search")
     knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
     judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
+    tool: Mapping[str, Plugin] = Field(description="tools of your own, by name")
     cassette: CassetteSettings = Field(description="record and replay")
     checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
     user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")

@@ -2,7 +2,9 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from functools import reduce
+from operator import getitem
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -60,9 +62,9 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
 
 
 def _configs(group: str, option: str | None) -> Iterator[Any]:
-    """Configs to take a setting from: with the recorded option, the base of the group, each option of it."""
-    names = [option, "_base", *options(group)] if group in groups() else [None]
-    return (option_config(group, name) for name in dict.fromkeys(names) if name is not None or len(names) == 1)
+    """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
+    names = [option, "_base", *options(group)] if group in groups() else []
+    return (option_config(group, name) for name in [*filter(None, dict.fromkeys(names)), None])
 
 
 def _plugins(place: str, target: str, option: str | None, name: int | str) -> Iterator[Any]:
@@ -93,18 +95,14 @@ def _fill(
     value = next((found for section in sections if (found := _at(section, path)) is not _ABSENT), _ABSENT)
     if value is _ABSENT:
         return []
-    inner: Any = values
-    for part in path[:-1]:
-        inner = inner[part]
-    inner[path[-1]] = value
+    reduce(getitem, path[:-1], cast("Any", values))[path[-1]] = value
     name = prefix + ".".join(map(str, path))
     return [f"{name} is not in the manifest, which an older version wrote; it is {value!r} now, as shipped"]
 
 
 def _at(values: Any, path: Iterable[int | str]) -> Any:
     """What is at a place of nested mappings, or _ABSENT."""
-    for part in path:
-        if not isinstance(values, Mapping) or part not in values:
-            return _ABSENT
-        values = values[part]
-    return values
+    try:
+        return reduce(getitem, path, values)
+    except (LookupError, TypeError):
+        return _ABSENT

@@ -75,11 +75,14 @@ def _copy_whole_lines(old: Path, new: Path) -> None:
 
 def _options(options: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
     """The old run's options, with those of the groups that are chosen anew."""
-    chosen = [text for text, (name, _) in zip(overrides, named_overrides(overrides), strict=True) if name in GROUPS]
-    anew = tuple(name for name, _ in named_overrides(chosen))
-    kept = {place: option for place, option in options.items() if place.partition(".")[0] not in anew}
-    new = chosen_options(chosen) if chosen else {}
-    return kept | {place: option for place, option in new.items() if place.partition(".")[0] in anew}
+    chosen = {override.input_line: name for name, override in named_overrides(overrides) if name in GROUPS}
+    new = chosen_options([text for text in overrides if text in chosen]) if chosen else {}
+
+    def is_anew(place: str) -> bool:
+        return place.partition(".")[0] in chosen.values()
+
+    kept = {place: option for place, option in options.items() if not is_anew(place)}
+    return kept | {place: option for place, option in new.items() if is_anew(place)}
 
 
 def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -93,11 +96,10 @@ def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, An
                 f"rescore keeps the reports of the run, so {name} cannot change "
                 f"(only {', '.join(GROUPS)}, their settings and limits.run_usd can); start a new run for anything else"
             )
-    changed, chosen = dict(config), [name for name, _ in named if name in GROUPS]
-    for group in chosen:
-        own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] == group]
-        changed[group] = compose(["name=rescore", *own]).get(group, {})
-    merged = OmegaConf.create(changed)
+    chosen = [name for name, _ in named if name in GROUPS]
+    own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] in chosen]
+    composed = compose(["name=rescore", *own]) if chosen else {}
+    merged = OmegaConf.create({**config, **{group: composed.get(group, {}) for group in chosen}})
     if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
         OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
     for name, override in named:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ALLOWED: Final = ("runner.", "limits.", "llm.base_url")
-"""What settings that may change between starts begin with: none of them can change a finished attempt or score.
-
-`runner.agent_failures` says how failures are counted, in the summary alone.
-"""
+"""What settings that may change between starts begin with: none of them can change a finished attempt or score."""
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
@@ -38,9 +35,8 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
         if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
             OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; its answers still hold
         OmegaConf.update(config, name, override.value())
-    restart = Resumption(time=utc_now(), overrides=tuple(overrides))
-    changed = {"config": OmegaConf.to_container(config), "resumed": (*manifest.resumed, restart)}
-    return manifest.model_copy(update=changed)
+    resumed = (*manifest.resumed, Resumption(time=utc_now(), overrides=tuple(overrides)))
+    return manifest.model_copy(update={"config": OmegaConf.to_container(config), "resumed": resumed})
 
 
 def check_same(plan: RunPlan, manifest: Manifest, folder: RunFolder) -> list[str]:
@@ -80,8 +76,7 @@ def check_finished(state: RunState, run: str) -> None:
 def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
     """The state of a run folder, and the whole rows of those attempts that a judge has yet to score.
 
-    Raises DatasetError when a row belongs to a sample that the dataset no longer has, or to another
-    question.
+    Raises DatasetError when a row belongs to a sample that the dataset no longer has, or to another question.
     """
     state = RunState(plan.spec)
     state.add_scores(every_score(folder))

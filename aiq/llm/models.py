@@ -124,8 +124,8 @@ class RunModels:
         try:
             answer = await self._client.get(url, headers=headers, extensions={RETRY: False})
         except SEND_ERRORS as error:
-            why = failure_text(error)
-            raise RunAborted(f"llm.base_url={self._settings.base_url}: cannot be reached: {why}") from None
+            place = f"llm.base_url={self._settings.base_url}"
+            raise RunAborted(f"{place}: cannot be reached: {failure_text(error)}") from None
         if answer.status_code in (401, 403):
             env = self._settings.api_key_env
             remedy = f"check the key in ${env}" if env else "set llm.api_key_env to the variable that holds one"

@@ -8,6 +8,7 @@ row; files are synced when they are closed.
 import json
 import os
 from collections.abc import Iterator
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,11 +21,9 @@ from aiq.core.plugins import describe
 
 RowT = TypeVar("RowT", bound=Record)
 
-_BLOCK = 65_536
-
 
 class Journal(Generic[RowT]):
-    """Appends rows of one type to one file. One writer per file; the folder's lock sees to that.
+    """Appends rows of one type to one file, as its only writer: the folder's lock sees to that.
 
     Opening cuts a torn last line; `cut` says how many bytes that took (0: none).
     """
@@ -64,19 +63,12 @@ def writable(text: str) -> str:
 
 def cut_torn_line(path: Path) -> int:
     """Drop what follows the last line end: a row whose writing was interrupted. Bytes dropped."""
-    if not path.exists():
+    size = path.stat().st_size if path.exists() else 0
+    if size == 0:  # which cannot be mapped
         return 0
     with path.open("r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-        end = size
-        while end:
-            start = max(0, end - _BLOCK)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+            end = text.rfind(b"\n") + 1
         file.truncate(end)
     return size - end
 
@@ -134,7 +126,6 @@ class KeyedJournal(Generic[RowT]):
         return self._row.model_validate_json(next(whole_lines(self._path, self._places[key])))
 
     def append(self, row: RowT) -> None:
-        """Write a row; the system has it when this returns."""
         self._journal = self._journal or Journal(self._path)
         self._places[str(getattr(row, self._key))] = self._journal.size
         self._journal.append(row)

@@ -29,7 +29,20 @@ class Timing(Record):
     seconds: float
 
 
-class SampleRow(Record):
+class OfAttempt(Record):
+    """A line that belongs to one attempt at one (sample, epoch)."""
+
+    schema_version: Literal[1] = 1
+    sample_id: str
+    epoch: int
+    attempt: int
+
+    @property
+    def key(self) -> SampleKey:
+        return SampleKey(self.sample_id, self.epoch)
+
+
+class SampleRow(OfAttempt):
     """One attempt at one (sample, epoch): a line of `samples*.jsonl`; the last line of a key wins.
 
     `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote
@@ -38,11 +51,7 @@ class SampleRow(Record):
     raw report names. `usage` is by role and holds the agent's calls only.
     """
 
-    schema_version: Literal[1] = 1
-    sample_id: str
     sample_hash: str
-    epoch: int
-    attempt: int
     status: AttemptStatus
     question: str
     tags: Mapping[str, str] = Field(default_factory=dict)
@@ -56,10 +65,6 @@ class SampleRow(Record):
     usage: Mapping[str, Usage] = Field(default_factory=dict)
     timing: Timing
     error: RowError | None = None
-
-    @property
-    def key(self) -> SampleKey:
-        return SampleKey(self.sample_id, self.epoch)
 
     @property
     def retrieved(self) -> tuple[Source, ...]:
@@ -88,17 +93,13 @@ class SampleRow(Record):
         )
 
 
-class ScoreRow(Record):
+class ScoreRow(OfAttempt):
     """One metric of one (sample, epoch) by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
     `attempt` is the attempt that was scored. `usage`, by role, is that of the judge's whole work on
     the report, and only in the first of its rows, so that sums over rows are right.
     """
 
-    schema_version: Literal[1] = 1
-    sample_id: str
-    epoch: int
-    attempt: int
     judge: str
     judge_hash: str
     judge_version: str
@@ -115,8 +116,11 @@ class ScoreRow(Record):
     error: RowError | None = None
 
     @property
-    def key(self) -> SampleKey:
-        return SampleKey(self.sample_id, self.epoch)
+    def parts(self) -> tuple[float, float] | None:
+        """Numerator and denominator; a plain value has the denominator 1. None where there is no number."""
+        if self.numerator is not None and self.denominator is not None:
+            return self.numerator, self.denominator
+        return None if self.value is None else (self.value, 1.0)
 
 
 class StoredPage(Record):

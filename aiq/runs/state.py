@@ -40,23 +40,15 @@ class Attempt:
 class Scored:
     """The last score of a key by one metric. `why`: the error, or the reason for having none.
 
+    `parts`: numerator and denominator; a plain value has the denominator 1. None where there is no number.
     `noise`: the spread of its judgements, where there were several.
     """
 
     attempt: int
     status: ScoreStatus
-    value: float | None
-    numerator: float | None
-    denominator: float | None
+    parts: tuple[float, float] | None
     why: str | None
     noise: Noise | None
-
-    @property
-    def parts(self) -> tuple[float, float] | None:
-        """Numerator and denominator; a plain value has the denominator 1. None where there is no number."""
-        if self.numerator is not None and self.denominator is not None:
-            return self.numerator, self.denominator
-        return None if self.value is None else (self.value, 1.0)
 
 
 class RunState:
@@ -90,9 +82,7 @@ class RunState:
                 continue
             why = row.error.message if row.error else row.reason
             noise = Noise.model_validate(row.detail[NOISE]) if NOISE in row.detail else None
-            self._scores[row.metric][row.key] = Scored(
-                row.attempt, row.status, row.value, row.numerator, row.denominator, why, noise
-            )
+            self._scores[row.metric][row.key] = Scored(row.attempt, row.status, row.parts, why, noise)
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():

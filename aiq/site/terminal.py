@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 
-from aiq.core.events import AnyEvent, Decision, Round, StageChanged, ToolCalled
+from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -67,7 +67,7 @@ class TerminalUser:
         return reply
 
 
-def show_progress(event: AnyEvent) -> None:
+def show_progress(event: Event) -> None:
     """One line on standard error for what takes time."""
     match event:
         case StageChanged():

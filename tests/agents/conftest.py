@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.events import AnyEvent, EventLog
+from aiq.core.events import Event, EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
@@ -141,7 +141,7 @@ class Bench:
     endpoint: Endpoint
     session: Session
     search: WebSearch
-    events: list[AnyEvent]
+    events: list[Event]
 
     def logged(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -182,7 +182,7 @@ async def bench(script: Script, *, search: WebSearch | None = None, **given: Any
         model="test",
         retry=configured(RetrySettings, attempts=2, first_seconds=0, most_seconds=0),
     )
-    events: list[AnyEvent] = []
+    events: list[Event] = []
     search = search or WebSearch()
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
         session = make_session(

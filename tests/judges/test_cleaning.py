@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aiq.citations.parse import split_references, without_references
 from aiq.citations.passages import without_citations
 from aiq.core.errors import JudgeError
+from aiq.core.session import Answers
 from aiq.judges.cleaning import Cleaner, read_cleaned
 from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.structured import Unusable
@@ -202,7 +203,7 @@ async def test_the_offline_model_cleans_what_looks_like_citations(offline: Any) 
 
 
 async def test_a_kept_answer_that_is_now_too_short_is_asked_for_again() -> None:
-    class Kept:
+    class Kept(Answers):
         """Answers that an earlier judge accepted."""
 
         async def once(self, key: str, ask: Any) -> str:

@@ -142,10 +142,6 @@ def a_session() -> Callable[..., Session]:
     """`a_session(tool, ...)`: a session that lends these tools and has neither models nor a web."""
 
     def make(*tools: Tool, collection_name: str | None = None) -> Session:
-        return make_session(
-            run_seed=0,
-            tools=FixedToolbox(tools),
-            collection_name=collection_name,
-        )
+        return make_session(tools=FixedToolbox(tools), collection_name=collection_name)
 
     return make

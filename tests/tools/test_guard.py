@@ -18,19 +18,15 @@ inner_addresses = st.sampled_from(INNER).flatmap(
 )
 
 
-def refusal(url: str, allowed: AllowList = NOBODY) -> ToolError | None:
+def blocked(url: str, allowed: AllowList = NOBODY) -> bool:
+    """Whether the URL is refused, as it must be: typed, in one line."""
+    refusal = None
     try:
         check_url(url, allowed)
     except ToolError as error:
-        return error
-    return None
-
-
-def blocked(url: str, allowed: AllowList = NOBODY) -> bool:
-    """Whether the URL is refused, as it must be: typed, in one line."""
-    error = refusal(url, allowed)
-    assert error is None or (error.kind is ToolErrorKind.BLOCKED and len(str(error).splitlines()) == 1)
-    return error is not None
+        refusal = error
+    assert refusal is None or (refusal.kind is ToolErrorKind.BLOCKED and len(str(refusal).splitlines()) == 1)
+    return refusal is not None
 
 
 @pytest.mark.parametrize(
@@ -120,13 +116,6 @@ def test_no_spelling_of_an_inner_address_passes(ip: IPv4Address) -> None:
         assert blocked(f"http://{spelling}/"), spelling
 
 
-@given(inner_addresses)
-def test_an_inner_address_hidden_in_ipv6_is_not_public(ip: IPv4Address) -> None:
-    for base in ("::ffff:0:0", "::", "64:ff9b::"):
-        assert not is_public(IPv6Address(int(IPv6Address(base)) | int(ip)))
-    assert not is_public(IPv6Address((0x2002 << 112) | (int(ip) << 80)))
-
-
 @pytest.mark.parametrize(
     ("address", "public"),
     [
@@ -174,11 +163,8 @@ def test_listed_hosts_are_exempt_with_the_port_they_are_listed_with() -> None:
     assert not blocked("http://[::1]:9/", allowed)
     assert blocked("ftp://intranet.example/", allowed)
     assert blocked("http://user@intranet.example/", allowed)
-
-
-def test_a_refused_port_says_how_to_allow_it() -> None:
     with pytest.raises(ToolError, match=r"list a\.example:8080 in web\.allow_hosts"):
-        check_url("http://a.example:8080/", NOBODY)
+        check_url("http://a.example:8080/", allowed)
 
 
 @pytest.mark.parametrize("address", ["010.0.0.1", "1.2.3", "nonsense", ""])

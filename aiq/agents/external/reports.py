@@ -1,7 +1,4 @@
-"""Reports that already exist, as an agent: each sample gets the article that a file has for it, word for word.
-
-The file is that of Deep Research Bench's `raw_data`: rows of `id`, `prompt` and `article`.
-"""
+"""Reports that already exist, as an agent: each sample gets the article that a file has for it, word for word."""
 
 from typing import ClassVar
 

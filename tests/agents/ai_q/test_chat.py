@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.chat import REJECTED, route_after_orchestration
+from aiq.agents.ai_q.agent import REJECTED, route_after_orchestration
 from aiq.agents.ai_q.states import ChatResearcherState, DepthDecision, IntentResult
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, ReportWritten, StageChanged
@@ -57,7 +57,7 @@ def test_routing_table(intent: Any, depth: Any, goes: str) -> None:
 
 
 def test_the_graph_has_four_nodes_and_the_specified_edges() -> None:
-    drawn = agent()._chat.build().compile().get_graph()
+    drawn = agent()._chat().compile().get_graph()
     assert {(edge.source, edge.target) for edge in drawn.edges} == {
         ("__start__", "intent_classifier"),
         ("intent_classifier", "clarifier"),

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.clarifier import FALLBACK, JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
-from aiq.agents.ai_q.states import Plan
+from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
+from aiq.agents.ai_q.states import FALLBACK, Plan
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
 from aiq.core.samples import Document, Question, Turn
-from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser
+from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import agent, fenced
 from tests.agents.replies import PLAN, REPORT, TASK, ScriptedUser, asks, calls, chat, results, search
@@ -235,7 +235,7 @@ async def test_after_max_plan_iterations_the_plan_stands_with_the_last_feedback_
     [
         pytest.param(ApprovingUser(), "deep", ["approve"], id="approve"),
         pytest.param(RejectingUser(), "rejected", ["reject"], id="reject"),
-        pytest.param(FeedbackUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
+        pytest.param(ApprovingUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
     ],
 )
 async def test_users_of_evaluations(on_bench: Any, user: Any, route: str, reviews: list[str]) -> None:

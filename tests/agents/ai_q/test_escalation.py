@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.chat import should_escalate
+from aiq.agents.ai_q.agent import AiqAgent, should_escalate
 from aiq.agents.ai_q.escalation import END_CHARACTERS, PHRASES, Escalation, by_phrases
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.states import ChatResearcherState, ShallowResult
@@ -25,7 +24,7 @@ REFERENCES = "\n\n## References\n" + "\n".join(f"[{n}] A title - https://pages.t
 SUFFICIENT = {"sufficient": True, "material_gap": None, "material_conflict": None}
 GAP = {"sufficient": False, "material_gap": "the year\n is missing", "material_conflict": None}
 CONFLICT = {"sufficient": False, "material_gap": None, "material_conflict": "two mayors"}
-BLANK = {"no message": None, "empty": "", "spaces": "   ", "blank lines": "\n\t"}
+BLANK = {"empty": "", "spaces": "   ", "blank lines": "\n\t"}
 
 TABLE = [
     *(pytest.param(answer, True, id=name) for name, answer in BLANK.items()),
@@ -50,18 +49,18 @@ def settings(policy: str = "phrases", *, enabled: bool = True) -> AiqSettings:
 
 
 @pytest.mark.parametrize(("answer", "escalates"), TABLE)
-def test_the_table(answer: str | None, escalates: bool) -> None:
+def test_the_table(answer: str, escalates: bool) -> None:
     assert by_phrases(answer).escalate is escalates
 
 
 @pytest.mark.parametrize(("answer", "escalates"), TABLE)
-async def test_the_table_with_escalation_switched_off(on_bench: Any, answer: str | None, escalates: bool) -> None:
+async def test_the_table_with_escalation_switched_off(on_bench: Any, answer: str, escalates: bool) -> None:
     async with on_bench(in_turn()) as bench:
         for given_settings, cause in (
             (settings("assessed", enabled=False), "never: enable_escalation=false"),
             (settings("never"), "never: escalation.policy=never"),
         ):
-            found = await Escalation(given_settings, PROMPTS).decide("Who?", answer or "")
+            found = await Escalation(given_settings, PROMPTS).decide("Who?", answer)
             assert (found.escalate, found.cause) == (False, cause)
         assert bench.endpoint.requests == []
 
@@ -152,12 +151,12 @@ async def test_the_request_has_its_static_part_first_and_fences_what_varies(on_b
     assert list(first.json_schema["properties"]) == ["sufficient", "material_gap", "material_conflict"]
 
 
-async def test_an_unparsable_assessment_gets_one_repair_call(on_bench: Any) -> None:
+async def test_an_unparsable_sufficiency_gets_one_repair_call(on_bench: Any) -> None:
     async with on_bench(in_turn("It is fine.", GAP)) as bench:
         found = await Escalation(settings("assessed"), PROMPTS).decide("Who?", "Ilan Corvey [1].")
     assert found.cause == "assessed: gap: the year is missing"
     assert fenced(bench.endpoint.requests[1], "bad_reply") == "It is fine."
-    assert [(e.what, e.detail) for e in bench.logged(Recovery)] == [("unparsable_assessment", "repaired")]
+    assert [(e.what, e.detail) for e in bench.logged(Recovery)] == [("unparsable_sufficiency", "repaired")]
 
 
 @pytest.mark.parametrize(

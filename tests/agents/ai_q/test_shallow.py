@@ -204,11 +204,9 @@ def test_anything_else_for_data_sources_is_an_error(given: Any) -> None:
             made()
 
 
-async def test_an_unknown_data_source_or_tool_is_an_error(on_bench: Any) -> None:
+async def test_an_unknown_data_source_is_an_error(on_bench: Any) -> None:
     with pytest.raises(ConfigError, match=r"data_sources: .* data source 'papers'; there are: web"):
         await run(on_bench, answers, {"data_sources": ["web", "papers"]})
-    with pytest.raises(ConfigError, match=r"agent\.shallow\.tools: this run has no tool 'serch'; there are: web_"):
-        await run(on_bench, answers, tools=("serch",))
 
 
 async def test_tools_info_takes_the_place_of_the_listing(on_bench: Any) -> None:

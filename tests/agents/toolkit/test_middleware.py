@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, dynamic_prompt
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from aiq.agents.toolkit.langchain import SessionCalls, as_langchain
-from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, SystemPrompt, ToolNameSanitization, sanitized
+from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, ToolNameSanitization, sanitized
 from aiq.core.events import Recovery
 from aiq.offline.chat import ChatReply, ChatRequest, call
 
@@ -59,7 +59,7 @@ async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made(on
         agent: Any = create_agent(
             bench.session.models.chat("aiq.researcher"),
             [as_langchain(bench.search)],
-            middleware=[SessionCalls(), ToolNameSanitization(), SystemPrompt(lambda state: "Search.")],
+            middleware=[SessionCalls(), ToolNameSanitization(), dynamic_prompt(lambda request: "Search.")],
         )
         state = await agent.ainvoke({"messages": [HumanMessage("go")]})
     reply = state["messages"][1]
