@@ -161,7 +161,7 @@ class Session:
         for rank, source in enumerate(result.sources):
             self.sources.add(source.model_copy(update=call), (*call_path.get(), rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])
-        targets = tuple(source.url or source.citation_key or "" for source in result.sources)
+        targets = tuple(source.address for source in result.sources)
         returned(result.content, shown, "mentioned" if targets else "echoed", success=True, sources=targets)
         return result
 

@@ -30,6 +30,11 @@ class Source(Record):
     kind: SourceKind = "retrieved"
     digest: str = ""
 
+    @property
+    def address(self) -> str:
+        """Its URL, or the key of a document; empty where it cannot be cited."""
+        return self.url or self.citation_key or ""
+
 
 class Registry(Protocol):
     """All sources of one (sample, epoch), in the order of turns and calls; of several kinds the strongest counts."""

@@ -135,7 +135,7 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     if row.retrieved:
         yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
     for source in row.retrieved:
-        target = source.url or source.citation_key or ""
+        target = source.address
         yield _indented(f"{cited.get(target, 'not cited')}  {source.title}  {target}", 4)
     for citation in removed:
         yield Text(f"removed [{citation.number}] {citation.target}: {citation.reason}", style="red")
