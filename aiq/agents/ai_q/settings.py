@@ -36,11 +36,6 @@ class ShallowSettings(Settings):
     verbose: bool = Field(description="an event for each turn")
     compaction: CompactionSettings = Field(description="of old tool results, in what the model sees")
 
-    @property
-    def recursion_limit(self) -> int:
-        """Graph steps: two a turn (agent and tools), and headroom."""
-        return 2 * self.max_llm_turns + 10
-
 
 class DeepSettings(Settings):
     max_loops: int = Field(ge=1, description="research rounds")

@@ -54,7 +54,7 @@ class ShallowResearcher:
         Raises ConfigError for an unknown data source, ModelError, LimitReached, RunAborted.
         """
         tools = tools_for(state.data_sources, self._settings.tools)
-        config: Any = {"recursion_limit": self._settings.recursion_limit}
+        config: Any = {"recursion_limit": 2 * self._settings.max_llm_turns + 10}  # two steps a turn, and headroom
         result = ShallowResearchAgentState.model_validate(await self.graph(tools).ainvoke(state, config))
         current().keep_draft(last_answer(result.messages))
         return result

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf
-from types import MappingProxyType
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -97,8 +96,8 @@ def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> l
     """The messages as a model is to see them; summaries look for what the call and the question asked."""
     if not settings.enabled:
         return list(messages)
-    asked = _asked(messages)
-    return _shortened(messages, "compaction", settings.keep_last, settings.extract_chars, settings.max_chars, asked)
+    most, enough = settings.extract_chars, settings.max_chars
+    return _shortened(messages, "compaction", settings.keep_last, most, enough, _asked(messages))
 
 
 @dataclass(eq=False)
@@ -108,17 +107,12 @@ class ToolResultPruning(Middleware):
     settings: PruningSettings
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        seen = _shortened(request.messages, "pruning", self.settings.keep_last, self.settings.max_chars)
+        seen = _shortened(request.messages, "pruning", self.settings.keep_last, self.settings.max_chars, 0, {})
         return await handler(request.override(messages=seen))
 
 
 def _shortened(
-    messages: Sequence[AnyMessage],
-    name: str,
-    keep_last: int,
-    most: int,
-    enough: int = -1,
-    asked: Mapping[str, str] = MappingProxyType({}),
+    messages: Sequence[AnyMessage], name: str, keep_last: int, most: int, enough: int, asked: Mapping[str, str]
 ) -> list[AnyMessage]:
     """The messages with all but the last tool results summarised in `most` characters: a decision of this name.
 

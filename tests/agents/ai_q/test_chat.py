@@ -11,7 +11,7 @@ from aiq.core.session import RejectingUser
 from aiq.core.settings import CitationSettings
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.conftest import agent, on_bench
-from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, REPORT, SHORT, TASK, chat, results, search
+from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, SHORT, TASK, chat, results, search
 from tests.settings import configured
 
 LOST = chat(shallow=ADMITS)
@@ -49,31 +49,28 @@ def test_the_graph_has_four_nodes_and_the_specified_edges() -> None:
     }
 
 
-async def test_meta_is_answered_at_once() -> None:
-    report, bench = await research(chat(), "Hello")
-    assert (report.route, report.text, report.outcome) == ("meta", "I answer questions.", "ok")
-    assert [request.role for request in bench.endpoint.requests] == ["aiq.intent_classifier"]
-    assert report.audit is None
-
-
-async def test_shallow() -> None:
-    report, bench = await research(chat())
-    assert report.route == "shallow"
-    assert "Ilan Corvey [1]" in report.text
-    assert stages(bench) == ["intent_classifier", "shallow_research"]
-    assert decisions(bench, "escalation")[0].value is False
-    assert [citation.source for citation in report.audit.valid_citations] == ["https://pages.test/orlune"]
-
-
-async def test_deep_goes_through_the_clarifier_and_its_plan_reaches_the_orchestrator() -> None:
-    report, bench = await research(chat(), TASK)
-    assert report.route == "deep"
-    assert stages(bench) == ["intent_classifier", "clarifier", "deep_research"]
-    first = bench.endpoint.of("aiq.orchestrator")[0]
-    assert "Plan (not shown to the user):\nOrlune\n1. Origins" in first.system
-    assert first.last_user == TASK
+@pytest.mark.parametrize(
+    ("text", "route", "entered", "says"),
+    [
+        ("Hello", "meta", [], "I answer questions."),
+        ("Who is the mayor?", "shallow", ["shallow_research"], "Ilan Corvey [1]"),
+        (TASK, "deep", ["clarifier", "deep_research"], "# Orlune"),
+    ],
+)
+async def test_a_question_takes_its_route(text: str, route: str, entered: list[str], says: str) -> None:
+    report, bench = await research(chat(), text)
+    assert (report.route, report.outcome) == (route, "ok")
+    assert says in report.text
+    assert stages(bench) == ["intent_classifier", *entered]
     assert bench.logged(Approval) == []
-    assert report.raw_text == REPORT
+    if route == "meta":
+        assert report.audit is None
+    else:
+        assert [citation.source for citation in report.audit.valid_citations] == ["https://pages.test/orlune"]
+    if route == "deep":
+        first = bench.endpoint.of("aiq.orchestrator")[0]
+        assert "Plan (not shown to the user):\nOrlune\n1. Origins" in first.system
+        assert first.last_user == TASK
 
 
 async def test_an_insufficient_answer_escalates_through_the_clarifier() -> None:

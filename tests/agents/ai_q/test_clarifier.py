@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
+from aiq.agents.ai_q.clarifier import APPROVE, JSON_ONLY, NUDGE, PLANNER_ROLE, REJECT, ROLE, SKIP, next_question, word
 from aiq.agents.ai_q.states import FALLBACK, Plan
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
@@ -64,21 +64,26 @@ async def test_remaining_questions_count_down_to_max_turns() -> None:
     assert "A: The last ten years\nQ: Which period?\nA: Trade\n\nPlan (" in briefing(bench)
 
 
-@pytest.mark.parametrize("answer", ["no", "n", "No."])
-async def test_no_may_be_the_true_answer_and_does_not_end_the_dialogue(answer: str) -> None:
-    user = ScriptedUser([answer, "skip"], [])
-    _, bench = await clarified(asking, user)
-    assert f"A: {answer}" in bench.endpoint.of(PLANNER_ROLE)[0].last_user
-    assert len(user.shown) == 2
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (SKIP, ("skip", "Skip.", "", "  ", "done", "继续", "跳過。")),
+        (APPROVE, ("approve", "Approve.", "yes", "y", "“approve”", "`ok`", "ＯＫ", "批准", "好的！", "「同意」")),
+        (REJECT, ("reject", "No", "n", "cancel!", "ｎｏ", "取消", "不行。", "拒絕")),
+    ],
+)
+def test_words_are_understood_however_written(words: set[str], said: tuple[str, ...]) -> None:
+    assert [answer for answer in said if word(answer) not in words] == []
 
 
-@pytest.mark.parametrize("answer", ["skip", "Skip.", "", "  ", "done", "继续", "跳過。"])
-async def test_skip_words_end_the_questions(answer: str) -> None:
-    user = ScriptedUser([answer], [])
+async def test_no_may_be_the_true_answer_and_does_not_end_the_questions_as_skip_does() -> None:
+    user = ScriptedUser(["No.", " Skip. "], [])
     _, bench = await clarified(asking, user)
-    assert user.shown == ["Which period?"]
-    assert [(event.kind, event.answer) for event in bench.logged(Approval)] == [("question", answer.strip())]
-    assert "Q:" not in bench.endpoint.of(PLANNER_ROLE)[0].last_user
+    assert user.shown == ["Which period?"] * 2
+    assert [event.answer for event in bench.logged(Approval) if event.kind == "question"] == ["No.", "Skip."]
+    planned = bench.endpoint.of(PLANNER_ROLE)[0].last_user
+    assert "A: No." in planned
+    assert "Skip" not in planned
 
 
 async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_is_not_kept() -> None:
@@ -131,18 +136,13 @@ async def test_a_tool_that_was_not_offered_is_not_run() -> None:
         ('{"needs_clarification": true, "clarification_question": "When?"}', "When?"),
         ('Well: {"needs_clarification": false} and so on', None),
         ('{"needs_clarification": false, "clarification_question": "When?"}', None),
+        *((bad, "(type 'skip'") for bad in ("hm", '{"needs_clarification": "?"}', '{"needs_clarification": true}')),
     ],
 )
-def test_the_next_question(reply: str, question: str | None) -> None:
-    assert next_question(reply, TASK) == question
-
-
-@pytest.mark.parametrize("reply", ["hm", "", '{"needs_clarification": "perhaps"}', '{"needs_clarification": true}'])
-async def test_an_unusable_reply_asks_about_the_topic(reply: str) -> None:
-    user, task = ScriptedUser(["skip"], []), "A report on rivers " * 20
-    await clarified(lambda request: ChatReply(text=reply), user, Question(text=task))
-    assert f'"{task[:80]}"' in user.shown[0]
-    assert "'skip'" in user.shown[0]
+def test_the_next_question_is_about_the_topic_where_the_reply_is_unusable(reply: str, question: str | None) -> None:
+    task = "A report on rivers " * 20
+    asked = next_question(reply, task)
+    assert asked == question or (str(question) in str(asked) and f'"{task[:80]}"' in str(asked))
 
 
 async def test_history_and_documents_reach_the_prompt() -> None:
@@ -174,11 +174,8 @@ async def test_an_unusable_plan_is_repaired_once_or_replaced(repaired: Any, used
     assert fenced(bench.endpoint.of(PLANNER_ROLE)[1], "bad_reply") == broken
 
 
-@pytest.mark.parametrize(
-    "word", ["approve", "Approve.", "yes", "y", "“approve”", "`ok`", "ＯＫ", "批准", "好的！", "「同意」"]
-)
-async def test_approval(word: str) -> None:
-    user = ScriptedUser([], [word])
+async def test_a_plan_is_shown_and_approved() -> None:
+    user = ScriptedUser([], ["Approve."])
     report, bench = await clarified(content, user, enable_plan_approval=True)
     assert report.route == "deep"
     assert "Plan (approved by the user):\nOrlune\n1. Origins" in briefing(bench)
@@ -187,28 +184,15 @@ async def test_approval(word: str) -> None:
     assert "**reject**" in user.shown[0]
 
 
-@pytest.mark.parametrize("word", ["reject", "No", "n", "cancel!", "ｎｏ", "取消", "不行。", "拒絕"])
-async def test_rejection_ends_the_run_as_such(word: str) -> None:
-    report, bench = await clarified(content, ScriptedUser([], [word]), enable_plan_approval=True)
-    assert (report.route, report.outcome) == ("rejected", "rejected")
-    assert bench.endpoint.of("aiq.orchestrator") == []
-
-
-async def test_feedback_goes_into_the_next_plan_all_of_it() -> None:
-    user = ScriptedUser([], ["yes, but shorter", "add prices", "approve"])
-    _, bench = await clarified(content, user, enable_plan_approval=True)
+async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterations_the_plan_stands() -> None:
+    user = ScriptedUser([], ["yes, but shorter", "add prices"])
+    report, bench = await clarified(content, user, enable_plan_approval=True, max_plan_iterations=2)
     first, second, third = (request.last_user for request in bench.endpoint.of(PLANNER_ROLE))
     assert "<feedback>" not in first
     assert "<feedback>\nyes, but shorter\n</feedback>" in second
     assert third.index("yes, but shorter") < third.index("add prices")
-
-
-async def test_after_max_plan_iterations_the_plan_stands_with_the_last_feedback_in_it() -> None:
-    user = ScriptedUser([], ["more", "more still"])
-    report, bench = await clarified(content, user, enable_plan_approval=True, max_plan_iterations=2)
     assert report.route == "deep"
     assert "approved automatically after the last round of feedback" in briefing(bench)
-    assert "more still" in bench.endpoint.of(PLANNER_ROLE)[2].last_user
     (decision,) = (event for event in bench.logged(Decision) if event.name == "plan_auto_approved")
     assert decision.cause == "clarifier.max_plan_iterations=2"
 
@@ -226,10 +210,4 @@ async def test_users_of_evaluations(user: Any, route: str, reviews: list[str]) -
     assert report.route == route
     answers = [(event.kind, event.answer) for event in bench.logged(Approval)]
     assert answers == [("question", "skip"), *(("plan", review) for review in reviews)]
-
-
-async def test_the_stage_is_logged_once_however_often_the_user_is_asked() -> None:
-    user = ScriptedUser(["a", "b", "c"], ["more", "approve"])
-    _, bench = await clarified(asking, user, enable_plan_approval=True)
     assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1
-    assert [event.kind for event in bench.logged(Approval)] == ["question"] * 3 + ["plan"] * 2

@@ -1,6 +1,5 @@
 """The deep researcher: each agent's middleware, budgets, what is in the state, the final report, limits."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,16 +24,14 @@ from aiq.core.events import (
 from aiq.core.usage import Limits
 from aiq.experiment.attempt import boundary_error
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.conftest import PROMPTS, WebSearch, on_bench
-from tests.agents.replies import REPORT, TASK, calls, dispatch, results, search, turn_of
+from tests.agents.conftest import PROMPTS, Script, WebSearch, on_bench
+from tests.agents.replies import REPORT, TASK, by_turn, calls, dispatch, results, search, turn_of
 from tests.settings import configured
 
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
 AGENTS = pytest.mark.parametrize("role", list(ROLES.values()), ids=list(ROLES))
 SUBAGENTS = pytest.mark.parametrize("role", [PLANNER, RESEARCHER])
 LONG = "A sentence about farms. " * 120
-
-Turn = Callable[[ChatRequest, int], ChatReply | int]
 
 
 def searches_once(request: ChatRequest) -> ChatReply:
@@ -56,19 +53,13 @@ def eager(request: ChatRequest) -> ChatReply:
     return calls(call("think", thought=f"Much is known.\nGaps:\n- gap {turn}\n- another"))
 
 
-def where(role: str, turn: Turn) -> Callable[[ChatRequest], ChatReply | int]:
-    """A run in which `role` acts as `turn` says and the others do the least."""
+def where(role: str, acts: Script) -> Script:
+    """A run in which `role` acts so and the others do the least."""
+    tasks = [calls(call("task", subagent_type=name, description="Work.")) for name in list(ROLES)[1:]]
+    orchestrator, subagent = by_turn(*tasks, REPORT), by_turn("Found [1].")
 
     def script(request: ChatRequest) -> ChatReply | int:
-        done = turn_of(request)
-        if request.role == role:
-            return turn(request, done)
-        if request.role != ORCHESTRATOR:
-            return ChatReply(text="Found [1].")
-        agents = ("planner-agent", "researcher-agent")
-        return (
-            calls(call("task", subagent_type=agents[done], description="Work.")) if done < 2 else ChatReply(text=REPORT)
-        )
+        return (acts if request.role == role else orchestrator if request.role == ORCHESTRATOR else subagent)(request)
 
     return script
 
@@ -92,15 +83,12 @@ def results_in(state: DeepResearchAgentState) -> list[ToolMessage]:
 
 @SUBAGENTS
 async def test_empty_results_are_filled_in_subagents(role: str) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text="Done.") if number else search("q")
-
-    _, bench = await run(where(role, turn), {"search": WebSearch(text=" \n\t ")})
+    _, bench = await run(where(role, by_turn(search("q"), "Done.")), {"search": WebSearch(text=" \n\t ")})
     assert results(bench.endpoint.of(role)[1]) == [EMPTY]
 
 
 async def test_empty_results_are_filled_in_the_orchestrator() -> None:
-    found, bench = await run(where(RESEARCHER, lambda request, number: ChatReply(text="")))
+    found, bench = await run(where(RESEARCHER, by_turn("")))
     assert results(bench.endpoint.of(ORCHESTRATOR)[-1]) == ["Found [1].", EMPTY]
     assert [message.content for message in results_in(found)][1] == ""
 
@@ -110,17 +98,16 @@ async def test_the_stack_of_each_agent(role: str) -> None:
     """Model calls are sent again, tool names repaired, calls logged and sources registered through the session."""
     failures = 3
 
-    def turn(request: ChatRequest, number: int) -> ChatReply | int:
+    def acts(request: ChatRequest) -> ChatReply | int:
         nonlocal failures
         failures -= 1
         if failures >= 0:
             return 503
         searches = [call("web_search_tool", query="q")] * ("web_search_tool" in request.tool_names)
-        return (
-            ChatReply(text=REPORT) if number else calls(call("functions.think<|channel|>json", thought="hm"), *searches)
-        )
+        think = call("functions.think<|channel|>json", thought="hm")
+        return by_turn(calls(think, *searches), REPORT)(request)
 
-    found, bench = await run(where(role, turn))
+    found, bench = await run(where(role, acts))
     searched = role != ORCHESTRATOR
     called, requests = bench.logged(ToolCalled), bench.endpoint.of(role)
     assert [request.attempt for request in requests] == [0, 1, 2, 3, 0]
@@ -140,7 +127,7 @@ async def test_the_stack_of_each_agent(role: str) -> None:
 @AGENTS
 @pytest.mark.parametrize(("retries", "sends"), [(10, 11), (0, 1)])
 async def test_retries_end_in_an_error(role: str, retries: int, sends: int) -> None:
-    async with on_bench(where(role, lambda request, number: 500)) as bench:
+    async with on_bench(where(role, by_turn(500))) as bench:
         state = DeepResearchAgentState(messages=[HumanMessage(TASK)])
         with pytest.raises(ModelError, match="500"):
             await DeepResearcher(configured(DeepSettings, max_model_retries=retries), PROMPTS).run(state)
@@ -159,10 +146,8 @@ async def test_retries_end_in_an_error(role: str, retries: int, sends: int) -> N
 async def test_pruning_is_only_in_what_the_model_sees(
     role: str, searches: int, settings: dict[str, Any], short: int
 ) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text="Done.") if number == searches else search(f"q{number}")
-
-    _, bench = await run(where(role, turn), {"search": WebSearch(text=LONG)}, **settings)
+    acts = by_turn(*(search(f"q{number}") for number in range(searches)), "Done.")
+    _, bench = await run(where(role, acts), {"search": WebSearch(text=LONG)}, **settings)
     shown = results(bench.endpoint.of(role)[-1])
     assert [MARK in text and len(text) <= 2000 for text in shown] == [True] * short + [False] * (searches - short)
     assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(shown))
@@ -173,10 +158,8 @@ async def test_pruning_is_only_in_what_the_model_sees(
 
 
 async def test_pruning_in_the_orchestrator() -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text=f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
-
-    found, bench = await run(where(PLANNER, turn), pruning=configured(PruningSettings, keep_last=1))
+    finds = by_turn(f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
+    found, bench = await run(where(PLANNER, finds), pruning=configured(PruningSettings, keep_last=1))
     first, second = results(bench.endpoint.of(ORCHESTRATOR)[-1])
     assert len(first) <= 2000
     assert first.splitlines()[-2:] == ["[1] A page - https://pages.test/q", MARK]
@@ -188,24 +171,19 @@ async def test_pruning_in_the_orchestrator() -> None:
 
 
 async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_withdrawn() -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        if "web_search_tool" not in request.tool_names:
-            return ChatReply(text="Nothing [1].")
-        return search(f"{number} 0", f"{number} 1")
-
-    _, bench = await run(where(RESEARCHER, turn), max_searches_per_researcher=3)
+    acts = by_turn(search("0 0", "0 1"), search("1 0", "1 1"), "Nothing [1].")
+    _, bench = await run(where(RESEARCHER, acts), max_searches_per_researcher=3)
     assert bench.search.queries == ["0 0", "0 1", "1 0"]
     last = bench.endpoint.of(RESEARCHER)[-1]
     assert last.messages[-1].text == BUDGET_ANCHOR
+    assert "web_search_tool" not in last.tool_names
     assert "think" in last.tool_names
     assert "over budget" in last.messages[-2].text
 
 
 async def test_a_subagent_that_never_ends_is_made_to_answer() -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return calls(call("think", thought="hm")) if request.tools else ChatReply(text="Enough.")
-
-    _, bench = await run(where(RESEARCHER, turn), max_searches_per_researcher=1)
+    acts = lambda request: calls(call("think", thought="hm")) if request.tools else ChatReply(text="Enough.")  # noqa: E731
+    _, bench = await run(where(RESEARCHER, acts), max_searches_per_researcher=1)
     assert len(bench.endpoint.of(RESEARCHER)) == 2 * 1 + 8 + 1
 
 
@@ -236,18 +214,14 @@ async def test_data_sources_and_the_tools_setting_select_the_subagents_tools() -
 async def test_todos_files_and_subagents_are_in_the_state() -> None:
     steps = [{"content": "Plan", "status": "in_progress"}]
 
-    def script(request: ChatRequest) -> ChatReply:
+    def script(request: ChatRequest) -> ChatReply | int:
         if request.role == PLANNER:
             return ChatReply(text='Here: {"title": "Orlune", "sections": ["Rivers"], "queries": ["q"]}')
         if request.role == RESEARCHER:
             return searches_once(request)
-        match turn_of(request):
-            case 0:
-                plan = call("task", subagent_type="planner-agent", description="Plan.")
-                return calls(call("write_todos", todos=steps), plan)
-            case 1:
-                return calls(dispatch("q"), call("write_file", file_path="/shared/notes.md", content="n"))
-        return ChatReply(text=REPORT)
+        plan = call("task", subagent_type="planner-agent", description="Plan.")
+        notes = call("write_file", file_path="/shared/notes.md", content="n")
+        return by_turn(calls(call("write_todos", todos=steps), plan), calls(dispatch("q"), notes), REPORT)(request)
 
     found, bench = await run(script)
     assert found.todos == steps
@@ -294,6 +268,5 @@ def test_no_report_is_an_error() -> None:
 
 
 async def test_a_report_in_the_file_is_found() -> None:
-    written = calls(call("write_file", file_path="/report.md", content=REPORT))
-    found, _ = await run(lambda request: ChatReply(text="Wrote /report.md.") if turn_of(request) else written)
+    found, _ = await run(by_turn(calls(call("write_file", file_path="/report.md", content=REPORT)), "It is written."))
     assert found.messages[-1].content == REPORT.strip()

@@ -10,22 +10,21 @@ from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.core.samples import Document
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import PROMPTS, on_bench
+from tests.agents.replies import REPORT, by_turn, calls
 from tests.settings import configured
 
-REPORT = "# Orlune\n\n" + "Orlune lies on a river. " * 30
 DOCUMENTS = [Document(file_name="a.pdf", summary="On rivers.")]
 
 
-def script(request: ChatRequest) -> ChatReply:
+PLAN, FIND = (
+    calls(call("task", subagent_type=name, description=task))
+    for name, task in (("planner-agent", "Plan it."), ("researcher-agent", "Find it."))
+)
+
+
+def script(request: ChatRequest) -> ChatReply | int:
     """Plans, researches once, reports."""
-    if request.role != "aiq.orchestrator":
-        return ChatReply(text="It lies on a river.")
-    match sum(message.role == "assistant" for message in request.messages):
-        case 0:
-            return ChatReply(tool_calls=(call("task", subagent_type="planner-agent", description="Plan it."),))
-        case 1:
-            return ChatReply(tool_calls=(call("task", subagent_type="researcher-agent", description="Find it."),))
-    return ChatReply(text=REPORT)
+    return by_turn(PLAN, FIND, REPORT)(request) if request.role == "aiq.orchestrator" else ChatReply(text="A river.")
 
 
 async def asked(**settings: Any) -> tuple[dict[str, ChatRequest], DeepResearchAgentState]:

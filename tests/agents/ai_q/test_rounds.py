@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from aiq.agents.ai_q.deep import ROLES
 from aiq.agents.ai_q.rounds import PLAN_FILE, SYNTHESIS_ANCHOR, ResearchPlan, gaps_in, queries_in, reviewed
 from aiq.core.events import Decision, Recovery, Round, ToolReturned
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.ai_q.test_deep import ORCHESTRATOR, RESEARCHER, eager, results_in, run, searches_once
-from tests.agents.replies import REPORT, calls, dispatch, turn_of
+from tests.agents.replies import REPORT, by_turn, calls, dispatch, turn_of
 
 SECTIONS = ["Rivers", "Towns", "Trade", "People", "Conclusion"]
 
@@ -90,16 +89,10 @@ def test_a_review(given: dict[str, Any], least: int, queries: list[str], repairs
 async def planned(answer: str, written: str | None = None, plans: int = 1) -> tuple[Any, Any]:
     """A run whose planner answers (and writes the file) so; the orchestrator asks for `plans` plans."""
 
-    def script(request: ChatRequest) -> ChatReply:
-        turn = turn_of(request)
-        if request.role == ROLES["planner-agent"]:
-            writes = written is not None and turn == 0
-            file = call("write_file", file_path=PLAN_FILE, content=written)
-            return calls(file) if writes else ChatReply(text=answer)
-        asks = call("task", subagent_type="planner-agent", description="Plan.")
-        return calls(asks) if turn < plans else ChatReply(text=REPORT)
-
-    return await run(script)
+    file = calls(call("write_file", file_path=PLAN_FILE, content=written))
+    planner = by_turn(answer) if written is None else by_turn(file, answer)
+    asks = calls(call("task", subagent_type="planner-agent", description="Plan."))
+    return await run(lambda r: by_turn(*[asks] * plans, REPORT)(r) if r.role == ORCHESTRATOR else planner(r))
 
 
 def decided(bench: Any) -> Any:
@@ -172,13 +165,13 @@ async def test_a_round_is_an_event_with_queries_new_sources_and_gaps() -> None:
     assert sources == [*first.new_sources, *second.new_sources]
 
 
-async def test_surplus_dispatches_are_answered_in_order_without_being_executed() -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role != ORCHESTRATOR:
-            return searches_once(request)
-        return calls(*(dispatch(f"q{n}") for n in range(5))) if turn_of(request) == 0 else ChatReply(text=REPORT)
+def led(*said: Any) -> Any:
+    """A run whose orchestrator says this, turn by turn, and whose researchers search once."""
+    return lambda request: by_turn(*said)(request) if request.role == ORCHESTRATOR else searches_once(request)
 
-    found, bench = await run(script, max_researcher_calls=3)
+
+async def test_surplus_dispatches_are_answered_in_order_without_being_executed() -> None:
+    found, bench = await run(led(calls(*(dispatch(f"q{n}") for n in range(5))), REPORT), max_researcher_calls=3)
     ids = [c["id"] for m in found.messages if isinstance(m, AIMessage) for c in m.tool_calls]
     assert [message.tool_call_id for message in results_in(found)] == ids
     assert ["over budget" in str(message.content) for message in results_in(found)] == [False] * 3 + [True] * 2
@@ -190,12 +183,7 @@ async def test_surplus_dispatches_are_answered_in_order_without_being_executed()
 
 
 async def test_a_dispatch_of_a_withdrawn_researcher_is_refused() -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if request.role != ORCHESTRATOR:
-            return searches_once(request)
-        return calls(dispatch("more")) if turn_of(request) < 3 else ChatReply(text=REPORT)
-
-    found, bench = await run(script, max_loops=1)
+    found, bench = await run(led(*[calls(dispatch("more"))] * 3, REPORT), max_loops=1)
     assert bench.search.queries == ["more"]
     assert [event.number for event in bench.logged(Round)] == [1]
     assert found.messages[-1].content == REPORT.strip()

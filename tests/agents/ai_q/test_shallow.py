@@ -53,31 +53,11 @@ def results_in(state: ShallowResearchAgentState) -> list[ToolMessage]:
     return [message for message in state.messages if isinstance(message, ToolMessage)]
 
 
-async def test_answers_at_once_without_tool_calls() -> None:
-    state, bench = await run(answers)
-    assert state.messages[-1].content == "Paris [1]."
-    assert state.tool_iterations == 0
-    (request,) = bench.endpoint.requests
-    assert (request.role, request.parallel_tool_calls) == (ROLE, True)
-    assert request.messages[-1].text == "Who is the mayor?"
-
-
-async def test_budget_counts_tool_calls_and_ends_with_the_anchor() -> None:
-    state, bench = await run(searches(1), max_tool_iterations=3)
-    last = bench.endpoint.requests[-1]
-    assert len(bench.search.queries) == state.tool_iterations == 3
-    assert len(bench.endpoint.requests) == 4
-    assert (last.messages[-1].role, last.messages[-1].text) == ("user", SYNTHESIS_ANCHOR)
-    assert last.tool_names == ()
-    assert causes(bench) == ["max_tool_iterations"]
-    assert state.messages[-1].content == "done"
-    assert all(message.content != SYNTHESIS_ANCHOR for message in state.messages)
-
-
 @pytest.mark.parametrize(
     ("settings", "asked_times", "cause"),
     [
         ({"max_tool_iterations": 0}, 1, "max_tool_iterations"),
+        ({"max_tool_iterations": 3}, 4, "max_tool_iterations"),
         ({"max_llm_turns": 1}, 1, "max_llm_turns"),
         ({"max_llm_turns": 2, "max_tool_iterations": 9}, 2, "max_llm_turns"),
     ],
@@ -85,6 +65,8 @@ async def test_budget_counts_tool_calls_and_ends_with_the_anchor() -> None:
 async def test_the_last_turn_gets_the_anchor_and_no_tools(settings: Any, asked_times: int, cause: str) -> None:
     state, bench = await run(searches(1), **settings)
     assert len(bench.endpoint.requests) == asked_times
+    assert len(bench.search.queries) == state.tool_iterations == asked_times - 1
+    assert all(message.content != SYNTHESIS_ANCHOR for message in state.messages)
     last = bench.endpoint.requests[-1]
     assert (last.tool_names, last.last_user) == ((), SYNTHESIS_ANCHOR)
     assert causes(bench) == [cause]
@@ -181,8 +163,10 @@ async def test_the_prompt_states_date_user_and_documents_after_the_static_part()
 async def test_data_sources_and_settings_select_tools_and_the_rewriting_section(
     sources: list[str] | None, settings: dict[str, Any], tools: tuple[str, ...]
 ) -> None:
-    _, bench = await run(answers, {"data_sources": sources}, **settings)
+    state, bench = await run(answers, {"data_sources": sources}, **settings)
+    assert (state.messages[-1].content, state.tool_iterations) == ("Paris [1].", 0)
     (request,) = bench.endpoint.requests
+    assert (request.role, request.messages[-1].text) == (ROLE, "Who is the mayor?")
     assert request.tool_names == tools
     assert ("Query rewriting" in request.system) is ("web_search_tool" in tools)
     assert request.parallel_tool_calls is settings.get("parallel_tool_calls", True)

@@ -96,18 +96,7 @@ def sizes(messages: list[AnyMessage]) -> list[int]:
     return [len(str(m.content)) for m in messages if isinstance(m, ToolMessage)]
 
 
-async def shown(messages: list[AnyMessage], **settings: Any) -> list[AnyMessage]:
-    async with on_bench(lambda request: ChatReply(text="x")):
-        return compacted(messages, configured(CompactionSettings, **settings))
-
-
-async def test_oldest_first_until_all_fit() -> None:
-    messages = chain(6)
-    whole = sizes(messages)[0]
-    seen = await shown(messages, max_chars=5 * whole, keep_last=2, extract_chars=300)
-    assert [size <= 300 for size in sizes(seen)] == [True, True, False, False, False, False]
-    assert [m.tool_call_id for m in seen if isinstance(m, ToolMessage)] == [f"c{n}" for n in range(6)]
-    assert sizes(messages) == [whole] * 6  # the state's own messages are untouched
+WHOLE = sizes(chain(1))[0]
 
 
 @pytest.mark.parametrize(
@@ -115,14 +104,19 @@ async def test_oldest_first_until_all_fit() -> None:
     [
         pytest.param({"enabled": False, "max_chars": 1}, 0, id="enabled-false"),
         pytest.param({"max_chars": 10**6}, 0, id="max_chars-not-reached"),
+        pytest.param({"max_chars": 5 * WHOLE, "keep_last": 2}, 2, id="oldest-first-until-all-fit"),
         pytest.param({"max_chars": 1, "keep_last": 3}, 3, id="keep_last"),
         pytest.param({"max_chars": 1, "keep_last": 9}, 0, id="keep_last-of-all"),
         pytest.param({"max_chars": 1, "keep_last": 0}, 6, id="keep_last-none"),
     ],
 )
-async def test_settings(settings: dict[str, Any], short: int) -> None:
-    seen = await shown(chain(6), extract_chars=300, **settings)
-    assert sum(size <= 300 for size in sizes(seen)) == short
+async def test_the_oldest_results_are_shortened(settings: dict[str, Any], short: int) -> None:
+    messages = chain(6)
+    async with on_bench(lambda request: ChatReply(text="x")):
+        seen = compacted(messages, configured(CompactionSettings, extract_chars=300, **settings))
+    assert [size <= 300 for size in sizes(seen)] == [True] * short + [False] * (6 - short)
+    assert [m.tool_call_id for m in seen if isinstance(m, ToolMessage)] == [f"c{n}" for n in range(6)]
+    assert sizes(messages) == [WHOLE] * 6  # the state's own messages are untouched
 
 
 async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere() -> None:
