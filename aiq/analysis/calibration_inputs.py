@@ -168,7 +168,7 @@ def read_labels(path: Path) -> list[Label]:
 def _label(row: Row) -> Label:
     text = row.required("label").lower()
     try:
-        value = _WORDS[text] if text in _WORDS else float(text)
+        value = float(_WORDS.get(text, text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -172,8 +172,7 @@ class Fact(Judge):
 
 def _scores(pages: Sequence[CitedPage], detail: dict[str, JsonValue]) -> list[Score]:
     """A report without citations has no accuracy, but it has a number of citations: 0. The official counts skip it."""
-    counts = count(pages)
-    citations, supported = counts.citations, counts.supported
+    citations, supported = count(pages).citations, count(pages).supported
     unjudged = "no citation of the report could be judged" if pages else _NO_CITATIONS
     return [
         score_of("fact.citation_accuracy", (supported, citations) if citations else unjudged, detail),

@@ -118,19 +118,18 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
 
     The same is a citation with the same URL and a statement alike.
     """
+
+    def shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
+        return sum(
+            any(one.url == other.url and alike(one.statement, other.statement) for other in those) for one in these
+        )
+
     return {
         "model": len(model),
         "rules": len(rules),
-        "model_in_rules": _shared(model, rules),
-        "rules_in_model": _shared(rules, model),
+        "model_in_rules": shared(model, rules),
+        "rules_in_model": shared(rules, model),
     }
-
-
-def _shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
-    statements: dict[str, list[str]] = {}
-    for citation in those:
-        statements.setdefault(citation.url, []).append(citation.statement)
-    return sum(any(alike(one.statement, other) for other in statements.get(one.url, [])) for one in these)
 
 
 def alike(one: str, other: str) -> bool:

@@ -9,16 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from aiq.core.session import Session
 from aiq.judges.fact_scores import Verdict
-from aiq.judges.structured import (
-    ModelAnswer,
-    NonBlank,
-    OneLine,
-    SharedQuestion,
-    Unusable,
-    read_as,
-    read_list,
-    without_thoughts,
-)
+from aiq.judges.structured import ModelAnswer, OneLine, SharedQuestion, Unusable, read_as, read_list, without_thoughts
 from aiq.judges.wording import wordings
 
 
@@ -32,7 +23,7 @@ class FactCitation(ModelAnswer):
 
     statement: OneLine
     reference: int | None = None
-    url: Annotated[NonBlank, AfterValidator(canonical)]
+    url: Annotated[OneLine, AfterValidator(canonical)]
 
 
 class FactQuestions:

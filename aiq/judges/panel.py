@@ -35,7 +35,7 @@ class PanelSettings(Settings):
 
     @model_validator(mode="after")
     def _members_differ(self) -> Self:
-        if len(set(self.panel)) < len(self.panel) or not all(name.strip() for name in self.panel):
+        if len({*self.panel}) < len(self.panel) or not all(map(str.strip, self.panel)):
             raise ValueError("panel names a model twice, or an empty one; for more judgements of one model set votes")
         return self
 

@@ -79,15 +79,14 @@ class Rubrics:
 
     def check(self, sample: Sample) -> None:
         """Raises DatasetError for incomplete criteria, and for none where the dataset is to have them."""
-        if sample.rubric is None:
-            if not self.questions:
-                raise DatasetError(
-                    f"task {sample.id} has no criteria, which judge {self._name} needs: {_REMEDY}, "
-                    f"or let a model write them with judge.{self._name}.criteria=generate"
-                )
-            return
+        rubric = sample.rubric
+        if rubric is None and not self.questions:
+            raise DatasetError(
+                f"task {sample.id} has no criteria, which judge {self._name} needs: {_REMEDY}, "
+                f"or let a model write them with judge.{self._name}.criteria=generate"
+            )
         for name in DIMENSIONS:
-            if not sample.rubric.criteria.get(name) or name not in sample.rubric.dimension_weight:
+            if rubric and not (rubric.criteria.get(name) and name in rubric.dimension_weight):
                 raise DatasetError(f"task {sample.id} has no criteria or no weight for dimension {name}: {_REMEDY}")
 
     async def rubric(self, sample: Sample, session: Session) -> tuple[Rubric, bool]:

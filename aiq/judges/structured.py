@@ -8,16 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from aiq.core.errors import JudgeError
 from aiq.core.models import Message
@@ -43,7 +34,7 @@ class ModelAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
 
 
-NonBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+NonBlank = Annotated[str, AfterValidator(str.strip), Field(min_length=1)]
 """A text with something in it, stripped."""
 
 OneLine = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]

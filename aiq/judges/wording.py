@@ -104,12 +104,10 @@ def wordings(
     """
 
     def of(lang: str) -> Wording:
-        def named(text: str) -> str:
-            return text.format(language=lang, suffix="_en" if lang == "en" else "")
-
+        names = {"language": lang, "suffix": "_en" if lang == "en" else ""}
         if official_dir is None:
-            return OwnWording(named(template))
-        path, name = resolve(official_dir) / named(file), named(constant)
+            return OwnWording(template.format(**names))
+        path, name = resolve(official_dir) / file.format(**names), constant.format(**names)
         try:
             return TextWording(_constant(path, name), places, f"{name} in {path}")
         except ConfigError as error:

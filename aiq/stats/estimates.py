@@ -30,10 +30,8 @@ class Estimate(Record):
 
     def within(self, low: float | None, high: float | None) -> "Estimate":
         """The same with its interval cut at the bounds of what is measured: Student's interval knows of none."""
-        if self.ci95 is None:
-            return self
-        first, last = self.ci95
-        cut = (first if low is None else max(low, first), last if high is None else min(high, last))
+        lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
+        cut = self.ci95 and (max(lowest, self.ci95[0]), min(highest, self.ci95[1]))
         return self.model_copy(update={"ci95": cut})
 
 

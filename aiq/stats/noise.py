@@ -39,7 +39,7 @@ class Noise(Record):
     order_gap: float | None = None
 
 
-class RunNoise(Record):
+class RunNoise(Noise):
     """The judge noise of a metric over a run's reports: roots of mean squares, the gap as plain mean.
 
     `reports`: those with several judgements. `standard_error`: of the run's mean, for the judge's part alone:
@@ -47,12 +47,6 @@ class RunNoise(Record):
     """
 
     reports: int
-    judgements: int
-    sd: float
-    votes: float | None
-    orders: float | None
-    members: float | None
-    order_gap: float | None
     standard_error: float
 
 
@@ -76,6 +70,7 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
     """The noise over a run's reports; None where no report was judged more than once."""
     if not noises:
         return None
+    gaps = [noise.order_gap for noise in noises if noise.order_gap is not None]
     return RunNoise(
         reports=len(noises),
         judgements=sum(noise.judgements for noise in noises),
@@ -83,7 +78,7 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
         votes=_root_mean_square(noise.votes for noise in noises),
         orders=_root_mean_square(noise.orders for noise in noises),
         members=_root_mean_square(noise.members for noise in noises),
-        order_gap=fmean(gaps) if (gaps := [n.order_gap for n in noises if n.order_gap is not None]) else None,
+        order_gap=fmean(gaps) if gaps else None,
         standard_error=math.sqrt(sum(noise.sd**2 / noise.judgements for noise in noises)) / len(noises),
     )
 

@@ -61,30 +61,23 @@ def test_fact_of_the_two_report_sample(shared_data: Path, tmp_path: Path) -> Non
 
 def test_a_failed_race_task_is_left_out_and_counted(tmp_path: Path) -> None:
     failed = {"id": 2, "prompt": "p", "error": "no answer"}
-    found = figures(tmp_path / "o", "race", write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, failed))
+    plain = write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, failed)
+    found = figures(tmp_path / "o", "race", plain)
     assert (found["reports"], found["errors"], found["official"]["insight"]) == (2, 1, 0.5)
     assert found["metrics"]["race.overall"]["n"] == 1
-
-
-def test_reports_without_citations_count_in_ours_and_not_in_the_official_figures(tmp_path: Path) -> None:
-    file = write(tmp_path / "v.jsonl", report(1, u=cited("supported", "unsupported", "unknown")), report(2))
-    found = figures(tmp_path / "o", "fact", file)
-    assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
-    assert found["metrics"]["fact.citations"]["mean"] == 1.0
-    assert found["without_citations"] == 1
-
-
-def test_a_page_with_an_error_is_skipped(tmp_path: Path) -> None:
-    file = write(tmp_path / "v.jsonl", report(1, u=cited("supported"), w=cited("unsupported", error="timeout")))
-    found = figures(tmp_path / "o", "fact", file)
-    assert (found["official"]["valid_rate"], found["errors"]) == (1.0, 1)
-
-
-def test_gzipped_files_are_read(tmp_path: Path) -> None:
-    plain = write(tmp_path / "r.jsonl", {"id": 1, **FIGURES})
     packed = tmp_path / "r.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert race_scores(packed) == race_scores(plain)
+    with pytest.raises(DatasetError, match="the judging of all 1 tasks failed"):
+        race_scores(write(tmp_path / "r.jsonl", failed))
+
+
+def test_uncited_reports_count_in_ours_alone_and_pages_with_an_error_in_neither(tmp_path: Path) -> None:
+    pages = {"u": cited("supported", "unsupported", "unknown"), "w": cited("supported", error="timeout")}
+    found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages), report(2)))
+    assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
+    assert found["metrics"]["fact.citations"]["mean"] == 1.0
+    assert (found["without_citations"], found["errors"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
