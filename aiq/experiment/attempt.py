@@ -13,7 +13,7 @@ from aiq.core.events import RunFinished, RunStarted
 from aiq.core.reports import Report
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.experiment.provenance import utc_now
+from aiq.experiment.plan import utc_now
 from aiq.runs.journal import writable
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
 
@@ -25,8 +25,7 @@ RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with m
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
     """Let the agent answer, hand the row to `write` and return it.
 
-    A failure is a row, never an exception, except what ends the whole run: then the row says
-    `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
+    Raises what ends the whole run (UserError, LimitReached of the run's budget, CancelledError), and only that.
     """
 
     async def research() -> Report:

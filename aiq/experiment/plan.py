@@ -1,19 +1,33 @@
-"""What a run will do, made and checked before anything is spent: agent, judges, samples and their documents."""
+"""What a run will do, made and checked before anything is spent, and its first manifest, which says what it is made of.
 
-from collections.abc import Mapping, Sequence
+Digests tell agents, judges and configs apart.
+"""
+
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from aiq import __version__
 from aiq.agents.base import Agent
 from aiq.core import plugins
 from aiq.core.errors import ConfigError
+from aiq.core.files import resolve
 from aiq.core.samples import Document, Sample, SampleKey
-from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
+from aiq.core.settings import KnowledgeSettings, LlmSettings, Plugin, RunSettings
 from aiq.core.tools import Toolbox
-from aiq.experiment.provenance import digest_of, models_of_role
+from aiq.experiment.resources import is_offline_model
+from aiq.experiment.sessions import user_prompt_hash
 from aiq.judges.base import Judge, make_judge
-from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
+from aiq.runs.manifest import DatasetIdentity, Hashes, JudgeSpec, Manifest, RunSpec, SweepPlace
 from aiq.tools.knowledge.adding import add_files
 from aiq.tools.knowledge.store import Collections
 
@@ -21,6 +35,8 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 DATA_SOURCE: Final = "documents"
+_NOT_HASHED: Final = ("output_dir", "judge_reliability", "runner", "cassette")
+_PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 
 @dataclass(frozen=True)
@@ -159,3 +175,107 @@ def check_data_sources(samples: Sequence[Sample], tools: Toolbox) -> None:
                 f"sample {sample}: no tool of this run serves the data source '{name}' "
                 f"(there are: {', '.join(sorted(known)) or 'none'}){remedy}"
             )
+
+
+def new_manifest(plan: RunPlan, run_id: str) -> Manifest:
+    """A manifest of status `running`."""
+    settings, dataset = plan.settings, plan.dataset
+    config = settings.model_dump(mode="json")
+    prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
+    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
+    manifest = Manifest(
+        run_id=run_id,
+        experiment=settings.name,
+        status="running",
+        started=utc_now(),
+        config=config,
+        overrides=plan.overrides,
+        options=plan.options,
+        hashes=Hashes(
+            config=digest_of({key: value for key, value in config.items() if key not in _NOT_HASHED}),
+            agent=agent_digest(plan),
+            judges={},
+            prompts={name: digest for name, digest in sorted(prompts.items()) if digest is not None},
+        ),
+        models=models_of(plan),
+        dataset=DatasetIdentity(
+            name=dataset.name, fingerprint=dataset.fingerprint, size=dataset.size, samples=len(dataset.samples)
+        ),
+        clock=settings.clock.isoformat(),
+        offline=is_offline_model(settings),
+        versions=_package_versions(),
+        git_revision=_git_revision(),
+        sweep=plan.sweep,
+    )
+    return manifest.with_judges(plan.spec.judges)
+
+
+def digest_of(value: Any) -> str:
+    """First 16 hex digits of the SHA-256 of a JSON value, keys sorted."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def agent_digest(plan: RunPlan) -> str:
+    """Tells agents apart: class, settings with all defaults, and prompts."""
+    target, settings = plan.settings.agent.target, plan.agent_settings.model_dump(mode="json")
+    return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(plan)})
+
+
+def prompts_digest(plan: RunPlan) -> str | None:
+    """Digest of every template in the `prompts` folder beside the agent's module; None without any.
+
+    A template in the agent's `prompts_dir`, where it has that setting, takes the place of its namesake.
+    """
+    module = importlib.import_module(plan.settings.agent.target.partition(":")[0])
+    folder, variants = Path(module.__file__ or "").parent / "prompts", getattr(plan.agent_settings, "prompts_dir", None)
+    files = {str(file.relative_to(folder)): file for file in sorted(folder.glob("**/*.j2"))}
+    if variants is not None:
+        files |= {name: file for name in files if (file := resolve(variants) / name).is_file()}
+    return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
+
+
+def models_of(plan: RunPlan, used_roles: Iterable[str] = ()) -> dict[str, str]:
+    """Model by role: the default, the roles with a model of their own, and those that were really used."""
+    llm = plan.settings.llm
+    models = {role: llm.role(role).model or llm.model for role in (*llm.roles, *used_roles)}
+    for judge in (planned.judge for planned in plan.judges):
+        models |= {role: ", ".join(models_of_role(judge, llm, role)) for role in judge.roles}
+    return {"default": llm.model, **dict(sorted(models.items()))}
+
+
+def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
+    """The models that a judge asks in a role: the panel it names, or the role's own."""
+    return judge.panels.get(role) or (llm.role(role).model or llm.model,)
+
+
+def _package_versions() -> dict[str, str]:
+    """Versions of aiq and of the packages that shape requests and answers."""
+    found = {"aiq": __version__}
+    for name in _PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def _git_revision() -> str | None:
+    """The commit of the checkout that aiq runs from, `+` where files differ from it; None outside of one."""
+    folder = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str | None:
+        command: list[Any] = ["git", "-C", folder, *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    if git("ls-files", "--error-unmatch", "plan.py") is None:
+        return None  # an installed copy inside somebody else's repository
+    revision = git("rev-parse", "HEAD")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", str(folder.parent))
+    return f"{revision}+" if revision and changed else revision
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.compose import chosen_options, compose, named_overrides, settings_from
-from aiq.experiment.plan import RunPlan, make_plan, web_of
-from aiq.experiment.provenance import new_manifest
+from aiq.experiment.plan import RunPlan, make_plan, new_manifest, web_of
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
 from aiq.runs.events import copy_agent_events
 from aiq.runs.folder import RunFolder, new_run_id

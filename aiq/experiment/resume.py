@@ -16,8 +16,7 @@ from aiq.core.plugins import load
 from aiq.core.samples import SampleKey
 from aiq.core.settings import RunSettings
 from aiq.experiment.compose import groups, named_overrides, option_config, options
-from aiq.experiment.plan import RunPlan
-from aiq.experiment.provenance import agent_digest, utc_now
+from aiq.experiment.plan import RunPlan, agent_digest, utc_now
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest, Resumption
 from aiq.runs.reader import every_sample, every_score

@@ -16,8 +16,7 @@ from aiq.core.errors import LimitReached, UserError
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.attempt import being_cancelled, run_attempt
-from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
-from aiq.experiment.provenance import models_of, new_manifest, utc_now
+from aiq.experiment.plan import RunPlan, check_data_sources, collections_of, models_of, new_manifest, utc_now
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.resume import check_finished, load_state
 from aiq.experiment.scoring import score_failure, score_report
@@ -34,19 +33,16 @@ EXIT_CODE: Final = 130  # of a command that a signal has ended
 
 
 class Observer(Protocol):
-    """Whoever is told how a run goes on."""
+    """Whoever is told how a run goes on.
 
-    def started(self, state: RunState) -> None:
-        """The run begins to work, with what earlier starts of it have left in `state`."""
+    `started`, with what earlier starts of the run have left; `retrying` an attempt that was cut off or is to be made
+    again; `spent`, by the whole run, after each row; `finished`, where nothing is left to do at the key.
+    """
 
-    def retrying(self, key: SampleKey) -> None:
-        """The agent is asked again: its last attempt was cut off, or failed and is to be made again."""
-
-    def spent(self, total: Usage) -> None:
-        """What the whole run has spent so far, after each row."""
-
-    def finished(self, key: SampleKey) -> None:
-        """Nothing is left to do at the key."""
+    def started(self, state: RunState) -> None: ...
+    def retrying(self, key: SampleKey) -> None: ...
+    def spent(self, total: Usage) -> None: ...
+    def finished(self, key: SampleKey) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ async def score_report(
 ) -> None:
     """Let the judge score a report and hand its rows to `write`, one a metric it declares, in that order.
 
-    A judge that fails gives error rows. Raises what ends the whole run: UserError, LimitReached (the run's
-    budget) or CancelledError; what the judge had spent until then is kept in error rows.
+    A judge that fails gives error rows. Raises what ends the whole run, as `run_attempt` does; what the judge had
+    spent until then is kept in error rows.
     """
 
     async def judged() -> Mapping[str, Score]:
@@ -50,13 +50,12 @@ def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[Sc
     applies = {metric.name for metric in planned.judge.metrics_for(sample)}
     rows = []
     for metric in planned.spec.metrics:
-        worst: dict[str, float | None] = {"value": metric.worst}
-        if metric.estimator == "ratio" and metric.worst is not None:
-            worst = {"numerator": metric.worst, "denominator": 1.0}
-        if metric.name in applies:
-            rows.append(_row(planned, row, metric, "agent_failed", reason=reason, **worst))
-        else:
+        if metric.name not in applies:
             rows.append(_row(planned, row, metric, "not_applicable", reason=_NO_METRIC))
+            continue
+        ratio = metric.estimator == "ratio" and metric.worst is not None
+        worst = {"numerator": metric.worst, "denominator": 1.0} if ratio else {"value": metric.worst}
+        rows.append(_row(planned, row, metric, "agent_failed", reason=reason, **worst))
     return rows
 
 

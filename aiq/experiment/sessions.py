@@ -1,23 +1,32 @@
-"""Makes the sessions of a run: one for each attempt, one for each judge's work on it; and the user an agent meets."""
+"""Makes the sessions of a run: one for each attempt, one for each judge's work on it; and what they share.
 
-from collections.abc import Iterator
+An agent meets a user. Judges fetch a page once and pay for a question once a run, however often it is resumed; a
+question has a seed of its own content, so that it makes no difference which report's turn it was.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from aiq.core.base import Record
+from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import EventLog
 from aiq.core.models import Message, Models
+from aiq.core.once import Locks
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser, RunSpend, Session, User
 from aiq.core.settings import RunSettings, UserSettings
+from aiq.core.sources import Page
+from aiq.core.tools import Reader, Web
 from aiq.core.usage import Usage
 from aiq.experiment.resources import Resources
-from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
 from aiq.runs.events import EventFiles
 from aiq.runs.folder import RunFolder
-from aiq.runs.rows import SampleRow
+from aiq.runs.journal import KeyedJournal
+from aiq.runs.rows import SampleRow, StoredPage
 
 SIMULATED_USER: Final = "user.simulated"  # the role in which it asks the model
 _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
@@ -135,3 +144,78 @@ class SimulatedUser:
 @cache
 def _prompts() -> Prompts:
     return Prompts(Path(__file__).parent / "prompts")
+
+
+class StoredAnswer(Record):
+    """A line of `answers.jsonl`: an answer that could be used. `key`: the digest of everything that decides it."""
+
+    schema_version: Literal[1] = 1
+    key: str
+    text: str
+
+
+class AnswerStore:
+    """The answers of one run. One is written only after the spend on it, so that no killed run finds any unpaid for."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key")
+        self.unwritten: dict[str, StoredAnswer] = {}
+        self.locks = Locks()
+
+    def close(self) -> None:
+        self.written.close()
+
+
+class SharedAnswers:
+    """Implements core `Answers` for one judge's work on one report, and knows what that work has paid for."""
+
+    def __init__(self, store: AnswerStore) -> None:
+        self._store = store
+        self._paid: list[str] = []
+
+    async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
+        store = self._store
+        async with store.locks.held(key):
+            if key not in store.unwritten:
+                if key in store.written:
+                    return store.written.read(key).text
+                store.unwritten[key] = StoredAnswer(key=key, text=await ask())
+                self._paid.append(key)
+            return store.unwritten[key].text
+
+    def write(self) -> None:
+        """Keep what was paid for; called when the spend has been written."""
+        for key in self._paid:
+            self._store.written.append(self._store.unwritten.pop(key))
+        self._paid.clear()
+
+
+class PageStore:
+    """The web as the judges of one run see it: implements core `Web` over another; texts stay on the disk.
+
+    A failure is remembered for as long as the process lives; a resumed run tries the page again.
+    """
+
+    def __init__(self, web: Web, folder: RunFolder) -> None:
+        self._web = web
+        self._pages = KeyedJournal(folder.pages_path, StoredPage, "asked")
+        self._failed: dict[str, tuple[ToolErrorKind, str]] = {}
+        self._locks = Locks()
+
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
+        """The page, from the store or fetched now. Raises ToolError, typed."""
+        asked = url if reader is None else reader.address(url)
+        async with self._locks.held(asked):
+            if asked in self._failed:
+                raise ToolError(*self._failed[asked])
+            if asked not in self._pages:
+                try:
+                    page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
+                except ToolError as error:
+                    self._failed[asked] = (error.kind, str(error))
+                    raise
+                self._pages.append(StoredPage(**page.model_dump(), asked=asked, digest=page.digest))
+        return self._pages.read(asked).page()
+
+    def close(self) -> None:
+        self._pages.close()

@@ -32,7 +32,11 @@ def split(overrides: Sequence[str]) -> list[Job]:
         raise ConfigError(" ".join(str(error).split())) from None
     if len(batch) > MOST_JOBS:
         raise ConfigError(f"the sweep has {len(batch)} jobs; {MOST_JOBS} at most")
-    return [Job(tuple(job), _axes(job, varying)) for job in batch]
+    jobs = []
+    for job in batch:
+        values = {override.get_key_element(): str(override.value()) for override in parse(job)}  # not as Hydra quotes
+        jobs.append(Job(tuple(job), {name.lstrip("+"): values[name] for name in varying}))
+    return jobs
 
 
 def refuse(overrides: Sequence[str]) -> None:
@@ -43,9 +47,3 @@ def refuse(overrides: Sequence[str]) -> None:
             key, _, value = text.partition("=")
             one = "" if key in groups() and key != "judge" else f"; for one list write {key}=[{value}]"
             raise ConfigError(f"{text}: several values are a sweep, which needs -m{one}")
-
-
-def _axes(job: Sequence[str], varying: Sequence[str]) -> dict[str, str]:
-    """What varies, with the values as they are meant: Hydra's sweeper gives them quoted for its grammar."""
-    values = {override.get_key_element(): str(override.value()) for override in parse(job)}
-    return {name.lstrip("+"): values[name] for name in varying}

@@ -4,6 +4,7 @@ The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge,
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiq.core.samples import SampleKey
@@ -20,14 +21,12 @@ _SCORE_COLUMNS = ("judge", "metric", "status", "value", "numerator", "denominato
 
 def every_sample(folder: RunFolder) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in sorted(folder.path.glob("samples*.jsonl")):
-        yield from read_journal(path, SampleRow)
+    return chain(*(read_journal(path, SampleRow) for path in sorted(folder.path.glob("samples*.jsonl"))))
 
 
 def every_score(folder: RunFolder) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in sorted(folder.path.glob("scores*.jsonl")):
-        yield from read_journal(path, ScoreRow)
+    return chain(*(read_journal(path, ScoreRow) for path in sorted(folder.path.glob("scores*.jsonl"))))
 
 
 def read_samples(

@@ -7,8 +7,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.experiment.compose import compose, settings_from
-from aiq.experiment.plan import make_plan
-from aiq.experiment.provenance import digest_of
+from aiq.experiment.plan import digest_of, make_plan
 from aiq.experiment.rescore import plan_rescore
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Endpoint, Workplace

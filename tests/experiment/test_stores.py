@@ -9,7 +9,7 @@ import pytest
 from aiq.core.errors import ModelError, ToolError, ToolErrorKind, UserError
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
+from aiq.experiment.sessions import AnswerStore, PageStore, SharedAnswers
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_pages
 

@@ -11,7 +11,7 @@ from aiq.core.errors import JudgeError
 from aiq.core.reports import Score
 from aiq.core.samples import Rubric
 from aiq.core.settings import LlmSettings
-from aiq.experiment.provenance import models_of_role
+from aiq.experiment.plan import models_of_role
 from aiq.judges.race import Race, RaceSettings
 from tests.judges.parts import RUBRIC, TASK, as_report, card, judged
 from tests.settings import configured

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
-from aiq.experiment.stores import AnswerStore, SharedAnswers
+from aiq.experiment.sessions import AnswerStore, SharedAnswers
 from aiq.judges.structured import Unusable, ask, ask_once, read_object
 from aiq.runs.folder import RunFolder
 from tests.judges.parts import scripted

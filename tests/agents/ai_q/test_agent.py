@@ -14,8 +14,7 @@ from aiq.core.sources import Source
 from aiq.core.usage import Limits, Usage, UsageLedger
 from aiq.experiment.attempt import run_attempt
 from aiq.experiment.compose import compose, settings_from
-from aiq.experiment.plan import make_plan
-from aiq.experiment.provenance import prompts_digest
+from aiq.experiment.plan import make_plan, prompts_digest
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.runs.rows import SampleRow
 from tests.agents.conftest import PROMPTS, agent
