@@ -27,6 +27,11 @@ class Figure(Record):
     ci95: tuple[float, float] | None
     n: int
 
+    def cut(self) -> "Figure":
+        """Below 0 a judge is as useless as at 0."""
+        ci95 = self.ci95 and (max(0.0, self.ci95[0]), max(0.0, self.ci95[1]))
+        return Figure(value=max(0.0, self.value), ci95=ci95, n=self.n)
+
 
 class PerturbationFigures(Record):
     """What a metric makes of one perturbation.

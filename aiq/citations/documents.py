@@ -41,8 +41,6 @@ _MOST_STARTS, _MOST_ENDS, _MOST_PAGES = 12, 6, 12
 _TRIM = " \t\n*_`~<>\"'“”‘’«»《》「」[]。."
 _BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
 _Pages = tuple[int, int]
-_PageReference = tuple[int, int, tuple[_Pages, ...]]
-"""Where a text names pages (start, end), and which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,6 @@ class DocumentKey:
     name: str
     first: int | None = None
     last: int | None = None
-
-    @property
-    def tells(self) -> bool:
-        """Whether it names a file or a page, and so cannot be any other words."""
-        return self.first is not None or _FILE.fullmatch(self.name) is not None
 
 
 def parse_key(text: str) -> DocumentKey:
@@ -89,7 +82,7 @@ def named_documents(entry: str) -> tuple[DocumentKey, ...]:
 
 def looks_like_document(entry: str) -> bool:
     """Whether an entry without a URL names a file or a page, so that it can be called a document citation."""
-    return any(key.tells for key in named_documents(entry))
+    return any(key.first is not None or _FILE.fullmatch(key.name) for key in named_documents(entry))
 
 
 def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
@@ -110,7 +103,8 @@ def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
                 yield start, end
 
 
-def _page_references(text: str) -> Iterator[_PageReference]:
+def _page_references(text: str) -> Iterator[tuple[int, int, tuple[_Pages, ...]]]:
+    """Where a text names pages (start, end), and which."""
     for match in _PAGES.finditer(text):
         written = next(found for found in match.groups() if found)
         yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))

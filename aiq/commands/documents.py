@@ -65,26 +65,19 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     """Summaries by the model; what they cost in calls and tokens."""
     from datetime import UTC, datetime
 
-    from aiq.citations.registry import SourceRegistry
     from aiq.core.events import EventLog
     from aiq.core.samples import SampleKey
-    from aiq.core.session import ApprovingUser, Session
+    from aiq.core.session import ApprovingUser
     from aiq.experiment.resources import open_resources
     from aiq.tools.knowledge.summaries import by_model
 
     async with open_resources(settings) as resources:
-        session = Session(
+        session = resources.session(
+            settings,
             key=SampleKey("documents", 1),
-            run_seed=settings.seed,
             now=datetime.now(UTC),
-            models=resources.models,
-            tools=resources.tools,
-            web=resources.web,
             user=ApprovingUser(),
-            limits=settings.limits,
-            citations=settings.citations,
             events=EventLog(lambda event: None),
-            sources=SourceRegistry(),
         )
         try:
             with session.bind():

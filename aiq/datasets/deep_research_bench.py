@@ -32,9 +32,9 @@ class DeepResearchBench(DatasetSource):
         """All tasks in the order of the query file."""
         queries, given = self.rows(), self.settings
         path = given.path if given.hub is None else None
-        criteria = rows_by(self.files, "id", "dataset.criteria", given.criteria, path, *_places("criteria"))
+        criteria = rows_by(self.files, "id", "dataset.criteria", given.criteria, path, *places("criteria"))
         rubrics = {key: _rubric(row) for key, row in criteria.items()}
-        references = rows_by(self.files, "id", "dataset.references", given.references, path, *_places("reference"))
+        references = rows_by(self.files, "id", "dataset.references", given.references, path, *places("reference"))
         articles = {key: row.required("article") for key, row in references.items()}
         for row in queries:
             key = row.required("id")
@@ -56,13 +56,13 @@ class DeepResearchBench(DatasetSource):
         path = super().path()
         if not path.exists():
             raise DatasetError(f"there is no file or folder {path}; check dataset.path")
-        found = find(path, *_places("query")) if path.is_dir() else path
+        found = find(path, *places("query")) if path.is_dir() else path
         if found is None:
-            raise DatasetError(f"{path} has no {' or '.join(_places('query'))}; check dataset.path")
+            raise DatasetError(f"{path} has no {' or '.join(places('query'))}; check dataset.path")
         return found
 
 
-def _places(what: str) -> tuple[str, ...]:
+def places(what: str) -> tuple[str, ...]:
     """Where a file may be below the folder: flat, and as the official repository has it."""
     nested = {"query": "prompt_data", "criteria": "criteria_data", "reference": "test_data/cleaned_data"}[what]
     name = f"{what}.jsonl"

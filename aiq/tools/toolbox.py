@@ -2,18 +2,19 @@
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.plugins import load
-from aiq.core.settings import KnowledgeSettings, PapersSettings, SearchSettings, WebSettings
+from aiq.core.settings import KnowledgeSettings, PapersSettings, Plugin, SearchSettings, WebSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
 from aiq.llm.http import AsyncClient
 from aiq.tools import providers
 from aiq.tools.corpus import Corpus
+from aiq.tools.own import make_tool
 from aiq.tools.papers import PaperProvider, PaperSearch
 from aiq.tools.search import SearchProvider, WebSearch
 from aiq.tools.web import CorpusWeb, FetchPage, OfflineWeb
@@ -76,8 +77,10 @@ def build_toolbox(
     papers: PapersSettings | None = None,
     knowledge: KnowledgeSettings | None = None,
     collections: Sequence[str] = (),
+    own: Mapping[str, Plugin] | None = None,
 ) -> Toolbox:
-    """Search, fetch, papers where there is a provider, documents where there are collections, and think, in this order.
+    """Search, fetch, papers where there is a provider, documents where there are collections, those of the
+    user's own, and think, in this order.
 
     `collections`: those that questions name. Raises UserError for bad settings.
     """
@@ -89,6 +92,7 @@ def build_toolbox(
         from aiq.tools.knowledge.search import KnowledgeSearch
 
         tools.append(KnowledgeSearch(knowledge, tuple(named)))
+    tools.extend(make_tool(name, plugin) for name, plugin in (own or {}).items())
     return FixedToolbox([*tools, Think()])
 
 

@@ -285,7 +285,7 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
     ("report", "sources", "said"),
     [
         (None, SOURCES, "report.md: cannot read"),
-        (b"caf\xe9", SOURCES, "report.md: the report is not UTF-8 text (byte 3)"),
+        (b"caf\xe9", SOURCES, "report.md is not UTF-8 text (byte 3)"),
         ("Zwölf".encode("utf-16"), SOURCES, "report.md is UTF-16 text; a report is Markdown, saved as UTF-8"),
         (b"%PDF-1.7\n\xe2\xe3", SOURCES, "report.md is a PDF"),
         (b"PK\x03\x04word/document.xml", SOURCES, "report.md is an office document"),
@@ -336,8 +336,8 @@ def test_bad_input_is_one_line_and_exit_2(
         (["{run}/manifest.json"], "is JSON; a report is Markdown"),
         (["{run}/samples.jsonl"], "belongs to a run; name its folder, {run}"),
         (["{run}", "--sources", "{sources}"], "its own sources"),
-        (["{run}", "--sample", "9", "--epoch", "3"], "has no epoch 3; it has 1, 2"),
-        (["{run}", "--sample", "9", "--epoch", "0"], "has no epoch 0; it has 1, 2"),
+        (["{run}", "--sample", "9", "--epoch", "3"], "has no epoch 3 of sample 9; it has 1, 2"),
+        (["{run}", "--sample", "9", "--epoch", "0"], "has no epoch 0 of sample 9; it has 1, 2"),
     ],
 )
 def test_what_does_not_fit_together_is_said_before_any_work(

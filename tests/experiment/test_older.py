@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import aiq
-from aiq.experiment.compose import chosen_options, config_of, settings_from
-from aiq.experiment.older import brought_up_to_date
+from aiq.experiment.compose import chosen_options, settings_from
+from aiq.experiment.resume import brought_up_to_date
 from aiq.runs.manifest import Manifest
 
 OVERRIDES = ("experiment=deep_drb", "judge=[race,fact]", "clock=2026-11-01")
@@ -15,7 +15,7 @@ OVERRIDES = ("experiment=deep_drb", "judge=[race,fact]", "clock=2026-11-01")
 def manifest(*, without: str = "", options: bool = True, **changes: Any) -> Manifest:
     """A manifest of OVERRIDES without one setting of its config, and with targets changed."""
     stored = json.loads((Path(__file__).parent / "version_1" / "manifest.json").read_text())
-    config: Any = config_of(aiq.settings(*OVERRIDES))
+    config: Any = aiq.settings(*OVERRIDES).model_dump(mode="json")
     *path, name = without.split(".")
     inner = config
     for part in path:

@@ -178,7 +178,7 @@ BAD: list[tuple[list[str], str]] = [
     (["dataset.path=other.jsonl"], "dataset.path cannot change"),
     (["nonsense"], "expected SETTING=VALUE"),
     (["judge=[]"], "judge=[] names no judge"),
-    (["judge=letters,words"], "judge=letters,words: name in brackets, as judge=[race,fact]"),
+    (["judge=letters,words"], "judge=letters,words: name in brackets, as judge=[A,B]"),
 ]
 
 

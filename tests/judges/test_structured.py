@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
 from aiq.experiment.stores import AnswerStore, SharedAnswers
-from aiq.judges.structured import Unusable, ask, ask_once, read_object
+from aiq.judges.structured import Unusable, ask, ask_once
 from aiq.runs.folder import RunFolder
 from tests.judges.parts import scripted
+from tests.judges.test_answers import READERS
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -68,6 +69,6 @@ async def test_the_last_try_ends_in_one_clear_line() -> None:
 @given(st.dictionaries(st.text(), JSON, max_size=5), PROSE, PROSE)
 def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], before: str, after: str) -> None:
     raw = json.dumps(value)
-    assert read_object(raw) == value
-    assert read_object(f"{before}\n```json\n{raw}\n```\n{after}") == value
-    assert read_object(json.dumps(value, indent=2, ensure_ascii=False) + after) == value
+    assert READERS["object"](raw) == value
+    assert READERS["object"](f"{before}\n```json\n{raw}\n```\n{after}") == value
+    assert READERS["object"](json.dumps(value, indent=2, ensure_ascii=False) + after) == value

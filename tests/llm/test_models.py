@@ -12,7 +12,6 @@ from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
 from aiq.core.samples import SampleKey
 from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
-from aiq.experiment.provenance import model_of
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed
@@ -184,5 +183,4 @@ def test_planner_and_researcher_fall_back_to_the_orchestrators_model(roles: dict
     settings = configured(LlmSettings, base_url="http://x/v1", model="m", roles=roles)
     asked = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")
     assert [settings.role(role).model or settings.model for role in asked] == models
-    assert [model_of(settings, role) for role in asked] == models
     assert settings.role("aiq.shallow_researcher").model == (roles.get("aiq") or {}).get("model")

@@ -1,8 +1,4 @@
-"""Every threshold of AI-Q: type, range and meaning. The defaults are in `conf/agent/ai_q.yaml`.
-
-Where specification and reference implementation disagree, the value is the one the project settled on
-(`docs/agents.md` lists these).
-"""
+"""Every threshold of AI-Q: type, range and meaning. The defaults are in `conf/agent/ai_q.yaml`."""
 
 from pathlib import Path
 from typing import Literal, Self
