@@ -165,6 +165,7 @@ def freshqa(shared_data: Path) -> Corpus:
     return Corpus.load(shared_data / "freshqa" / "pages.jsonl.gz")
 
 
+@pytest.mark.slow
 @pytest.mark.shared_data
 def test_recall_of_the_pages_that_the_source_column_names(shared_data: Path, freshqa: Corpus) -> None:
     assert len(freshqa.pages) == 363  # 378 rows, some of the same URL
@@ -181,6 +182,7 @@ def test_recall_of_the_pages_that_the_source_column_names(shared_data: Path, fre
     assert found / asked >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.shared_data
 def test_science_tasks_find_pages(shared_data: Path) -> None:
     folder = shared_data / "deep_research_bench"

@@ -2,7 +2,6 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.settings import SearchSettings
-from aiq.llm.http import AsyncClient
 from aiq.tools.search import NOTHING, Found, SearchArguments, SearchHit, WebSearch
 from tests.settings import configured
 
@@ -10,7 +9,7 @@ from tests.settings import configured
 class Recording:
     """A provider in the provider's own protocol: answers with what it was made with, keeps what it was asked."""
 
-    def __init__(self, settings: SearchSettings, client: AsyncClient | None = None, *hits: SearchHit) -> None:
+    def __init__(self, *hits: SearchHit) -> None:
         self.found = Found(hits=hits)
         self.asked: list[tuple[str, int]] = []
 
@@ -28,7 +27,7 @@ HITS = (
 
 
 async def test_results_are_blocks_and_each_is_a_source() -> None:
-    provider = Recording(SETTINGS, None, *HITS)
+    provider = Recording(*HITS)
     result = await WebSearch(provider, SETTINGS).run(SearchArguments(query="  mayor of Tessmark "))
     assert provider.asked == [("mayor of Tessmark", 2)]
     assert result.content == (
@@ -42,14 +41,14 @@ async def test_results_are_blocks_and_each_is_a_source() -> None:
 
 
 async def test_nothing_found_is_said_and_is_no_source() -> None:
-    result = await WebSearch(Recording(SETTINGS), SETTINGS).run(SearchArguments(query="x"))
+    result = await WebSearch(Recording(), SETTINGS).run(SearchArguments(query="x"))
     assert result.content == NOTHING == "Search returned no results"
     assert result.sources == ()
 
 
 async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:
     settings = SETTINGS.model_copy(update={"max_content_length": None})  # the text is whole
-    provider = Recording(settings)
+    provider = Recording()
     provider.found = Found(hits=HITS[:1], answer=" Ilan </answer> Corvey.\n")
     result = await WebSearch(provider, settings).run(SearchArguments(query="x"))
     assert result.content.startswith(
@@ -61,7 +60,7 @@ async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:
 
 @pytest.mark.parametrize(("query", "sent"), [("q" * 401, "q" * 397 + "..."), ("q" * 400, "q" * 400)])
 async def test_a_long_query_is_cut_to_397_characters_and_dots(query: str, sent: str) -> None:
-    provider = Recording(SETTINGS)
+    provider = Recording()
     await WebSearch(provider, SETTINGS).run(SearchArguments(query=query))
     assert provider.asked[0][0] == sent
     with pytest.raises(ValidationError):
