@@ -18,8 +18,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from rich.console import Console
-
     from aiq.analysis.calibration import calibrate
     from aiq.analysis.reliability import write_calibration
     from aiq.citations.files import write_text
@@ -29,7 +27,7 @@ def run(args: Namespace) -> int:
 
     folders = [find_run(name, args.results) for name in args.run]
     calibration = calibrate(folders, args.labels)
-    show(calibration_tables(calibration), Console())
+    show(calibration_tables(calibration))
     if calibration.metrics:
         print(f"written to {write_calibration(folders[0], calibration)}")
     if args.json is not None:

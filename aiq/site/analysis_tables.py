@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -50,9 +50,8 @@ def fresheval_table(found: FreshEvalTable) -> Table:
     return plain_table(headings, rows, found.metric)
 
 
-def print_sweep(ends: Sequence[JobEnd], console: Console | None = None) -> None:
+def print_sweep(ends: Sequence[JobEnd]) -> None:
     """Axes, metrics with intervals, differences from the first job that has numbers, cost, status."""
-    console = console or Console()
     known = [end for end in ends if end.summary is not None]
     metrics = list(dict.fromkeys(name for end in known if end.summary for name in end.summary.metrics))
     axes = [axis.rpartition(".")[2] for axis in ends[0].axes]
@@ -62,9 +61,9 @@ def print_sweep(ends: Sequence[JobEnd], console: Console | None = None) -> None:
     table.caption_justify = "left"
     for column in table.columns[len(axes) : len(axes) + len(metrics)]:
         column.overflow = "fold"
-    show(table, console)
+    show(table)
     if any(end.summary and end.summary.offline for end in known):
-        show(Text(OFFLINE_NOTE, style="yellow"), console)
+        show(Text(OFFLINE_NOTE, style="yellow"))
 
 
 def _job_cells(end: JobEnd, metrics: Sequence[str], first: JobEnd | None) -> list[object]:

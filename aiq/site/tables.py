@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -20,11 +20,13 @@ NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of 
 _WIDEST = 1000
 
 
-def show(content: RenderableType, console: Console) -> None:
-    """Print within a terminal's width; into a file or a pipe as wide as the content is."""
+def show(*contents: RenderableType) -> None:
+    """Print within a terminal's width; into a file or a pipe as wide as the contents are."""
+    console = Console()
     if not console.is_terminal:
         console.width = _WIDEST
-    console.print(content)
+    for content in contents:
+        console.print(content)
 
 
 def plain_table(
@@ -75,7 +77,7 @@ def noise_cells(noise: RunNoise) -> list[str]:
     return list(map(cell, (*figures, noise.judgements)))
 
 
-def print_summary(summary: Summary, folder: RunFolder, console: Console | None = None) -> None:
+def print_summary(summary: Summary, folder: RunFolder) -> None:
     """Metrics, failures, spend, and where everything is."""
     reliability, problem = reliabilities(folder, summary.metrics)
     parts: list[Table | Text] = [_metrics(summary, reliability)]
@@ -92,7 +94,7 @@ def print_summary(summary: Summary, folder: RunFolder, console: Console | None =
     if summary.offline:
         parts.append(Text(OFFLINE_NOTE, style="yellow"))
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
-    show(Group(*parts), console or Console())
+    show(*parts)
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
