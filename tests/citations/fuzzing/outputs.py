@@ -7,21 +7,9 @@ from html.parser import HTMLParser
 from aiq.citations.files import AuditedReport, AuditRecord
 from aiq.site.audit_page import audit_page
 
-_ACTIVE = {
-    "script",
-    "iframe",
-    "object",
-    "embed",
-    "form",
-    "img",
-    "svg",
-    "math",
-    "base",
-    "link",
-    "input",
-    "video",
-    "audio",
-}
+_ACTIVE = frozenset(
+    ("script", "iframe", "object", "embed", "form", "img", "svg", "math", "base", "link", "input", "video", "audio")
+)
 """Elements that run, load or send something; the page has none of its own, so a report brought them in."""
 
 
