@@ -26,7 +26,7 @@ _UNREADABLE = (
     "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
 )
 
-_LISTS = ("judge", "tool")
+LISTS = ("judge", "tool")
 """Groups of which a run may have several options."""
 _LONGEST_LIST = 12
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
@@ -100,17 +100,17 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
-    """Raises ConfigError for a group that is given something else than one option (of `_LISTS`: several)."""
+    """Raises ConfigError for a group that is given something else than one option (of `LISTS`: several)."""
     known = groups()
     for override in overrides:
         group = override.get_key_element()
         if override.is_delete() or group not in known:
             continue
         value = override.value()
-        chosen = value if group in _LISTS and isinstance(value, list) else [value]
+        chosen = value if group in LISTS and isinstance(value, list) else [value]
         names = [name for name in chosen if isinstance(name, str)]
         if len(names) < len(chosen):
-            how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in _LISTS else "one option"
+            how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
             raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
         for name in names:
             if name not in options(group):
@@ -173,7 +173,7 @@ def option_config(group: str, option: str | None) -> dict[str, Any]:
     """The config with this option of a group, None for the default. Empty where there is no such option."""
     from hydra.errors import HydraException
 
-    chosen = [] if option is None else [f"{group}=[{option}]" if group in _LISTS else f"{group}={option}"]
+    chosen = [] if option is None else [f"{group}=[{option}]" if group in LISTS else f"{group}={option}"]
     try:
         return config_of_options(chosen)
     except HydraException:
