@@ -26,7 +26,6 @@ from httpx2 import RequestError as RequestError
 from httpx2 import Response as Response
 from httpx2 import Timeout as Timeout
 from httpx2 import TimeoutException as TimeoutException
-from httpx2 import UnsupportedProtocol as UnsupportedProtocol
 
 from aiq.core.text import whole
 

@@ -26,7 +26,6 @@ from aiq.llm.http import (
     Request,
     Response,
     Timeout,
-    UnsupportedProtocol,
     failure_text,
     read_error,
     without_key,
@@ -153,7 +152,7 @@ class SessionTransport(AsyncBaseTransport):
             if response.status_code != 200:
                 return await self._refused(response, call, exchange)
             return await (self._stream if call.streamed else self._reply)(response, call, exchange)
-        except (ConnectError, ConnectTimeout, UnsupportedProtocol) as error:
+        except (ConnectError, ConnectTimeout) as error:
             return exchange.unsent(failure_text(error))
         except SEND_ERRORS as error:
             return exchange.lost(failure_text(error))
