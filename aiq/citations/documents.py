@@ -88,8 +88,7 @@ def looks_like_document(entry: str) -> bool:
 def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
     """Where in an entry a document's name may be: before a page, or as a file's name, or all but a remark."""
     strong, weak = list(_STRONG.finditer(entry)), list(_WEAK.finditer(entry))
-    remark = _REMARK.search(entry)
-    if remark:
+    if remark := _REMARK.search(entry):
         yield 0, remark.start()
     after_strong = [0, *(cut.end() for cut in strong)]
     after_any = sorted({*after_strong, *(cut.end() for cut in weak)})
@@ -124,12 +123,8 @@ def _value(written: str) -> int:
     if written.isdigit():
         return int(written)
     total = digit = 0
-    for letter in written:
-        unit = int(unicodedata.numeric(letter))
-        if unit >= 10:
-            total, digit = total + (digit or 1) * unit, 0
-        else:
-            digit = digit * 10 + unit
+    for unit in map(int, map(unicodedata.numeric, written)):
+        total, digit = (total + (digit or 1) * unit, 0) if unit >= 10 else (total, digit * 10 + unit)
     return total + digit
 
 

@@ -92,7 +92,6 @@ _NUMBERING = re.compile(
     r"|[ivxlc]{1,6}\s*[.、):]|[a-z][.、):]|\d{1,3}(?=[^\W\d]))\s*"
 )
 _AFTER = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|\d{1,4})[\W_]*$")
-_OTHER_WORD = re.compile(r"[^\W_]")
 _AND_MORE = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|[&/]|[与及和與])\s*[\w\s]{1,40}$")
 
 
@@ -132,23 +131,20 @@ def title_strength(line: str) -> Strength | None:
 
 def _strength(words: str) -> Strength | None:
     """Of a title made of the table's words only; a word of several weighs before the words in it."""
-    table, pattern = _words()
-    pieces = pattern.split(words)
-    if _OTHER_WORD.search(" ".join(pieces[::2])):
-        return None
-    found = frozenset(pieces[1::2])
+    table, word, title = _words()
+    found = frozenset(word.findall(words) if title.fullmatch(words) else ())
     return "strong" if found & table["strong"] else "weak" if found & table["weak"] else None
 
 
 @cache
-def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str]]:
-    """The table, and a pattern for its words, the longest first."""
+def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
+    """The table, a pattern for its words, the longest first, and one for a title of them."""
     rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
     table = {name: frozenset(words) for name, words in rows.items()}
     words = sorted(frozenset().union(*table.values()), key=lambda word: (-len(word), word))
     # Chinese and Japanese set no words apart, Korean adds particles: only in other scripts a letter may not follow
-    spelled = (re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
-    return table, re.compile(f"({'|'.join(spelled)})")
+    spelled = "|".join(re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
+    return table, re.compile(spelled), re.compile(rf"(?:[\W_]*+(?>{spelled}))*+[\W_]*+")
 
 
 @dataclass(eq=False)
@@ -229,8 +225,9 @@ class Line:
             after = len(self.words) - len(bare) + len("</ol>") if bare.endswith(("</ol>", "</ul>")) else 0
             first = replace(first, start=first.mark[0], end=self.end - after)
         found, pattern = [first], _NEXT_IN_LINE.get(first.family)
-        targets = [match.start() for match in _TARGET.finditer(self.text, first.body, first.end)]
-        for match in pattern.finditer(self.text, first.body, first.end) if pattern and targets else ():
+        others = list(pattern.finditer(self.text, first.body, first.end)) if pattern and first.names_target else []
+        targets = [match.start() for match in _TARGET.finditer(self.text, first.body, first.end)] if others else []
+        for match in others:
             last = found[-1]
             named = targets[bisect_left(targets, last.body)]
             more = targets[-1] >= match.end("mark")

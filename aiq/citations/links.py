@@ -1,7 +1,4 @@
-"""Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here.
-
-Finds the web addresses in any text that tools and agents handle: pages, errors, arguments, reports.
-"""
+"""Finds the URLs of reports and of other texts, linked or bare, with their exact places: where each begins and ends."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -130,10 +127,9 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     defined = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
     prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
-    others = (
-        use for use in (*found, *defined, *_attributes(markdown)) if use.start < body[position(body, use.start)][1]
-    )
-    return sorted([*others, *bare], key=attrgetter("start"))
+    others = [*found, *defined, *_attributes(markdown)]
+    inside = (use for use in others if use.start < body[position(body, use.start)][1])
+    return sorted([*inside, *bare], key=attrgetter("start"))
 
 
 def _leads_away(text: str, span: Span) -> bool:
@@ -146,13 +142,11 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
     """The URLs in tags of raw HTML; each is all that would be taken out of its tag."""
     for tag in markdown.tags:
         for match in _ATTRIBUTE.finditer(markdown.text, *tag):
-            place = match.span(match.lastindex or 0)
+            start, end = match.span(match.lastindex or 0)
             if match["set"]:
-                of_set = _IN_SET.finditer(markdown.text, *place)
-                found = [url.span() for url in of_set if ":" in url[0][:-1]]
-            else:
-                found = [] if markdown.text[place[0]] == "#" else [place]
-            for start, end in found:
+                of_set = _IN_SET.finditer(markdown.text, start, end)
+                yield from (_plain(markdown.text, *url.span(), "tag") for url in of_set if ":" in url[0][:-1])
+            elif markdown.text[start] != "#":
                 yield _plain(markdown.text, start, end, "tag")
 
 

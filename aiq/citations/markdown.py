@@ -213,17 +213,13 @@ class _BlockReader:
             self._found.paragraphs.append((starts[0], self._at))
         offsets = [0, *accumulate(len(line) + 1 for line in lines)]
 
-        def place(inside: Place) -> Place:
-            start, end = (
-                starts[line] + at - offsets[line]
-                for at in inside
-                for line in [min(bisect_right(offsets, at), len(starts)) - 1]
-            )
-            return start, end
+        def placed(at: int) -> int:
+            line = min(bisect_right(offsets, at), len(starts)) - 1
+            return starts[line] + at - offsets[line]
 
         for span in inline_spans(content):
-            start, end = place((span.start, span.end))
-            self._found.spans.append(Span(start, end, span.kind, place(span.label), place(span.target)))
+            start, end, *inside = map(placed, (span.start, span.end, *span.label, *span.target))
+            self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
             if span.kind in ("tag", "code") and self._source[start] == "<":
                 self._add_tags(start, end)
 
@@ -252,12 +248,7 @@ def parser() -> MarkdownIt:
 
 def inline_spans(content: str) -> list[Span]:
     """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
-    if not (special := _SPECIAL.search(content)):
-        return []
-    scanner = _Scanner(content)
-    while special:
-        special = _SPECIAL.search(content, scanner.read(special[0], special.start()))
-    return sorted(scanner.spans, key=_outer_first)
+    return _Scanner(content).scan() if _SPECIAL.search(content) else []
 
 
 class _Scanner:
@@ -275,18 +266,16 @@ class _Scanner:
     def _state(self) -> StateInline:
         return StateInline(self._content, parser(), {}, [])
 
-    def read(self, special: str, at: int) -> int:
-        """Read what begins with a special sign at this place, and say where to go on."""
-        if special in ("[", "!["):
-            self._open.append((at, at + len(special)))
-            return at + len(special)
-        rules: dict[str, Callable[[int], int]] = {
-            "]": self._close,
-            "`": self._code,
-            "<": self._angle,
-            "$": self._dollar,
-        }
-        return rules.get(special, self._backslash)(at)
+    def scan(self) -> list[Span]:
+        rules = {"]": self._close, "`": self._code, "<": self._angle, "$": self._dollar, "\\": self._backslash}
+        end = 0
+        while special := _SPECIAL.search(self._content, end):
+            at, end = special.span()
+            if rule := rules.get(special[0]):
+                end = rule(at)
+            else:
+                self._open.append((at, end))
+        return sorted(self.spans, key=_outer_first)
 
     def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
         """Where what the library's rule reads here ends; `at` if it reads nothing."""

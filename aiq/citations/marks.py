@@ -57,7 +57,7 @@ _SUPERSCRIPT = re.compile(
     rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>",
     re.IGNORECASE,
 )
-# _RAISED and _BARE_NUMBERS begin with what they look for, and only then look back: nearly every place fails at once.
+# These begin with what they look for, and only then look back: nearly every place fails at once.
 _RAISED = re.compile(
     rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
     rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
@@ -67,7 +67,7 @@ _POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺
 _UNIT = re.compile(
     r"(?:\d|\b[^\W\u3040-\u9fff\uac00-\ud7a3]|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$"
 )
-_CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
+_CIRCLED = re.compile(rf"(?P<items>[{CIRCLED}])(?<=\S.)(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
 _BARE_NUMBERS = re.compile(
     r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
 )
@@ -141,14 +141,14 @@ class Mark:
 
 def numbers_in(items: str) -> tuple[int, ...]:
     """The numbers that a mark's items cite, ranges expanded; empty where a range is none."""
-    numbers: list[int] = []
+    numbers: dict[int, None] = {}
     for first, last in _RANGE.findall(items):
         low = value(first)
         high = value(last) if last else low
         if last and not low < high <= min(LARGEST, low + _WIDEST):
             return ()
-        numbers += range(low, high + 1)
-    return tuple(dict.fromkeys(numbers))
+        numbers |= dict.fromkeys(range(low, high + 1))
+    return tuple(numbers)
 
 
 def rewritten_items(items: str, numbers: Sequence[int]) -> str:
@@ -244,11 +244,11 @@ def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
 def _in_tags(text: str, mark: Mark) -> Mark:
     """The mark with the tags around it alone, so that they go with it: `<sup>[1]</sup>`, `<a href="#1">[1]</a>`."""
     while opened := _TAG_BEFORE.search(text, max(0, mark.start - 220), mark.start):
-        tag = opened[1].lower()
-        end = mark.end + len(f"</{tag}>")
-        if text[mark.end : end].lower() != f"</{tag}>":
+        closing = f"</{opened[1].lower()}>"
+        end = mark.end + len(closing)
+        if text[mark.end : end].lower() != closing:
             break
-        form = "superscript" if tag == "sup" and mark.url is None else mark.form
+        form = "superscript" if closing == "</sup>" and mark.url is None else mark.form
         mark = replace(mark, start=opened.start(), end=end, form=form)
     return mark
 

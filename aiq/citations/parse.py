@@ -152,10 +152,10 @@ def without_references(text: str) -> str:
 
 def split_references(text: str) -> tuple[str, str]:
     """The report without its reference lists, and the lists as written."""
-    parsed = parse_report(text)
-    lists = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in parsed.lists)
-    body = cut(text, ((found.start, found.end, "") for found in parsed.lists))
-    return trimmed(body) if lists else body.strip(), lists
+    lists = parse_report(text).lists
+    body = cut(text, ((found.start, found.end, "") for found in lists))
+    listed = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in lists)
+    return trimmed(body) if lists else body.strip(), listed
 
 
 def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:

@@ -48,9 +48,8 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
 
-_Read = tuple[int, Sequence[ListedEntry]]
+_Read = tuple[int, Sequence[ListedEntry]] | None
 """The last line read, and the entries found."""
-_NOTHING: _Read = (-1, ())
 
 
 class _ListReader:
@@ -83,51 +82,49 @@ class _ListReader:
     def lists(self, read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
         last = -1
         for line in self.all:
-            if line.number > last:
-                last, entries = read(line)
+            if line.number > last and (found := read(line)):
+                last, entries = found
                 if entries:
                     yield ReferenceList(line.start, entries[-1].end, tuple(entries))
 
     def below_title(self, line: Line) -> _Read:
         """The list that a title in this line opens; no entries if it opens none."""
-        first = self._first_entry(line) if line.title else None
-        if first is None:
-            return _NOTHING
-        last, entries = _Follower(self, first[1], line.level or 0).read(self.all[first[0].number :])
-        return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else _NOTHING
+        if not line.title or not (first := self._first_entry(line)):
+            return None
+        last, entries = _Follower(self, first[1], line.level or 0).read(first[0].number)
+        return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else None
 
     def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
         """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
-        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
-        start = None if line.fenced else line.begins("bracket")
-        if start is None or (before >= 0 and line.start < taken[before].end):
-            return _NOTHING
-        if not self._is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
-            return _NOTHING
-        last, entries = _Follower(self, "bracket").read(self.all[line.number :])
-        return last, list(takewhile(self._is_defined, entries))
 
-    def _is_defined(self, entry: ListedEntry) -> bool:
-        return self.all[0].text[entry.body - 1] in ":："
+        def is_defined(entry: ListedEntry) -> bool:
+            return line.text[entry.body - 1] in ":："
+
+        start = None if line.fenced else line.begins("bracket")
+        if not start or not is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
+            return None
+        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
+        if before >= 0 and line.start < taken[before].end:
+            return None
+        last, entries = _Follower(self, "bracket").read(line.number)
+        return last, list(takewhile(is_defined, entries))
 
     def after_colon(self, line: Line) -> _Read:
         """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
         colon = None if line.fenced else _COLON.match(line.text, line.start, line.end)
-        if colon is None or title_strength(colon[0]) != "strong":
-            return _NOTHING
-        rest = line.text[colon.end() + 1 : line.end]
-        start = line.end - len(rest.lstrip("*_ \t"))
-        first = Line(line.text, line.number, start, line.end, None, fenced=False)
-        if not first.begins("bracket") or not line.names_target:
-            return _NOTHING
-        return _Follower(self, "bracket").read([first, *self.all[line.number + 1 :]])
+        if colon is None or title_strength(colon[0]) != "strong" or not line.names_target:
+            return None
+        start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
+        follower = _Follower(self, "bracket")
+        takes = follower.takes(Line(line.text, line.number, start, line.end, None, fenced=False))
+        return follower.read(line.number + 1) if takes else None
 
     def headless(self, line: Line) -> _Read:
         """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
         start = None if line.parts_lists else line.begins("bracket")
         if start is None or line.text[start.mark[0]] in "(（" or not line.names_target:
-            return _NOTHING
-        last, entries = _Follower(self, "bracket").read(self.all[line.number :])
+            return None
+        last, entries = _Follower(self, "bracket").read(line.number)
         upwards = len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries))
         ends = not any(below.bare for below in self.all[last + 1 :])
         return last, entries if upwards and ends else ()
@@ -174,10 +171,10 @@ class _Follower:
     last: int = -1
     indent: int = 0
 
-    def read(self, lines: Sequence[Line]) -> _Read:
-        """Entries from the first of these lines on; bullets, and lists that say `1.` throughout, count by position."""
-        for line in lines:
-            if line.bare and not self.takes(line):
+    def read(self, first: int) -> tuple[int, Sequence[ListedEntry]]:
+        """Entries from this line on; bullets, and lists that say `1.` throughout, count by position."""
+        for number in range(first, len(self.lines.all)):
+            if self.lines.all[number].bare and not self.takes(self.lines.all[number]):
                 break
         same = self.family == "ordered" and len({entry.number for entry in self.entries}) < len(self.entries[:2])
         if self.family in UNNUMBERED or same:

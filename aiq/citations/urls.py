@@ -1,7 +1,6 @@
 """URLs as values that can be compared: what two spellings of one address have in common (docs/citations.md).
 
-Knows no sources. Nothing here raises: what cannot be parsed is None. `rules.toml` has the hosts, parameters,
-schemes and words that this and other files go by.
+Nothing here raises: what cannot be parsed is None.
 """
 
 import ipaddress
@@ -131,9 +130,9 @@ def parse_url(text: str) -> ParsedUrl | None:
 
 def _segments(path: str) -> Segments:
     """Decoded segments; dot segments resolved, parameters of the last one and trailing slashes dropped."""
-    head, slash, last = path.rstrip("/").rpartition("/")
     kept: list[str] = []
-    for segment in map(decoded, (head + slash + last.partition(";")[0]).split("/")[1:]):
+    *others, last = path.rstrip("/").split("/")
+    for segment in map(decoded, [*others[1:], last.partition(";")[0]] if others else ()):
         if segment == "..":
             kept[-1:] = []
         elif segment != ".":
