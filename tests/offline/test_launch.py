@@ -94,7 +94,7 @@ def test_aiq_offline_serves_until_told_to_end(pages_file: Path, number: signal.S
         assert child.stdout is not None
         assert child.stdout.readline().startswith("The offline stack answers at http://127.0.0.1:")
         child.send_signal(number)
-        printed, errors = child.communicate(timeout=10)
+        printed, errors = child.communicate(timeout=60)
     assert (child.returncode, printed.splitlines()[-1], errors) == (0, "ended", "")
 
 

@@ -21,7 +21,7 @@ TLS = ssl.create_default_context()  # made once: it reads all certificates of th
 async def ask(port: int, attempt: int = 0, role: str = "", **body: Any) -> Any:
     """One raw chat request, past our own transport and its retries."""
     headers = {"x-aiq-role": role, "x-aiq-attempt": str(attempt)}
-    async with AsyncClient(verify=TLS) as client:
+    async with AsyncClient(verify=TLS, timeout=60) as client:
         return await client.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=ASKED | body, headers=headers)
 
 
@@ -43,7 +43,7 @@ async def test_pages_are_html(offline_port: int) -> None:
 
 @pytest.mark.parametrize(("host", "status"), [("my.site", 200), ("My.Site:8808", 200), ("your.site", 404)])
 async def test_pages_of_any_host(offline_port: int, host: str, status: int) -> None:
-    async with AsyncClient(verify=TLS) as client:
+    async with AsyncClient(verify=TLS, timeout=60) as client:
         page = await client.get(f"http://127.0.0.1:{offline_port}/mill?floor=2", headers={"host": host})
     assert (page.status_code, "Ada Kestrel" in page.text) == (status, status == 200)
 
@@ -62,7 +62,7 @@ async def test_the_server_is_a_proxy_for_its_pages_and_services(offline_port: in
 
 
 async def test_the_root_says_what_there_is(offline_port: int) -> None:
-    async with AsyncClient(verify=TLS) as client:
+    async with AsyncClient(verify=TLS, timeout=60) as client:
         page = await client.get(f"http://127.0.0.1:{offline_port}/")
     assert (page.status_code, page.text.count("\n")) == (200, 1)
     assert "/v1/chat/completions" in page.text
