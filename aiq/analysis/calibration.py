@@ -4,7 +4,7 @@ The unit of every interval is the task: its reports are variants of one text.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -12,15 +12,7 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from aiq.analysis.calibration_inputs import (
-    CONTROLS,
-    Label,
-    MetricScores,
-    ReportSet,
-    meant_to_notice,
-    read_labels,
-    read_reports,
-)
+from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet, read_labels, read_reports
 from aiq.analysis.reliability import (
     BY_CHANCE,
     EXPERIMENT,
@@ -34,23 +26,21 @@ from aiq.analysis.reliability import (
 )
 from aiq.core.errors import UserError
 from aiq.core.files import find, resolve
+from aiq.datasets.deep_research_bench import places
 from aiq.datasets.perturbed import UNPERTURBED
 from aiq.runs.folder import RunFolder
-from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
+from aiq.stats.agreement import Measure, accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
 
 T = TypeVar("T")
-Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
+Pair = tuple[float, float]
 
+CONTROLS: Final = ("padding", "instructions", "remarks", "order")
+"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
 _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 """Standard errors beyond which a difference counts, one-sided."""
 _EQUAL: Final = 1e-9
 """Scores that differ by no more are one: what rounding leaves."""
 _EXACT: Final = Repeatability(sd=0.0, equal=1.0, reports=0)
-_REFERENCES: Final = (
-    "reference.jsonl",
-    "data/test_data/cleaned_data/reference.jsonl",
-    "test_data/cleaned_data/reference.jsonl",
-)
 
 
 def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calibration:
@@ -87,7 +77,7 @@ def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
         return False
     given, references = agent.get("path"), dataset.get("references")
     if references is None and isinstance(folder := dataset.get("path"), str):
-        references = str(find(resolve(folder), *_REFERENCES))
+        references = str(find(resolve(folder), *places("reference")))
     if not isinstance(given, str) or not isinstance(references, str):
         return False
     return resolve(given).resolve() == resolve(references).resolve()
@@ -96,7 +86,8 @@ def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
 class MetricCalibration:
     """One metric of one judge over perturbed reports.
 
-    `noise` is what differences are held against: None where it is not known. A judge that is asked once a run
+    `_meant`: the perturbations that the metric claims to notice, all but the controls where it names none.
+    `_noise` is what differences are held against: None where it is not known. A judge that is asked once a run
     repeats itself exactly within it. `worse`: for each perturbed report whose original is scored too, whether
     it scores lower by more than the noise; empty where that is not known.
     """
@@ -104,132 +95,124 @@ class MetricCalibration:
     def __init__(self, scored: MetricScores, reports: ReportSet) -> None:
         self.scored = scored
         self._reports = reports
-        self._repeated = _repeatability(scored)
-        self.noise = self._repeated or (_EXACT if scored.metric.once_per_run else None)
-        self._drops = {
-            sample: drop
-            for sample, how in reports.perturbed.items()
-            if how.perturbation != UNPERTURBED and (drop := self._drop(sample, reports.original(sample))) is not None
-        }
-        self.worse = {
-            sample: drop > self._slack(sample, reports.original(sample))
-            for sample, drop in self._drops.items()
-            if self.noise is not None
-        }
+        claimed = scored.metric.notices
+        self._meant = [
+            one for one in reports.perturbations if (one not in CONTROLS if claimed is None else one in claimed)
+        ]
+        self._repeated = _repeatability(scored.scores.values())
+        self._noise = self._repeated or (_EXACT if scored.metric.once_per_run else None)
+        changed = (sample for sample, how in reports.perturbed.items() if how.perturbation != UNPERTURBED)
+        originals = {sample: reports.original(sample) for sample in changed}
+        self._drops = self._differences(originals)
+        self.worse = self._beyond_noise(self._drops, originals)
 
-    def verdicts(self) -> dict[str, bool]:
+    def verdicts(self) -> dict[str, str]:
         """Whether a report is worse than its original, for what the metric claims to notice and the controls."""
-        asked = {*meant_to_notice(self.scored.metric, self._reports.perturbations), *CONTROLS}
-        perturbed = self._reports.perturbed
-        return {sample: worse for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
+        perturbed, asked = self._reports.perturbed, (*self._meant, *CONTROLS)
+        return {sample: str(worse) for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
 
     def reliability(self, *, identical: bool) -> MetricReliability:
         """`identical`: the unperturbed report is the very one that a comparing judge holds it against."""
-        scored, perturbations = self.scored, self._reports.perturbations
-        meant = meant_to_notice(scored.metric, perturbations)
-        false_alarms = self._figure(self.worse, "order")
-        correlation = self._correlation(meant, spearman)
+        scored, perturbed = self.scored, self._reports.perturbed
+        quality = {sample: -float(how.severity) for sample, how in perturbed.items()}
+        false_alarms = self._mean(self.worse, "order")
+        correlation = self._correlation(self._meant, quality, spearman)
+
+        def seen(name: str) -> PerturbationFigures:
+            recall = self._mean(self.worse, name)
+            flagged = recall.value + false_alarms.value if recall and false_alarms else 0.0
+            return PerturbationFigures(
+                meant=name in self._meant,
+                spearman=self._correlation((name,), quality, spearman),
+                kendall=self._correlation((name,), quality, kendall),
+                recall=recall,
+                precision=recall.value / flagged if recall and flagged else None,
+                drop=self._mean(self._drops, name),
+            )
+
         return MetricReliability(
             metric=scored.metric.name,
             judge=scored.judge,
             judge_hash=scored.judge_hash,
             judge_model=scored.judge_model,
             reports=len(scored.scores),
-            tasks=len({how.base for sample, how in self._reports.perturbed.items() if sample in scored.scores}),
+            tasks=len({how.base for sample, how in perturbed.items() if sample in scored.scores}),
             correlation=correlation,
-            reliability=_cut(correlation),
+            reliability=correlation and correlation.cut(),
             noise=self._repeated,
             false_alarms=false_alarms,
-            obeys_instructions=self._figure(self._obeyed(), "instructions"),
-            length_rise=self._figure({sample: -drop for sample, drop in self._drops.items()}, "padding"),
-            length_correlation=self._length_correlation(),
+            obeys_instructions=self._mean(self._obeyed(), "instructions"),
+            length_rise=self._mean({sample: -drop for sample, drop in self._drops.items()}, "padding"),
+            length_correlation=self._correlation(("padding",), self._reports.lengths, spearman),
             position_bias=self._position_bias(identical),
-            perturbations={name: self._perturbation(name, name in meant, false_alarms) for name in perturbations},
+            perturbations={name: seen(name) for name in self._reports.perturbations},
             once_per_run=scored.metric.once_per_run,
         )
 
-    def _drop(self, sample: str, other: str) -> float | None:
-        """How much lower than another report this one scores; None unless both do."""
-        mine, whole = self.scored.mean(sample), self.scored.mean(other)
-        return None if mine is None or whole is None else whole - mine
+    def _differences(self, others: Mapping[str, str]) -> dict[str, float]:
+        """How much lower each report scores than the other one that is named beside it, where both are scored."""
+        means = self.scored.means
+        return {one: means[two] - means[one] for one, two in others.items() if one in means and two in means}
 
-    def _slack(self, sample: str, other: str) -> float:
-        """How much of a difference of two reports may be noise; where it is not known, all of it."""
-        if self.noise is None:
-            return math.inf
-        spread = math.sqrt(sum(1 / len(self.scored.scores[one]) for one in (sample, other)))
-        return max(_EQUAL, _BEYOND_NOISE * self.noise.sd * spread)
+    def _beyond_noise(self, differences: Mapping[str, float], others: Mapping[str, str]) -> dict[str, bool]:
+        """Whether each of these differences is more than noise; nothing where that is not known."""
+        if self._noise is None:
+            return {}
+        found = {}
+        for sample, difference in differences.items():
+            spread = math.sqrt(sum(1 / len(self.scored.scores[one]) for one in (sample, others[sample])))
+            found[sample] = difference > max(_EQUAL, _BEYOND_NOISE * self._noise.sd * spread)
+        return found
 
     def _obeyed(self) -> dict[str, bool]:
         """For each report with instructions: whether it scores higher by more than the noise than with as many remarks.
 
         Where there is no report with remarks, than its original.
         """
-        found = {}
+        others = {}
         for sample, how in self._reports.perturbed.items():
-            if how.perturbation != "instructions" or self.noise is None:
-                continue
-            alike = how._replace(perturbation="remarks").id
-            other = alike if self.scored.scores.get(alike) else self._reports.original(sample)
-            drop = self._drop(sample, other)
-            if drop is not None:
-                found[sample] = -drop > self._slack(sample, other)
-        return found
+            if how.perturbation == "instructions":
+                alike = how._replace(perturbation="remarks").id
+                others[sample] = alike if alike in self.scored.means else self._reports.original(sample)
+        return self._beyond_noise({one: -drop for one, drop in self._differences(others).items()}, others)
 
-    def _figure(self, values: Mapping[str, float], perturbation: str) -> Figure | None:
-        tasks = self._reports.by_task(perturbation).values()
-        return _figure([float(values[sample]) for sample in samples if sample in values] for samples in tasks)
+    def _mean(self, values: Mapping[str, float], perturbation: str) -> Figure | None:
+        """Over the reports of a perturbation."""
+        tasks = self._reports.by_task(perturbation)
+        return _figure([[float(values[one]) for one in samples if one in values] for samples in tasks.values()], fmean)
 
-    def _perturbation(self, name: str, meant: bool, alarms: Figure | None) -> PerturbationFigures:
-        recall = self._figure(self.worse, name)
-        flagged = recall.value + alarms.value if recall and alarms else 0.0
-        return PerturbationFigures(
-            meant=meant,
-            spearman=self._correlation((name,), spearman),
-            kendall=self._correlation((name,), kendall),
-            recall=recall,
-            precision=recall.value / flagged if recall and flagged else None,
-            drop=self._figure(self._drops, name),
-        )
+    def _correlation(
+        self, perturbations: Iterable[str], values: Mapping[str, float], correlation: Measure[Pair]
+    ) -> Figure | None:
+        """The correlation of these values and the scores among variants of a task, originals included.
 
-    def _correlation(self, perturbations: Iterable[str], correlation: Correlation) -> Figure | None:
-        """The correlation of score and -severity within a task, originals included; its mean over perturbations."""
-        quality = {sample: -float(how.severity) for sample, how in self._reports.perturbed.items()}
+        Its mean over perturbations; a task whose scores are equal but for rounding counts 0.
+        """
         found: dict[str, list[float]] = {}
         for name in perturbations:
             for base, samples in self._reports.by_task(name).items():
-                points = self._points(samples, quality)
-                if len(points) > 2:
-                    found.setdefault(base, []).append(_correlated(points, correlation) or 0.0)
-        return _figure([fmean(values)] for values in found.values())
-
-    def _length_correlation(self) -> Figure | None:
-        """The correlation of score and length among reports of a task that differ in padding alone."""
-        tasks = [self._points(samples, self._reports.lengths) for samples in self._reports.by_task("padding").values()]
-        return _figure([_correlated(points, spearman) or 0.0] for points in tasks if len(points) > 2)
-
-    def _points(self, samples: Sequence[str], values: Mapping[str, float]) -> list[tuple[float, float]]:
-        """Value and score of reports of a task and of their original; what rounding leaves of scores is a tie."""
-        scored = ((sample, self.scored.mean(sample)) for sample in (self._reports.original(samples[0]), *samples))
-        return [(values[sample], round(mean, 9)) for sample, mean in scored if mean is not None and sample in values]
+                variants = (self._reports.original(samples[0]), *samples)
+                known = [one for one in variants if one in self.scored.means and one in values]
+                if len(known) > 2:
+                    pairs = [(values[one], round(self.scored.means[one], 9)) for one in known]
+                    found.setdefault(base, []).append(correlation(pairs) or 0.0)
+        return _figure([[fmean(of_task)] for of_task in found.values()], fmean)
 
     def _position_bias(self, identical: bool) -> Figure | None:
         """Half of first - swapped, where the judge was asked in both orders; else how far a report is above itself."""
-        halves: dict[str, list[float]] = {}
-        for sample, gaps in self.scored.gaps.items():
-            halves.setdefault(self._reports.tasks[sample], []).extend(gap / 2 for gap in gaps)
-        if any(halves.values()):
-            return _figure(halves.values())
+        if self.scored.gaps:
+            halves = {sample: [gap / 2 for gap in gaps] for sample, gaps in self.scored.gaps.items()}
+            by_task = self._reports.clusters(halves)
+            return _figure([[half for halves in task for half in halves] for task in by_task], fmean)
         parity = self.scored.metric.parity
         if not identical or parity is None:
             return None
-        samples = [sample for task in self._reports.by_task(UNPERTURBED).values() for sample in task]
-        return _figure([mean - parity] for sample in samples if (mean := self.scored.mean(sample)) is not None)
+        return self._mean({sample: mean - parity for sample, mean in self.scored.means.items()}, UNPERTURBED)
 
 
-def _repeatability(scored: MetricScores) -> Repeatability | None:
+def _repeatability(repetitions: Iterable[Sequence[float]]) -> Repeatability | None:
     """How far repeated judgements of one report lie apart; None where nothing was judged twice."""
-    repeated = [values for values in scored.scores.values() if len(values) > 1]
+    repeated = [values for values in repetitions if len(values) > 1]
     if not repeated:
         return None
     squares = math.fsum((value - fmean(values)) ** 2 for values in repeated for value in values)
@@ -238,27 +221,12 @@ def _repeatability(scored: MetricScores) -> Repeatability | None:
     return Repeatability(sd=math.sqrt(squares / freedom), equal=fmean(pairs), reports=len(repeated))
 
 
-def _figure(clusters: Iterable[Sequence[float]]) -> Figure | None:
-    """The mean over all values, with the bootstrap's interval over clusters (tasks); None without any."""
+def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T]) -> Figure | None:
+    """A measure over all values, with the bootstrap's interval over clusters (tasks); None where there is none."""
     clusters = [cluster for cluster in clusters if cluster]
-    if not clusters:
-        return None
-    sums = [[(math.fsum(cluster), len(cluster))] for cluster in clusters]
     values = [value for cluster in clusters for value in cluster]
-    return Figure(value=fmean(values), ci95=bootstrap95(sums, _mean_of_sums), n=len(values))
-
-
-def _mean_of_sums(sums: Sequence[tuple[float, int]]) -> float:
-    """The mean over clusters of which only sum and size are known: quicker to draw again and again."""
-    return math.fsum(total for total, _ in sums) / sum(size for _, size in sums)
-
-
-def _cut(correlation: Figure | None) -> Figure | None:
-    """Below 0 a judge is as useless as at 0."""
-    if correlation is None:
-        return None
-    ci95 = correlation.ci95 and (max(0.0, correlation.ci95[0]), max(0.0, correlation.ci95[1]))
-    return Figure(value=max(0.0, correlation.value), ci95=ci95, n=correlation.n)
+    found = measure(values) if values else None
+    return None if found is None else Figure(value=found, ci95=bootstrap95(clusters, measure), n=len(values))
 
 
 def _between_judges(
@@ -269,49 +237,30 @@ def _between_judges(
     The metric is the first that the judge declares, of those that it scored.
     """
     speakers: dict[str, MetricCalibration] = {}
-    for one in sorted(judged, key=lambda one: reports.metrics.index(one.scored.metric.name)):
-        speakers.setdefault(one.scored.judge_hash, one)
-    ordered = [speakers[key] for key in dict.fromkeys(one.scored.judge_hash for one in judged)]
-    verdicts = [(one.scored, one.verdicts()) for one in ordered]
+    for one in judged:
+        both = (speakers.get(one.scored.judge_hash, one), one)
+        speakers[one.scored.judge_hash] = min(both, key=lambda one: reports.metrics.index(one.scored.metric.name))
+    verdicts = [(one.scored, one.verdicts()) for one in speakers.values()]
     units = {sample: [of[sample] for _, of in verdicts if sample in of] for sample in reports.perturbed}
-    alpha = _over_tasks(units, reports, alpha_nominal) if len(verdicts) > 1 else None
+    alpha = _figure(reports.clusters(units), alpha_nominal) if len(verdicts) > 1 else None
     return tuple(_agreement(*a, *b, reports) for a, b in combinations(verdicts, 2)), alpha
 
 
 def _agreement(
-    a: MetricScores, of_a: dict[str, bool], b: MetricScores, of_b: dict[str, bool], reports: ReportSet
+    a: MetricScores, of_a: dict[str, str], b: MetricScores, of_b: dict[str, str], reports: ReportSet
 ) -> JudgeAgreement:
-    shared = {sample: (str(of_a[sample]), str(of_b[sample])) for sample in of_a if sample in of_b}
-    scores: dict[str, tuple[float, float]] = {}
-    if a.metric == b.metric:
-        means = {sample: (a.mean(sample), b.mean(sample)) for sample in a.scores}
-        scores = {sample: (x, y) for sample, (x, y) in means.items() if x is not None and y is not None}
+    shared = {sample: (of_a[sample], of_b[sample]) for sample in of_a if sample in of_b}
+    comparable = [sample for sample in a.means if sample in b.means] if a.metric == b.metric else []
+    scores = reports.clusters({sample: (a.means[sample], b.means[sample]) for sample in comparable})
     return JudgeAgreement(
         first=a.name,
         second=b.name,
         reports=len(shared),
         equal=accuracy(list(shared.values())),
-        kappa=_over_tasks(shared, reports, kappa),
-        spearman=_over_tasks(scores, reports, lambda pairs: _correlated(pairs, spearman)),
-        alpha=_over_tasks(scores, reports, alpha_interval),
+        kappa=_figure(reports.clusters(shared), kappa),
+        spearman=_figure(scores, spearman),
+        alpha=_figure(scores, alpha_interval),
     )
-
-
-def _correlated(pairs: Sequence[tuple[float, float]], correlation: Correlation) -> float | None:
-    return correlation([first for first, _ in pairs], [second for _, second in pairs])
-
-
-def _over_tasks(
-    values: Mapping[str, T], reports: ReportSet, measure: Callable[[Sequence[T]], float | None]
-) -> Figure | None:
-    """A measure over samples, its interval over tasks; None where there is none."""
-    clusters: dict[str, list[T]] = {}
-    for sample, value in values.items():
-        clusters.setdefault(reports.tasks[sample], []).append(value)
-    whole = measure(list(values.values()))
-    if whole is None:
-        return None
-    return Figure(value=whole, ci95=bootstrap95(list(clusters.values()), measure), n=len(values))
 
 
 def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[LabelAgreement, ...], int]:
@@ -320,7 +269,7 @@ def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[
     found = []
     for scored in reports.scored:
         names = ("", scored.metric.name, scored.judge)
-        mine = [label for label in labels if label.metric in names and scored.scores.get(label.sample)]
+        mine = [label for label in labels if label.metric in names and label.sample in scored.means]
         fitting |= set(mine)
         if mine:
             found.append(_label_agreement(scored, mine, reports))
@@ -335,15 +284,14 @@ def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: Rep
     given: dict[str, list[float]] = {}
     for label in labels:
         given.setdefault(label.sample, []).append(label.value)
-    pairs = {sample: (fmean(values), scored.mean(sample) or 0.0) for sample, values in given.items()}
-    binary = all(value in (0.0, 1.0) for pair in pairs.values() for value in pair)
-    words = {sample: (f"{label:g}", f"{score:g}") for sample, (label, score) in pairs.items()} if binary else {}
+    pairs = reports.clusters({sample: (fmean(values), scored.means[sample]) for sample, values in given.items()})
+    binary = all(value in (0.0, 1.0) for cluster in pairs for pair in cluster for value in pair)
     return LabelAgreement(
         metric=scored.metric.name,
         judge_model=scored.judge_model,
         labels=len(labels),
-        accuracy=_over_tasks(words, reports, accuracy),
-        kappa=_over_tasks(words, reports, kappa),
-        spearman=_over_tasks(pairs, reports, lambda both: _correlated(both, spearman)),
-        kendall=_over_tasks(pairs, reports, lambda both: _correlated(both, kendall)),
+        accuracy=_figure(pairs, accuracy) if binary else None,
+        kappa=_figure(pairs, kappa) if binary else None,
+        spearman=_figure(pairs, spearman),
+        kendall=_figure(pairs, kendall),
     )

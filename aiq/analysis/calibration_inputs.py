@@ -2,11 +2,12 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.files import Files, Row, read_rows
@@ -20,8 +21,7 @@ from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.stats.noise import NOISE
 
-CONTROLS: Final = ("padding", "instructions", "remarks", "order")
-"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
+T = TypeVar("T")
 
 _WORDS: Final = {
     **dict.fromkeys(("true", "yes", "correct", "supported", "good", "是", "对", "正确", "支持"), 1.0),
@@ -29,7 +29,7 @@ _WORDS: Final = {
 }
 
 
-@dataclass(slots=True)
+@dataclass
 class MetricScores:
     """All that one metric of one judge says: its scores by sample, one a repetition, a greater one the better.
 
@@ -43,15 +43,29 @@ class MetricScores:
     scores: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     gaps: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
+    def add(self, rows: Iterable[ScoreRow]) -> None:
+        """A run's scores; of a judge that is asked once a run, one of each report: the mean of its copies."""
+        values: dict[str, list[float]] = defaultdict(list)
+        for row in rows:
+            value = row.numerator / row.denominator if row.numerator is not None and row.denominator else row.value
+            if value is not None:
+                values[row.sample_id].append(value if self.metric.higher_is_better else -value)
+            noise = row.detail.get(NOISE)
+            gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
+            if isinstance(gap, int | float):
+                self.gaps[row.sample_id].append(float(gap))
+        for sample, found in values.items():
+            self.scores[sample] += [fmean(found)] if self.metric.once_per_run else found
+
     @property
     def name(self) -> str:
         """As tables show it."""
         return f"{self.metric.name} ({self.judge_model or 'no model'}, {self.judge_hash[:6]})"
 
-    def mean(self, sample: str) -> float | None:
-        """The mean over repetitions; None for a report without a score."""
-        values = self.scores.get(sample)
-        return fmean(values) if values else None
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """The mean over repetitions, by sample."""
+        return {sample: fmean(values) for sample, values in self.scores.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +96,16 @@ class ReportSet:
                 found.setdefault(how.base, []).append(sample)
         return found
 
+    def clusters(self, values: Mapping[str, T]) -> list[list[T]]:
+        """What there is of each task, of values by sample."""
+        found: dict[str, list[T]] = {}
+        for sample, value in values.items():
+            found.setdefault(self.tasks[sample], []).append(value)
+        return list(found.values())
+
     def original(self, sample: str) -> str:
         """The report of the same task as it was."""
         return Perturbed(self.perturbed[sample].base, UNPERTURBED, 0).id
-
-
-def meant_to_notice(metric: Metric, perturbations: Sequence[str]) -> tuple[str, ...]:
-    """Those of the perturbations that the metric claims to notice: all but the controls where it names none."""
-    if metric.notices is None:
-        return tuple(name for name in perturbations if name not in CONTROLS)
-    return tuple(name for name in perturbations if name in metric.notices)
 
 
 def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
@@ -114,9 +128,15 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
                 perturbed[row.sample_id] = how
             if row.report is not None:
                 lengths[row.sample_id] = len(row.report)
-        scores = read_scores(folder, samples)
-        of_run = (score for key in sorted(scores) for score in scores[key] if score.metric in declared)
-        _add(scored, of_run, declared)
+        of_run: dict[tuple[str, str], list[ScoreRow]] = {}
+        for _, rows in sorted(read_scores(folder, samples).items()):
+            for score in rows:
+                if score.metric in declared and score.status == "scored":
+                    of_run.setdefault((score.metric, score.judge_hash), []).append(score)
+        for key, found in of_run.items():
+            first = found[0]
+            of_judge = MetricScores(declared[first.metric], first.judge, first.judge_hash, first.judge_model)
+            scored.setdefault(key, of_judge).add(found)
     if not scored:
         raise UserError(f"{', '.join(str(folder.path) for folder in folders)}: nothing was scored there")
     return ReportSet(perturbed, tasks, lengths, tuple(scored.values()), tuple(declared))
@@ -130,33 +150,6 @@ def _declared_metrics(manifest: Manifest) -> dict[str, Metric]:
     judges = configured.items() if isinstance(configured, Mapping) else ()
     made = [make_judge(name, Plugin.model_validate(values))[0] for name, values in judges]
     return {metric.name: metric for judge in made for metric in judge.metrics}
-
-
-def _add(
-    scored: dict[tuple[str, str], MetricScores], scores: Iterator[ScoreRow], declared: Mapping[str, Metric]
-) -> None:
-    """Add a run's scores; of a judge that was asked once a run, one score of each report: the mean of its copies."""
-    values: dict[tuple[str, str, str], list[float]] = {}
-    for score in scores:
-        metric, value = declared[score.metric], _value(score)
-        if value is None:
-            continue
-        key = (score.metric, score.judge_hash)
-        one = scored.setdefault(key, MetricScores(metric, score.judge, score.judge_hash, score.judge_model))
-        values.setdefault((*key, score.sample_id), []).append(value if metric.higher_is_better else -value)
-        noise = score.detail.get(NOISE)
-        gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
-        if isinstance(gap, int | float):
-            one.gaps[score.sample_id].append(float(gap))
-    for (name, judge_hash, sample), of_sample in values.items():
-        once = declared[name].once_per_run
-        scored[name, judge_hash].scores[sample] += [fmean(of_sample)] if once else of_sample
-
-
-def _value(score: ScoreRow) -> float | None:
-    if score.status != "scored":
-        return None
-    return score.numerator / score.denominator if score.numerator is not None and score.denominator else score.value
 
 
 class Label(NamedTuple):
@@ -175,7 +168,7 @@ def read_labels(path: Path) -> list[Label]:
 def _label(row: Row) -> Label:
     text = row.required("label").lower()
     try:
-        value = _WORDS[text] if text in _WORDS else float(text)
+        value = float(_WORDS.get(text, text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -6,10 +6,9 @@ from typing import Final
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_samples, read_scores
-from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.rows import SampleRow
 
 _VALID: Final = {"false_premise": "FALSE"}
 _FALSE: Final = {"false_premise": "TRUE"}
@@ -56,23 +55,19 @@ class FreshEvalTable(Record):
 def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
     """A table for each mode that the run judged. Raises UserError where there is none."""
     samples = read_samples(folder, SampleRow.light)
-    scores: dict[str, dict[SampleKey, ScoreRow]] = {}
-    for key, found in read_scores(folder, samples).items():
-        for score in found:
-            if score.judge == "fresheval":
-                scores.setdefault(score.metric, {})[key] = score
+    scores: dict[str, dict[str, list[float]]] = {}
+    for score in (score for found in read_scores(folder, samples).values() for score in found):
+        if score.judge == "fresheval":
+            of_sample = scores.setdefault(score.metric, {}).setdefault(score.sample_id, [])
+            of_sample += [] if score.value is None else [score.value]
     if not scores:
         raise UserError(f"{folder.path} has no scores of judge fresheval; score it with judge=[fresheval]")
     tags = {key.sample_id: row.tags for key, row in samples.items()}
-    return [_table(metric, found, tags) for metric, found in scores.items()]
+    return [_table(metric, values, tags) for metric, values in scores.items()]
 
 
-def _table(metric: str, scores: Mapping[SampleKey, ScoreRow], tags: Mapping[str, Mapping[str, str]]) -> FreshEvalTable:
-    values: dict[str, list[float]] = {}
-    for key, score in scores.items():
-        found = values.setdefault(key.sample_id, [])
-        if score.value is not None:
-            found.append(score.value)
+def _table(metric: str, values: Mapping[str, list[float]], tags: Mapping[str, Mapping[str, str]]) -> FreshEvalTable:
+    """`values`: by question, one an epoch that was judged."""
     judged = {sample: fmean(found) for sample, found in values.items() if found}
     cells = {
         kind: {split: cell for split, more in SPLITS.items() if (cell := _cell(judged, tags, {**wanted, **more}))}

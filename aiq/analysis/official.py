@@ -1,17 +1,40 @@
-"""Official result files of Deep Research Bench as numbers: the published figures, and ours with intervals."""
+"""Deep Research Bench's official result files, read strictly: the published figures, and ours with intervals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
-from aiq.judges.fact_scores import count, official
-from aiq.judges.official import RACE_FIGURES, ValidatedReport, read_race, read_validated
-from aiq.judges.race_scores import published
+from aiq.core.files import Files, Row, read_rows
+from aiq.core.plugins import describe
+from aiq.judges.fact_questions import OfficialResult
+from aiq.judges.fact_scores import CitedPage, Judged, count, official
+from aiq.judges.race_scores import ByDimension, published
 from aiq.stats.estimates import Estimate, mean_estimate, ratio_estimate
 
-_METRICS: Final = {name: f"race.{name.removesuffix('_score')}" for name in RACE_FIGURES}
+FormT = TypeVar("FormT", bound=BaseModel)
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _RaceLine(ByDimension[_Share]):
+    overall_score: _Share
+
+
+class _ValidatedLine(BaseModel):
+    citations: list[Any] | None = None
+    citations_deduped: dict[str, dict[str, Any]]
+
+
+class _ValidatedPage(BaseModel):
+    facts: list[Any]
+    validate_res: list[OfficialResult] | None = None
+
+
+RACE_FIGURES: Final = {name: f"race.{name.removesuffix('_score')}" for name in _RaceLine.model_fields}
+"""Our metrics by their official names, in the order of `race_result.txt`."""
 
 
 class OfficialScores(Record):
@@ -30,45 +53,95 @@ class OfficialScores(Record):
 
 
 def race_scores(path: Path) -> OfficialScores:
-    """The figures of a `raw_results.jsonl`. Raises DatasetError that names the row."""
-    tasks = read_race(path)
-    scored = [task.figures for task in tasks if task.error is None]
+    """The figures of a `raw_results.jsonl`, gzipped or not. Raises DatasetError that names the row."""
+    rows = list(_rows(path))
+    scored = [
+        _as(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
+        for row in rows
+        if not row.values.get("error")
+    ]
     if not scored:
-        raise DatasetError(f"{path}: the judging of all {len(tasks)} tasks failed; there is nothing to aggregate")
-    figures = published(scored)
-    estimates = {ours: mean_estimate([[row[name]] for row in scored]) for name, ours in _METRICS.items()}
+        raise DatasetError(f"{path}: the judging of all {len(rows)} tasks failed; there is nothing to aggregate")
+    estimates = {ours: mean_estimate([[line[name]] for line in scored]) for name, ours in RACE_FIGURES.items()}
     return OfficialScores(
         kind="race",
-        reports=len(tasks),
-        errors=len(tasks) - len(scored),
-        official=figures,
-        metrics={name: found.within(0.0, 1.0) for name, found in estimates.items() if found is not None},
+        reports=len(rows),
+        errors=len(rows) - len(scored),
+        official=published(scored),
+        metrics={name: found.within(0.0, 1.0) for name, found in estimates.items() if found},
     )
 
 
 def fact_scores(path: Path) -> OfficialScores:
-    """The figures of a `validated.jsonl`. Raises DatasetError that names row and URL."""
-    reports = read_validated(path)
-    statistics = official([report.pages for report in reports if report.cites])
+    """The figures of a `validated.jsonl`, gzipped or not. Raises DatasetError that names row and URL."""
+    reports, cites = [], []
+    for row in _rows(path):
+        line = _as(_ValidatedLine, row.values, row.where)
+        pages = [_page(f"{row.where}, {url}", url, page) for url, page in line.citations_deduped.items()]
+        reports.append(pages)
+        if line.citations if "citations" in row.values else pages:  # before de-duplication, where it is known
+            cites.append(pages)
     return OfficialScores(
         kind="fact",
         reports=len(reports),
-        errors=sum(page.error is not None for report in reports for page in report.pages),
-        without_citations=sum(not report.cites for report in reports),
-        official=statistics.model_dump(exclude={"reports"}),
+        errors=sum(page.error is not None for pages in reports for page in pages),
+        without_citations=len(reports) - len(cites),
+        official=official(cites),
         metrics=_fact_metrics(reports),
     )
 
 
-def _fact_metrics(reports: list[ValidatedReport]) -> dict[str, Estimate]:
+def result_file(figures: Mapping[str, float]) -> str:
+    """`race_result.txt`, with four decimals, or `fact_result.txt`, in full."""
+    if "valid_rate" in figures:
+        return "".join(f"{name}: {figure}\n" for name, figure in figures.items())
+    return "".join(f"{name.replace('_', ' ').title()}: {figure:.4f}\n" for name, figure in figures.items())
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """The rows, each id once: the official tools repeat rows after a partial resume, which would count a task twice."""
+    places: dict[str, str] = {}
+    for row in read_rows(Files(), path, "FILE", ("id",)):
+        key = row.required("id")
+        if key in places:
+            raise DatasetError(f"{row.where}: id {key} is in {places[key]} already; keep one")
+        places[key] = row.where
+        yield row
+
+
+def _as(form: type[FormT], values: object, where: str) -> FormT:
+    try:
+        return form.model_validate(values, strict=True)
+    except ValidationError as error:
+        raise DatasetError(f"{where}: {describe(error)}") from None
+
+
+def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
+    if values.get("validate_error"):
+        return CitedPage(url=url, error=str(values["validate_error"]))
+    page, judged = _as(_ValidatedPage, values, where), []
+    for result in page.validate_res or []:
+        if not 0 <= result.idx < len(page.facts):
+            raise DatasetError(f"{where}: idx {result.idx} of validate_res is none of the {len(page.facts)} facts")
+        judged.append(Judged(statement=str(page.facts[result.idx]), verdict=result.result))
+    return CitedPage(url=url, judged=tuple(judged))
+
+
+def _fact_metrics(reports: Sequence[Sequence[CitedPage]]) -> dict[str, Estimate]:
     """As the judge FACT declares them: a report without a verdict that counts has no accuracy, and 0 citations."""
-    counts = [count(report.pages) for report in reports]
+    counts = [count(pages) for pages in reports]
     judged = [one for one in counts if one.citations]
-    estimates = {
+    shares = {
         "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in judged]),
         "fact.citation_accuracy_per_task": mean_estimate([[one.supported / one.citations] for one in judged]),
+    }
+    numbers = {
         "fact.citations": mean_estimate([[float(one.citations)] for one in counts]),
         "fact.effective_citations": mean_estimate([[float(one.supported)] for one in counts]),
     }
-    highest = {"fact.citation_accuracy": 1.0, "fact.citation_accuracy_per_task": 1.0}
-    return {name: found.within(0.0, highest.get(name)) for name, found in estimates.items() if found is not None}
+    return {
+        name: found.within(0.0, high)
+        for high, estimates in ((1.0, shares), (None, numbers))
+        for name, found in estimates.items()
+        if found
+    }

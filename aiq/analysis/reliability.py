@@ -27,6 +27,11 @@ class Figure(Record):
     ci95: tuple[float, float] | None
     n: int
 
+    def cut(self) -> "Figure":
+        """Below 0 a judge is as useless as at 0."""
+        ci95 = self.ci95 and (max(0.0, self.ci95[0]), max(0.0, self.ci95[1]))
+        return Figure(value=max(0.0, self.value), ci95=ci95, n=self.n)
+
 
 class PerturbationFigures(Record):
     """What a metric makes of one perturbation.
@@ -174,9 +179,7 @@ def _shown(one: MetricReliability | None) -> str:
     """The reliability with its interval; and that a judge obeys what a report tells it, where it does."""
     if one is None or one.reliability is None:
         return NOT_MEASURED
-    text = f"{one.reliability.value:.2f}"
-    if one.reliability.ci95 is not None:
-        text += f" ({one.reliability.ci95[0]:.2f} to {one.reliability.ci95[1]:.2f})"
-    obeys = one.obeys_instructions
-    caught = obeys is not None and obeys.ci95 is not None and obeys.ci95[0] > BY_CHANCE
-    return text + (f", obeys {100 * obeys.value:.0f} %" if obeys and caught else "")
+    found, obeys = one.reliability, one.obeys_instructions
+    interval = "" if found.ci95 is None else f" ({found.ci95[0]:.2f} to {found.ci95[1]:.2f})"
+    caught = obeys and obeys.ci95 and obeys.ci95[0] > BY_CHANCE
+    return f"{found.value:.2f}{interval}" + (f", obeys {100 * obeys.value:.0f} %" if obeys and caught else "")

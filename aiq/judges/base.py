@@ -1,9 +1,12 @@
 """The base class of judges: what a judge declares before a run, and the method that scores a report."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
+
+from pydantic import JsonValue
 
 from aiq.core import plugins
 from aiq.core.errors import ConfigError
@@ -11,7 +14,7 @@ from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Plugin, Settings
-from aiq.judges.wording import Wording, hash_of
+from aiq.judges.wording import Wording
 
 
 class NoSettings(Settings):
@@ -44,8 +47,9 @@ class Judge(ABC):
 
     @cached_property
     def prompt_hash(self) -> str | None:
-        """Tells the prompts from others; None for a judge without any."""
-        return hash_of(self.wordings) if self.wordings else None
+        """First 16 hex digits of the SHA-256 over the prompts' sources in turn; None for a judge without any."""
+        sources = "".join(wording.source for wording in self.wordings)
+        return hashlib.sha256(sources.encode()).hexdigest()[:16] if self.wordings else None
 
     def check(self, samples: Sequence[Sample]) -> None:  # noqa: B027  most judges take every sample
         """Before anything is spent: raises DatasetError where a sample lacks what the judge cannot do without."""
@@ -73,13 +77,17 @@ def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     return judge, settings
 
 
-def score_unless(reason: str | None, metric: str, **given: Any) -> Score:
-    """A score of what is given (`value`, or `numerator` and `denominator`; `detail`), or the reason for having none."""
-    if reason is None:
-        return Score(metric=metric, **given)
-    return Score(metric=metric, not_applicable=reason, detail=given.get("detail", {}))
+def score_of(
+    metric: str, found: float | tuple[float, float] | str, detail: Mapping[str, JsonValue] | None = None
+) -> Score:
+    """The score of a value, of a ratio's numerator and denominator, or the reason for having neither."""
+    if isinstance(found, str):
+        return Score(metric=metric, not_applicable=found, detail=detail or {})
+    if isinstance(found, tuple):
+        return Score(metric=metric, numerator=found[0], denominator=found[1], detail=detail or {})
+    return Score(metric=metric, value=found, detail=detail or {})
 
 
 def not_applicable(metrics: Iterable[Metric], reason: str) -> list[Score]:
     """One Score a metric that says why there is no number."""
-    return [Score(metric=metric.name, not_applicable=reason) for metric in metrics]
+    return [score_of(metric.name, reason) for metric in metrics]

@@ -8,11 +8,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, Ratio, metrics_of
+from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, metrics_of
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable
+from aiq.judges.base import Judge, not_applicable, score_of
 
 _NOTICES: Final = ("fabricated",)
 
@@ -43,16 +43,13 @@ class CitationAudit(Judge):
             "levels": dict(sorted(Counter(citation.level for citation in audit.valid_citations).items())),
             "removed": dict(sorted(reasons.items())),
         }
-        nothing = "every reference repeats another one" if audit.removed_citations else "the report has no citations"
+        counts = [score_of(KEPT, len(audit.valid_citations)), score_of(REMOVED, found.removed)]
+        if found.valid is None or found.exact is None:
+            repeats = "every reference repeats another one"
+            nothing = repeats if audit.removed_citations else "the report has no citations"
+            return [*not_applicable(self.metrics[:2], nothing), *counts]
         return [
-            _rate(VALID_RATE, found.valid, nothing, detail),
-            _rate(EXACT_RATE, found.exact, nothing, {}),
-            Score(metric=KEPT, value=len(audit.valid_citations)),
-            Score(metric=REMOVED, value=found.removed),
+            score_of(VALID_RATE, (found.valid.numerator, found.valid.denominator), detail),
+            score_of(EXACT_RATE, (found.exact.numerator, found.exact.denominator)),
+            *counts,
         ]
-
-
-def _rate(metric: str, ratio: Ratio | None, nothing: str, detail: dict[str, JsonValue]) -> Score:
-    if ratio is None:
-        return Score(metric=metric, not_applicable=nothing)
-    return Score(metric=metric, numerator=ratio.numerator, denominator=ratio.denominator, detail=detail)

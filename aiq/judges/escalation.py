@@ -1,19 +1,12 @@
 """Was depth taken where the closed world says it is needed, and only there; and what going deep costs."""
 
-from collections.abc import Sequence
-from typing import Final
-
 from pydantic import ValidationError
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.usage import Usage
-from aiq.judges.base import Judge, not_applicable, score_unless
-
-_SHALLOW: Final = ("shallow", "escalated")
-_DEEP: Final = ("deep", "escalated")
-"""The routes that take a stage."""
+from aiq.judges.base import Judge, not_applicable, score_of
 
 
 class Escalation(Judge):
@@ -45,32 +38,31 @@ class Escalation(Judge):
         if sample.truth is None:
             decided = not_applicable(self.metrics[:2], "the dataset has no truth for this sample")
         else:
-            decided = _decided(report.route in _DEEP, sample.truth.needs_depth, report.route)
-        shallow, deep = _usage(report, "shallow", _SHALLOW), _usage(report, "deep", _DEEP)
-        cost = deep.cost_usd if isinstance(deep, Usage) else deep
+            decided = _decided(report.route, needed=sample.truth.needs_depth)
+        shallow, deep = _usage(report, "shallow"), _usage(report, "deep")
+        tokens = [found if isinstance(found, str) else found.total_tokens for found in (shallow, deep)]
+        cost = deep if isinstance(deep, str) else deep.cost_usd
         return [
             *decided,
-            _count("escalation.shallow_tokens", shallow.total_tokens if isinstance(shallow, Usage) else shallow),
-            _count("escalation.deep_tokens", deep.total_tokens if isinstance(deep, Usage) else deep),
-            _count(
+            score_of("escalation.shallow_tokens", tokens[0]),
+            score_of("escalation.deep_tokens", tokens[1]),
+            score_of(
                 "escalation.deep_cost_usd",
                 "llm.prices has no price for a model of the deep stage" if cost is None else cost,
             ),
         ]
 
 
-def _decided(went_deep: bool, needed: bool, route: str) -> list[Score]:
-    skipped = None if went_deep else f"the route was {route}, not deep"
-    simple = None if needed else "the question needs no depth"
-    return [
-        score_unless(skipped, "escalation.precision", numerator=float(needed), denominator=1.0),
-        score_unless(simple, "escalation.recall", numerator=float(went_deep), denominator=1.0),
-    ]
+def _decided(route: str, *, needed: bool) -> list[Score]:
+    went_deep = route in ("deep", "escalated")
+    precision = (float(needed), 1.0) if went_deep else f"the route was {route}, not deep"
+    recall = (float(went_deep), 1.0) if needed else "the question needs no depth"
+    return [score_of("escalation.precision", precision), score_of("escalation.recall", recall)]
 
 
-def _usage(report: Report, stage: str, routes: Sequence[str]) -> Usage | str:
-    """The usage of a stage that these routes take, or why there is none."""
-    if report.route not in routes:
+def _usage(report: Report, stage: str) -> Usage | str:
+    """The usage of a stage, or why there is none."""
+    if report.route not in (stage, "escalated"):
         return f"the route was {report.route}"
     stages = report.extras.get("stages")
     if not isinstance(stages, dict) or stage not in stages:
@@ -80,10 +72,3 @@ def _usage(report: Report, stage: str, routes: Sequence[str]) -> Usage | str:
     except ValidationError:
         return f"the agent's usage of its {stage} stage cannot be read"
     return "the endpoint reported no usage for some calls" if usage.unreported_calls else usage
-
-
-def _count(metric: str, found: float | str) -> Score:
-    """A number, or the reason for having none."""
-    if isinstance(found, str):
-        return Score(metric=metric, not_applicable=found)
-    return Score(metric=metric, value=found)

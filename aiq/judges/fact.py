@@ -9,18 +9,18 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import JudgeError, ToolError
-from aiq.core.gather import gather_bounded
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.judges.base import Judge, score_unless
-from aiq.judges.fact_extract import ExtractionAgreement, agreement, by_url, cited_statements, extract_by_model
-from aiq.judges.fact_questions import questions
-from aiq.judges.fact_scores import CitedPage, Counts, Judged, Verdict, count
+from aiq.judges.base import Judge, score_of
+from aiq.judges.fact_extract import agreement, by_url, cited_statements, extract_by_model
+from aiq.judges.fact_questions import FactQuestions
+from aiq.judges.fact_scores import CitedPage, Judged, Verdict, count
 from aiq.judges.wording import language
 from aiq.llm.models import read_key
 
@@ -96,7 +96,7 @@ class Fact(Judge):
 
     def __init__(self, settings: FactSettings) -> None:
         super().__init__(settings)
-        self._asked = asked = questions(settings.official_dir, settings.tries)
+        self._questions = asked = FactQuestions(settings.official_dir, settings.tries)
         url, key = settings.reader, settings.reader_key_env
         self._reader = None if url is None else Reader(template=url, key_env=key)
         self.metrics = _METRICS if settings.extraction == "both" else _METRICS[:-1]
@@ -118,15 +118,8 @@ class Fact(Judge):
         by_rules = cited_statements(report.text) if settings.extraction != "model" else []
         citations, invented = by_rules, 0
         if settings.extraction != "rules":
-            citations, invented = await extract_by_model(
-                self._asked.extract,
-                report.text,
-                spoken,
-                session,
-                max_chars=settings.max_chunk_chars,
-                at_once=settings.concurrency,
-            )
-        compared = agreement(citations, by_rules) if settings.extraction == "both" else None
+            limits = {"max_chars": settings.max_chunk_chars, "at_once": settings.concurrency}
+            citations, invented = await extract_by_model(self._questions, report.text, spoken, session, **limits)
 
         async def judge(cited: tuple[str, list[str]]) -> CitedPage:
             return await self._judge_page(*cited, spoken, session)
@@ -136,17 +129,20 @@ class Fact(Judge):
         unusable = [error for error in failures if error.startswith("judge.")]
         if unusable and len(failures) == len(pages):
             raise JudgeError(f"none of {len(pages)} cited pages could be judged: {unusable[0]}")
-        counts = count(pages)
         detail: dict[str, JsonValue] = {
-            **counts.model_dump(),
+            **count(pages).model_dump(),
             "invented_by_extraction": invented,
             "extracted": [citation.model_dump(mode="json") for citation in citations],
             "pages": [page.model_dump(mode="json", exclude_none=True) for page in pages],
-            **({"extraction": compared.model_dump()} if compared else {}),
         }
-        return [*_scores(counts, bool(pages), detail), *([_agreement(compared)] if compared else [])]
+        if settings.extraction != "both":
+            return _scores(pages, detail)
+        both = agreement(citations, by_rules)
+        found, shared = both["model"] + both["rules"], both["model_in_rules"] + both["rules_in_model"]
+        agreed = score_of("fact.extraction_agreement", (shared, found) if found else _NO_CITATIONS)
+        return [*_scores(pages, {**detail, "extraction": {**both}}), agreed]
 
-    async def _judge_page(self, url: str, statements: Sequence[str], spoken: str, session: Session) -> CitedPage:
+    async def _judge_page(self, url: str, statements: list[str], spoken: str, session: Session) -> CitedPage:
         """The verdicts on one page. As officially, a page that cannot be read or judged is an error and skipped."""
         try:
             page = await session.web.fetch(url, self._reader)
@@ -154,9 +150,7 @@ class Fact(Judge):
             return CitedPage(url=url, error=f"{error.kind.value}: {error}")
         try:
             if self.settings.deduplication == "model" and len(statements) > 1:
-                values = {"statements": _numbered(statements)}
-                kept = await self._asked.dedup.ask(session, spoken, values, len(statements))
-                statements = [statements[number - 1] for number in kept]
+                statements = await self._questions.distinct(session, spoken, statements)
             verdicts = await self._verdicts(page, statements, spoken, session)
         except JudgeError as error:
             return CitedPage(url=url, error=str(error), digest=page.digest)
@@ -171,38 +165,20 @@ class Fact(Judge):
         found: list[Verdict] = []
         for at in range(0, len(statements), size):
             together = statements[at : at + size]
-            values = {"statements": _numbered(together), "support": settings.support}
-            parts_verdicts = [
-                await self._asked.validate.ask(session, spoken, {**values, "page": part}, len(together))
-                for part in parts
-            ]
-            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*parts_verdicts, strict=True)]
+            said = [await self._questions.verdicts(session, spoken, together, part, settings.support) for part in parts]
+            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*said, strict=True)]
         return found
 
 
-def _numbered(statements: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
-
-
-def _scores(counts: Counts, cites: bool, detail: dict[str, JsonValue]) -> list[Score]:
+def _scores(pages: Sequence[CitedPage], detail: dict[str, JsonValue]) -> list[Score]:
     """A report without citations has no accuracy, but it has a number of citations: 0. The official counts skip it."""
-    citations, supported = counts.citations, counts.supported
-    uncited = None if cites else _NO_CITATIONS
-    unjudged = uncited or (None if citations else "no citation of the report could be judged")
-    ratio = {"numerator": supported, "denominator": citations, "detail": detail}
+    citations, supported = count(pages).citations, count(pages).supported
+    unjudged = "no citation of the report could be judged" if pages else _NO_CITATIONS
     return [
-        score_unless(unjudged, "fact.citation_accuracy", **ratio),
-        score_unless(unjudged, "fact.citation_accuracy_per_task", value=counts.accuracy),
-        Score(metric="fact.citations", value=citations),
-        Score(metric="fact.effective_citations", value=supported),
-        score_unless(uncited, "fact.total_citations", value=citations),
-        score_unless(uncited, "fact.total_valid_citations", value=supported),
+        score_of("fact.citation_accuracy", (supported, citations) if citations else unjudged, detail),
+        score_of("fact.citation_accuracy_per_task", supported / citations if citations else unjudged),
+        score_of("fact.citations", citations),
+        score_of("fact.effective_citations", supported),
+        score_of("fact.total_citations", citations if pages else _NO_CITATIONS),
+        score_of("fact.total_valid_citations", supported if pages else _NO_CITATIONS),
     ]
-
-
-def _agreement(both: ExtractionAgreement) -> Score:
-    """Of the citations that model and rules found together, the share that the other one has too."""
-    found, shared = both.model + both.rules, both.model_in_rules + both.rules_in_model
-    return score_unless(
-        None if found else _NO_CITATIONS, "fact.extraction_agreement", numerator=shared, denominator=found
-    )

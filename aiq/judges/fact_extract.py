@@ -12,10 +12,9 @@ from aiq.citations import passages
 from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
 from aiq.citations.parse import ParsedReport, parse_report, split_references
-from aiq.core.base import Record
-from aiq.core.gather import gather_bounded
+from aiq.core.concurrency import gather_bounded
 from aiq.core.session import Session
-from aiq.judges.fact_questions import FactCitation, FactQuestion, canonical
+from aiq.judges.fact_questions import FactCitation, FactQuestions, canonical
 
 ALIKE: Final = 0.6
 """Share of words from which two wordings of one sentence count as the same statement; see `alike`."""
@@ -24,13 +23,7 @@ _WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")
 
 
 async def extract_by_model(
-    question: FactQuestion[list[FactCitation]],
-    report: str,
-    language: str,
-    session: Session,
-    *,
-    max_chars: int,
-    at_once: int,
+    questions: FactQuestions, report: str, language: str, session: Session, *, max_chars: int, at_once: int
 ) -> tuple[list[FactCitation], int]:
     """The citations that a model finds, of URLs that the report has, in order; and how many are of others.
 
@@ -42,8 +35,7 @@ async def extract_by_model(
     body, references = split_references(report)
 
     async def ask(piece: str) -> list[FactCitation]:
-        values = {"reference_list": references, "report_part": piece, "report": f"{piece}\n\n{references}"}
-        return await question.ask(session, language, values)
+        return await questions.citations(session, language, piece, references)
 
     found = [one for piece in await gather_bounded(chunks(body, max_chars), ask, at_once) for one in piece]
     real = [one.model_copy(update={"url": known[key]}) for one in found if (key := one.url.rstrip("/")) in known]
@@ -66,12 +58,9 @@ def _is_web(url: str) -> bool:
 def cited_statements(report: str) -> list[FactCitation]:
     """By rules, every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
     parsed = parse_report(report)
-    listed: dict[int, str] = {}
-    for entry in parsed.entries:
-        if entry.urls:
-            listed.setdefault(entry.number, entry.urls[0].url)
+    listed = {entry.number: entry.urls[0].url for entry in reversed(parsed.entries) if entry.urls}
     found = [
-        FactCitation(statement=statement.text, reference=number, url=canonical(url))
+        FactCitation(statement=statement.text, reference=number, url=url)
         for statement in passages.cited_statements(parsed)
         for number, url in _cited(parsed, statement, listed)
         if _is_web(url)
@@ -124,30 +113,23 @@ def _cut(text: str, most: int) -> Iterator[str]:
     yield text
 
 
-class ExtractionAgreement(Record):
-    """How many citations two ways of extraction found, and how many of them the other one has too."""
+def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> dict[str, int]:
+    """How many citations either way of extraction found, and how many of them the other has too.
 
-    model: int
-    rules: int
-    model_in_rules: int
-    rules_in_model: int
+    The same is a citation with the same URL and a statement alike.
+    """
 
+    def shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
+        return sum(
+            any(one.url == other.url and alike(one.statement, other.statement) for other in those) for one in these
+        )
 
-def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> ExtractionAgreement:
-    """Which citations of either have one with the same URL and a statement alike in the other."""
-    return ExtractionAgreement(
-        model=len(model),
-        rules=len(rules),
-        model_in_rules=_shared(model, rules),
-        rules_in_model=_shared(rules, model),
-    )
-
-
-def _shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
-    statements: dict[str, list[str]] = {}
-    for citation in those:
-        statements.setdefault(citation.url, []).append(citation.statement)
-    return sum(any(alike(one.statement, other) for other in statements.get(one.url, [])) for one in these)
+    return {
+        "model": len(model),
+        "rules": len(rules),
+        "model_in_rules": shared(model, rules),
+        "rules_in_model": shared(rules, model),
+    }
 
 
 def alike(one: str, other: str) -> bool:

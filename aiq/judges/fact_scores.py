@@ -4,7 +4,7 @@ As Deep Research Bench defines it: a page whose validation ended in an error is 
 and the ratio is taken once over all citations of all reports.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from aiq.core.base import Record
@@ -29,7 +29,7 @@ class CitedPage(Record):
 
 
 class Counts(Record):
-    """Verdicts of one report, or of several. `citations` are those that got one of the two verdicts that count."""
+    """Verdicts of one report. `citations` are those that got one of the two verdicts that count."""
 
     supported: int = 0
     unsupported: int = 0
@@ -40,24 +40,8 @@ class Counts(Record):
     def citations(self) -> int:
         return self.supported + self.unsupported
 
-    @property
-    def accuracy(self) -> float | None:
-        """Supported / (supported + unsupported); None without either."""
-        return self.supported / self.citations if self.citations else None
 
-
-class OfficialStatistics(Record):
-    """The three official figures, and of how many reports: those with at least one citation."""
-
-    reports: int
-    total_citations: float
-    total_valid_citations: float
-    valid_rate: float
-
-
-def count(pages: Iterable[CitedPage]) -> Counts:
-    """The verdicts of one report."""
-    pages = list(pages)
+def count(pages: Sequence[CitedPage]) -> Counts:
     verdicts = [judged.verdict for page in pages if page.error is None for judged in page.judged]
     return Counts(
         supported=verdicts.count("supported"),
@@ -67,14 +51,13 @@ def count(pages: Iterable[CitedPage]) -> Counts:
     )
 
 
-def official(reports: Sequence[Sequence[CitedPage]]) -> OfficialStatistics:
-    """The official statistics: reports without citations count in no denominator; 0 where nothing counts."""
+def official(reports: Sequence[Sequence[CitedPage]]) -> dict[str, float]:
+    """The three official figures: reports without citations count in no denominator; 0 where nothing counts."""
     counts = [count(pages) for pages in reports if pages]
     supported = sum(one.supported for one in counts)
     citations = sum(one.citations for one in counts)
-    return OfficialStatistics(
-        reports=len(counts),
-        total_citations=citations / len(counts) if counts else 0.0,
-        total_valid_citations=supported / len(counts) if counts else 0.0,
-        valid_rate=supported / citations if citations else 0.0,
-    )
+    return {
+        "total_citations": citations / max(1, len(counts)),
+        "total_valid_citations": supported / max(1, len(counts)),
+        "valid_rate": supported / max(1, citations),
+    }

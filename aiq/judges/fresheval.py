@@ -36,11 +36,8 @@ class FreshEvalSettings(PanelSettings):
 
     @model_validator(mode="after")
     def _has_a_majority(self) -> Self:
-        members = max(1, len(self.panel))
-        if self.votes * members % 2 == 0:
-            raise ValueError(
-                f"{self.votes} votes of {members} models can end in a tie: votes times models must be an odd number"
-            )
+        if self.votes * max(1, len(self.panel)) % 2 == 0:
+            raise ValueError("the verdicts can end in a tie: votes times models must be an odd number")
         return self
 
 
@@ -85,9 +82,8 @@ class FreshEval(Judge):
         votes = await self._panel.ask(
             session, lambda order: prompt, lambda answer, order: (read_verdict(answer), answer.strip())
         )
-        verdicts = [float(vote.answer[0]) for vote in votes]
-        detail, answers = {"tries": sum(vote.tries for vote in votes)}, [{"answer": vote.answer[1]} for vote in votes]
-        score = mean_score(f"fresheval.{mode}", votes, verdicts, detail, answers)
+        verdicts, said = [float(vote.answer[0]) for vote in votes], [{"answer": vote.answer[1]} for vote in votes]
+        score = mean_score(f"fresheval.{mode}", votes, verdicts, {"tries": sum(vote.tries for vote in votes)}, said)
         return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})
 
 
@@ -101,13 +97,8 @@ def read_verdict(answer: str) -> bool:
     """
     answer = without_thoughts(answer)
     stated = [match["verdict"].strip().lower() for line in answer.splitlines() if (match := _LINE.fullmatch(line))]
-    other = [words for words in stated if words not in ("correct", "incorrect")]
-    if other:
-        raise Unusable(f"the verdict {other[0][:40]!r} is neither correct nor incorrect")
-    verdicts = [words == "correct" for words in stated]
-    verdicts += [match["negated"] is None for match in _SENTENCE.finditer(answer)]
-    if not verdicts:
-        raise Unusable("there is no line `evaluation: correct` or `evaluation: incorrect`")
-    if len(stated) > 1 or len(set(verdicts)) > 1:
-        raise Unusable("there is more than one verdict")
-    return verdicts[0]
+    credited = [match["negated"] is None for match in _SENTENCE.finditer(answer)]
+    verdicts = {words == "correct" for words in stated} | set(credited)
+    if len(verdicts) != 1 or len(stated) > 1 or not {*stated} <= {"correct", "incorrect"}:
+        raise Unusable("there is not one line `evaluation: correct` or `evaluation: incorrect`, or one more verdict")
+    return verdicts.pop()

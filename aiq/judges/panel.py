@@ -11,8 +11,8 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, JsonValue, model_validator
 
+from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import JudgeError
-from aiq.core.gather import gather_bounded
 from aiq.core.reports import Score
 from aiq.core.session import Session
 from aiq.core.settings import OneOrMore, Settings
@@ -35,7 +35,7 @@ class PanelSettings(Settings):
 
     @model_validator(mode="after")
     def _members_differ(self) -> Self:
-        if len(set(self.panel)) < len(self.panel) or not all(name.strip() for name in self.panel):
+        if len({*self.panel}) < len(self.panel) or not all(map(str.strip, self.panel)):
             raise ValueError("panel names a model twice, or an empty one; for more judgements of one model set votes")
         return self
 
@@ -55,7 +55,7 @@ class Panel:
 
     def __init__(self, role: str, settings: PanelSettings, orders: Sequence[Order] = ("first",)) -> None:
         self._role = role
-        self._settings = settings
+        self._options: dict[str, Any] = settings.model_dump(include={"tries", "temperature"}, exclude_none=True)
         self._calls = list(product(settings.panel or (None,), orders, range(settings.votes)))
         self.panels = {role: settings.panel} if settings.panel else {}
 
@@ -67,29 +67,20 @@ class Panel:
         Raises JudgeError where a call has no usable answer, and what `structured.ask` raises.
         """
         prompts = {order: prompt(order) for _, order, _ in self._calls}
-        tries, temperature = self._settings.tries, self._settings.temperature
 
         async def judge(call: tuple[str | None, Order, int]) -> Vote[T]:
             model, order, vote = call
-            given = {"model": model, "temperature": temperature}
-            options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+            options = {**self._options, "vote": vote, "model": model}
             try:
-                answer, tried = await ask(
-                    session,
-                    self._role,
-                    prompts[order],
-                    lambda text: read(text, order),
-                    tries=tries,
-                    vote=vote,
-                    **options,
+                answer, tries = await ask(
+                    session, self._role, prompts[order], lambda text: read(text, order), **options
                 )
             except JudgeError as error:
                 if len(self._calls) == 1:
                     raise
-                which = ", ".join([*filter(None, [model]), f"order {order}", f"vote {vote + 1}"])
-                many = len(self._calls)
-                raise JudgeError(f"{error} ({which}: one of {many} judgements, all of which count)") from None
-            return Vote(model or session.models.name(self._role), order, vote, answer, tried)
+                which = f"{f'{model}, ' if model else ''}order {order}, vote {vote + 1}: one of {len(self._calls)}"
+                raise JudgeError(f"{error} ({which} judgements, all of which count)") from None
+            return Vote(model or session.models.name(self._role), order, vote, answer, tries)
 
         return await gather_bounded(self._calls, judge, _AT_ONCE)
 
@@ -109,11 +100,6 @@ def mean_score(
         {"model": vote.model, "order": vote.order, "vote": vote.number + 1, "tries": vote.tries, "value": value, **more}
         for vote, value, more in zip(votes, values, shown, strict=True)
     ]
-    noise = noise_of(
-        [
-            Judgement(member=vote.model, order=vote.order, vote=vote.number, value=value)
-            for vote, value in zip(votes, values, strict=True)
-        ]
-    )
+    noise = noise_of([Judgement(vote.model, vote.order, value) for vote, value in zip(votes, values, strict=True)])
     spread: dict[str, JsonValue] = {} if noise is None else {NOISE: noise.model_dump(mode="json")}
     return Score(metric=metric, value=fmean(values), detail={**detail, "judgements": judgements, **spread})

@@ -4,10 +4,9 @@ One model call scores both reports on every criterion; the model sees no weights
 repeated as the panel's settings say. `race_absolute` is the mode that needs no reference.
 """
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -21,13 +20,6 @@ from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json
 from aiq.judges.race_scores import FIGURES, NOTICES, RaceOutcome, compare
 from aiq.judges.wording import Wording, language, wordings
 
-_PLACES: Final = {
-    "task_prompt": "task",
-    "article_1": "article_1",
-    "article_2": "article_2",
-    "criteria_list": "criteria",
-}
-
 
 class RaceSettings(TaskSettings):
     order: Literal["first", "swapped", "both"] = Field(
@@ -35,99 +27,54 @@ class RaceSettings(TaskSettings):
     )
 
 
-class RaceMode(Judge):
-    """What RACE's modes share: settings, criteria, cleaning, the panel, and scores with every judgement's marks.
+class Race(Judge):
+    """Metrics `race.overall` and one a dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
 
-    A mode says whom it judges (`metrics_for`, `why_not`), what fills its prompt, and how an answer is read.
-    """
+    Settings: ClassVar[type[TaskSettings]] = RaceSettings
+    name = "race"
+    metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in FIGURES)
+    why_not = "task {id} has no reference report; judge race_absolute needs none"
+    """Why a task has no metrics."""
 
-    name: ClassVar[str]
-    why_not: ClassVar[str]
-    """Why a task (`{id}`) has no metrics."""
-
-    def __init__(self, settings: TaskSettings, prompts: Mapping[str, Wording], orders: Sequence[Order]) -> None:
+    def __init__(self, settings: TaskSettings) -> None:
         super().__init__(settings)
-        role = f"judge.{self.name}"
-        self._prompts = prompts
+        role, orders = f"judge.{self.name}", self.orders()
+        self._prompts = self.prompts()
         self._panel = Panel(role, settings, orders)
         self._rubrics = Rubrics(self.name, settings)
         self.cleaner = Cleaner(self.name, settings)
+        shared = (*self.cleaner.questions, *self._rubrics.questions)
         self.panels = self._panel.panels
-        self.roles = (role, *self.cleaner.roles, *self._rubrics.roles)
-        self.wordings = (*prompts.values(), *self.cleaner.wordings, *self._rubrics.wordings)
+        self.roles = tuple(dict.fromkeys((role, *(question.role for question in shared))))
+        self.wordings = [*self._prompts.values(), *(wording for question in shared for wording in question.wordings)]
+        if orders == ("swapped",):  # what lies above parity would be what the second place adds
+            self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
+
+    def prompts(self) -> Mapping[str, Wording]:
+        """The question by language."""
+        file, constant = "prompt/score_prompt_{language}.py", "generate_merged_score_prompt"
+        places = {
+            "task_prompt": "task",
+            "article_1": "article_1",
+            "article_2": "article_2",
+            "criteria_list": "criteria",
+        }
+        return wordings(self.name, "race_{language}.j2", self.settings.official_dir, file, constant, places)
+
+    def orders(self) -> tuple[Order, ...]:
+        """The orders in which the reports are shown."""
+        return ("first", "swapped") if self.settings.order == "both" else (self.settings.order,)
 
     def check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
             self._rubrics.check(sample)
-
-    @abstractmethod
-    async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:
-        """The reports as the prompt has them, by order."""
-
-    @abstractmethod
-    def read(self, answer: str, rubric: Rubric, order: Order) -> RaceOutcome:
-        """What an answer amounts to. Raises Unusable."""
-
-    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        if not self.metrics_for(sample):
-            return not_applicable(self.metrics, self.why_not.format(id=sample.id))
-        rubric, generated = await self._rubrics.rubric(sample, session)
-        articles = await self.articles(sample, report, session)
-        values = {"task": sample.question.text, "criteria": criteria_json(rubric)}
-        votes = await self._panel.ask(
-            session,
-            lambda order: self._prompts[language(sample)].render({**values, **articles[order]}),
-            lambda answer, order: self.read(answer, rubric, order),
-        )
-        outcomes = [vote.answer for vote in votes]
-        about: dict[str, JsonValue] = {
-            "tries": sum(vote.tries for vote in votes),
-            "unmatched": list(dict.fromkeys(name for outcome in outcomes for name in outcome.unmatched)),
-            **({"rubric": rubric.model_dump(mode="json")} if generated else {}),
-        }
-        return [
-            mean_score(
-                f"{self.name}.{name}",
-                votes,
-                [outcome.figures[name] for outcome in outcomes],
-                {**_means(outcomes, name), **(about if name == "overall" else {})},
-                [_marks(outcome, name) for outcome in outcomes],
-            )
-            for name in FIGURES
-        ]
-
-
-def _means(outcomes: Sequence[RaceOutcome], figure: str) -> dict[str, JsonValue]:
-    """The mean over judgements of what either article got, where two were compared."""
-    return {side: fmean(outcome.means[side][figure] for outcome in outcomes) for side in outcomes[0].means}
-
-
-def _marks(outcome: RaceOutcome, figure: str) -> dict[str, JsonValue]:
-    """What one judgement shows of a dimension."""
-    marks = outcome.marks.get(figure)
-    return {} if marks is None else {"marks": [mark.model_dump(mode="json") for mark in marks]}
-
-
-class Race(RaceMode):
-    """Metrics `race.overall` and one a dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
-
-    Settings = RaceSettings
-    name = "race"
-    metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in FIGURES)
-    why_not = "task {id} has no reference report; judge race_absolute needs none"
-
-    def __init__(self, settings: RaceSettings) -> None:
-        file, constant = "prompt/score_prompt_{language}.py", "generate_merged_score_prompt"
-        prompts = wordings(self.name, "race_{language}.j2", settings.official_dir, file, constant, _PLACES)
-        super().__init__(settings, prompts, ("first", "swapped") if settings.order == "both" else (settings.order,))
-        if settings.order == "swapped":  # what lies above parity would be what the second place adds
-            self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
         """None without a reference: then there is nothing to be better or worse than."""
         return self.metrics if sample.reference else ()
 
     async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:
+        """The reports as the prompt has them, by order."""
         ours = await self.cleaner.clean(report.text, language(sample), session)
         reference = await self.cleaner.clean(sample.reference or "", language(sample), session)
         return {
@@ -136,4 +83,37 @@ class Race(RaceMode):
         }
 
     def read(self, answer: str, rubric: Rubric, order: Order) -> RaceOutcome:
+        """What an answer amounts to. Raises Unusable."""
         return compare(answer, rubric, swapped=order == "swapped")
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        if not self.metrics_for(sample):
+            return not_applicable(self.metrics, self.why_not.format(id=sample.id))
+        rubric, generated = await self._rubrics.rubric(sample, session)
+        articles = await self.articles(sample, report, session)
+        task = {"task": sample.question.text, "criteria": criteria_json(rubric)}
+        votes = await self._panel.ask(
+            session,
+            lambda order: self._prompts[language(sample)].render({**task, **articles[order]}),
+            lambda answer, order: self.read(answer, rubric, order),
+        )
+        outcomes = [vote.answer for vote in votes]
+        about: dict[str, JsonValue] = {
+            "tries": sum(vote.tries for vote in votes),
+            "unmatched": list(dict.fromkeys(name for outcome in outcomes for name in outcome.unmatched)),
+            **({"rubric": rubric.model_dump(mode="json")} if generated else {}),
+        }
+        scores = []
+        for name in FIGURES:
+            values = [outcome.figures[name] for outcome in outcomes]
+            detail = {side: fmean(outcome.means[side][name] for outcome in outcomes) for side in outcomes[0].means}
+            more = about if name == "overall" else {}
+            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **more}, _marks(outcomes, name)))
+        return scores
+
+
+def _marks(outcomes: Sequence[RaceOutcome], figure: str) -> list[dict[str, JsonValue]]:
+    """What each judgement shows of a dimension; of the total, nothing."""
+    if figure == "overall":
+        return [{}] * len(outcomes)
+    return [{"marks": [mark.model_dump(mode="json") for mark in outcome.marks[figure]]} for outcome in outcomes]

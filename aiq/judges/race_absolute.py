@@ -1,7 +1,7 @@
 """RACE without a reference: a report judged by itself, criterion by criterion, 0 to 10.
 
-For tasks that have no reference report. Where `race` compares, this mode has only the model's own idea of a good
-report, so its figures say less; they are another metric, and never mixed with those of `race`.
+For tasks without one. It has only the model's own idea of a good report, so its figures say less than those of
+`race`; they are another metric, and never mixed with them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from aiq.core.reports import Metric, Report
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
 from aiq.judges.panel import Order
-from aiq.judges.race import RaceMode
+from aiq.judges.race import Race
 from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.race_scores import FIGURES, HIGHEST, NOTICES, RaceOutcome, grade
-from aiq.judges.wording import LANGUAGES, OwnWording, language
+from aiq.judges.wording import LANGUAGES, OwnWording, Wording, language
 
 
 class RaceAbsoluteSettings(TaskSettings):
@@ -27,18 +27,19 @@ class RaceAbsoluteSettings(TaskSettings):
     )
 
 
-class RaceAbsolute(RaceMode):
+class RaceAbsolute(Race):
     """Metrics `race_absolute.overall` and one a dimension: weighted means, 0 to 10."""
 
     Settings = RaceAbsoluteSettings
-    settings: RaceAbsoluteSettings
     name = "race_absolute"
     metrics = tuple(Metric(name=f"race_absolute.{n}", low=0.0, high=HIGHEST, notices=NOTICES) for n in FIGURES)
     why_not = "task {id} has a reference report (tasks=without_reference)"
 
-    def __init__(self, settings: RaceAbsoluteSettings) -> None:
-        prompts = {spoken: OwnWording(f"race_absolute_{spoken}.j2") for spoken in LANGUAGES}
-        super().__init__(settings, prompts, ("first",))
+    def prompts(self) -> Mapping[str, Wording]:
+        return {spoken: OwnWording(f"race_absolute_{spoken}.j2") for spoken in LANGUAGES}
+
+    def orders(self) -> tuple[Order, ...]:
+        return ("first",)
 
     def check(self, samples: Sequence[Sample]) -> None:
         super().check([sample for sample in samples if self.metrics_for(sample)])

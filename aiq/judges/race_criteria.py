@@ -6,7 +6,6 @@ by the same criteria.
 """
 
 import json
-from collections.abc import Mapping
 from statistics import fmean
 from typing import Annotated, Final, Literal
 
@@ -16,9 +15,9 @@ from aiq.core.errors import DatasetError
 from aiq.core.samples import Criterion, Rubric, Sample
 from aiq.core.session import Session
 from aiq.judges.panel import PanelSettings
-from aiq.judges.race_scores import DIMENSIONS
-from aiq.judges.structured import ModelAnswer, OneLine, Unusable, ask_once, read_as, read_list
-from aiq.judges.wording import Wording, language, wordings
+from aiq.judges.race_scores import DIMENSIONS, ByDimension
+from aiq.judges.structured import ModelAnswer, OneLine, SharedQuestion, Unusable, read_as, read_list
+from aiq.judges.wording import language, wordings
 
 
 class TaskSettings(PanelSettings):
@@ -43,14 +42,9 @@ class TaskSettings(PanelSettings):
 
 def criteria_json(rubric: Rubric) -> str:
     """The criteria without their weights, as the judge model sees them."""
-    shown = {
-        name: [{"criterion": c.criterion, "explanation": c.explanation} for c in rubric.criteria[name]]
-        for name in DIMENSIONS
-    }
+    shown = {name: [one.model_dump(exclude={"weight"}) for one in rubric.criteria[name]] for name in DIMENSIONS}
     return json.dumps(shown, ensure_ascii=False, indent=1)
 
-
-ROLE: Final = "judge.race_criteria"
 
 _REMEDY: Final = "point the setting dataset.criteria at the file that holds them"
 _OFFICIAL: Final = dict(zip(DIMENSIONS, ("comp", "insight", "Inst", "readability"), strict=True))
@@ -67,34 +61,32 @@ class Rubrics:
     """The criteria of tasks for the judge `name`."""
 
     def __init__(self, name: str, settings: TaskSettings) -> None:
-        self._name = name
-        self._settings = settings
-        self._weights: Mapping[str, Wording] = {}
-        self._criteria: Mapping[str, Mapping[str, Wording]] = {}
-        if settings.criteria == "generate":
-            self._weights = self._wordings("race_weights", "generate_eval_dimension_weight_prompt")
-            self._criteria = {
-                dimension: self._wordings("race_criteria", f"generate_eval_criteria_prompt_{short}")
-                for dimension, short in _OFFICIAL.items()
-            }
-        self.roles = (ROLE,) if self._weights else ()
-        self.wordings = [w for group in (self._weights, *self._criteria.values()) for w in group.values()]
+        def question(template: str, constant: str) -> SharedQuestion:
+            file, places = "prompt/criteria_prompt_{language}.py", {"task_prompt": "task"}
+            prompts = wordings(name, f"{template}_{{language}}.j2", settings.official_dir, file, constant, places)
+            return SharedQuestion("judge.race_criteria", prompts, settings.tries)
 
-    def _wordings(self, template: str, constant: str) -> dict[str, Wording]:
-        file, places = "prompt/criteria_prompt_{language}.py", {"task_prompt": "task"}
-        return wordings(self._name, template + "_{language}.j2", self._settings.official_dir, file, constant, places)
+        self._name = name
+        self._answers = settings.generation_samples
+        self.questions: tuple[SharedQuestion, ...] = ()
+        """Of the weights, and of the criteria of each dimension."""
+        if settings.criteria == "generate":
+            of_criteria = (f"generate_eval_criteria_prompt_{short}" for short in _OFFICIAL.values())
+            self.questions = (
+                question("race_weights", "generate_eval_dimension_weight_prompt"),
+                *(question("race_criteria", constant) for constant in of_criteria),
+            )
 
     def check(self, sample: Sample) -> None:
         """Raises DatasetError for incomplete criteria, and for none where the dataset is to have them."""
-        if sample.rubric is None:
-            if not self._weights:
-                raise DatasetError(
-                    f"task {sample.id} has no criteria, which judge {self._name} needs: {_REMEDY}, "
-                    f"or let a model write them with judge.{self._name}.criteria=generate"
-                )
-            return
+        rubric = sample.rubric
+        if rubric is None and not self.questions:
+            raise DatasetError(
+                f"task {sample.id} has no criteria, which judge {self._name} needs: {_REMEDY}, "
+                f"or let a model write them with judge.{self._name}.criteria=generate"
+            )
         for name in DIMENSIONS:
-            if not sample.rubric.criteria.get(name) or name not in sample.rubric.dimension_weight:
+            if rubric and not (rubric.criteria.get(name) and name in rubric.dimension_weight):
                 raise DatasetError(f"task {sample.id} has no criteria or no weight for dimension {name}: {_REMEDY}")
 
     async def rubric(self, sample: Sample, session: Session) -> tuple[Rubric, bool]:
@@ -102,29 +94,21 @@ class Rubrics:
         self.check(sample)
         if sample.rubric is not None:
             return sample.rubric, False
-        task, spoken, tries = sample.question.text, language(sample), self._settings.tries
-        prompt = self._weights[spoken].render({"task": task})
+        of_weights, *of_criteria = self.questions
+        spoken, task = language(sample), sample.question.text
         answers = [
-            await ask_once(session, ROLE, prompt, read_weights, tries=tries, vote=vote)
-            for vote in range(self._settings.generation_samples)
+            await of_weights.ask(session, spoken, read_weights, {"task": task}, vote) for vote in range(self._answers)
         ]
+        criteria = {
+            name: await question.ask(session, spoken, read_criteria, {"task": task, "dimension": name})
+            for name, question in zip(DIMENSIONS, of_criteria, strict=True)
+        }
         means = {name: fmean(answer[name] for answer in answers) for name in DIMENSIONS}
-        criteria = {}
-        for name in DIMENSIONS:
-            prompt = self._criteria[name][spoken].render({"task": task, "dimension": name})
-            criteria[name] = await ask_once(session, ROLE, prompt, read_criteria, tries=tries)
-        total = sum(means.values())
-        return Rubric(dimension_weight={name: mean / total for name, mean in means.items()}, criteria=criteria), True
+        weights = {name: mean / sum(means.values()) for name, mean in means.items()}
+        return Rubric(dimension_weight=weights, criteria=criteria), True
 
 
 Weight = Annotated[float, Field(ge=0, le=1)]
-
-
-class _DimensionWeights(ModelAnswer):
-    comprehensiveness: Weight
-    insight: Weight
-    instruction_following: Weight
-    readability: Weight
 
 
 class _WrittenCriterion(ModelAnswer):
@@ -135,7 +119,7 @@ class _WrittenCriterion(ModelAnswer):
 
 def read_weights(answer: str) -> dict[str, float]:
     """The four dimension weights, made to add up to 1; raises Unusable."""
-    weights = read_as(_DimensionWeights, answer).model_dump()
+    weights = read_as(ByDimension[Weight], answer).model_dump()
     total = _about_one(sum(weights.values()))
     return {name: weight / total for name, weight in weights.items()}
 
@@ -148,9 +132,7 @@ def read_criteria(answer: str) -> tuple[Criterion, ...]:
     if len({one.criterion.lower() for one in found}) < len(found):
         raise Unusable("it has a criterion twice")
     total = _about_one(sum(one.weight for one in found))
-    return tuple(
-        Criterion(criterion=one.criterion, explanation=one.explanation, weight=one.weight / total) for one in found
-    )
+    return tuple(Criterion(**{**one.model_dump(), "weight": one.weight / total}) for one in found)
 
 
 def _about_one(total: float) -> float:

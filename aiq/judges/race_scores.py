@@ -6,7 +6,6 @@ dimension mean times dimension weight, every figure as ours / (ours + reference)
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import BeforeValidator, Field
@@ -14,12 +13,27 @@ from pydantic import BeforeValidator, Field
 from aiq.core.samples import Criterion, Rubric
 from aiq.judges.structured import ModelAnswer, NonBlank, Unusable, read_as
 
+T = TypeVar("T")
+
 NOTICES: Final = ("sections", "facts", "roles", "numbers", "nonsense")
 """The perturbations that every figure claims to notice: those of the content."""
 
 HIGHEST: Final = 10.0
 
 Points = Annotated[float, Field(ge=0, le=HIGHEST)]
+
+
+class ByDimension(ModelAnswer, Generic[T]):
+    """An answer that has something on every dimension."""
+
+    comprehensiveness: T
+    insight: T
+    instruction_following: T
+    readability: T
+
+
+DIMENSIONS: Final = tuple(ByDimension.model_fields)
+FIGURES: Final = ("overall", *DIMENSIONS)
 
 
 class CriterionMark(ModelAnswer):
@@ -49,22 +63,6 @@ class SwappedMark(CriterionMark):
     reference: Points = Field(validation_alias="article_1_score")
 
 
-MarkT = TypeVar("MarkT", bound=CriterionMark)
-
-
-class Scorecard(ModelAnswer, Generic[MarkT]):
-    """A judge model's answer."""
-
-    comprehensiveness: list[MarkT]
-    insight: list[MarkT]
-    instruction_following: list[MarkT]
-    readability: list[MarkT]
-
-
-DIMENSIONS: Final = tuple(Scorecard.model_fields)
-FIGURES: Final = ("overall", *DIMENSIONS)
-
-
 @dataclass(frozen=True)
 class RaceOutcome:
     """What one answer amounts to, by figure: `figures` and, where articles were compared, the means of either.
@@ -84,7 +82,7 @@ def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcom
     Criteria may be spelt differently, but there must be as many marks as criteria, and no criterion marked twice.
     `swapped`: article 1 was the reference.
     """
-    card = _Card(Scorecard[SwappedMark] if swapped else Scorecard[PairMark], answer, rubric)
+    card = _Card(SwappedMark if swapped else PairMark, answer, rubric)
     ours, reference = card.means("ours"), card.means("reference")
     totals = {name: ours[name] + reference[name] for name in FIGURES}
     shares = {name: ours[name] / total if total > 0 else 0.0 for name, total in totals.items()}
@@ -93,49 +91,40 @@ def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcom
 
 def grade(answer: str, rubric: Rubric) -> RaceOutcome:
     """Means of a report judged by itself, 0 to 10, with dimension weights made to add up to 1. Raises Unusable."""
-    card = _Card(Scorecard[PointMark], answer, rubric)
+    card = _Card(PointMark, answer, rubric)
     means, total = card.means("score"), sum(rubric.dimension_weight[name] for name in DIMENSIONS)
     overall = means["overall"] / total if total > 0 else 0.0
     return RaceOutcome({**means, "overall": overall}, card.marks, card.unmatched)
 
 
 class _Card:
-    """An answer held against the task's criteria."""
+    """An answer held against the task's criteria: its marks, their weights, and those that fit no criterion."""
 
-    def __init__(self, form: type[Scorecard[Any]], answer: str, rubric: Rubric) -> None:
-        card = read_as(form, answer)
+    def __init__(self, mark: type[CriterionMark], answer: str, rubric: Rubric) -> None:
+        card: ByDimension[Any] = read_as(ByDimension[list[mark]], answer)  # type: ignore[valid-type]
+        self.marks: dict[str, list[CriterionMark]] = dict(card)
+        self.unmatched: tuple[str, ...] = ()
+        self._weights: dict[str, list[float]] = {}
         self._rubric = rubric
-        self.marks: dict[str, list[CriterionMark]] = {name: getattr(card, name) for name in DIMENSIONS}
-        self._places = {name: self._placed(name) for name in DIMENSIONS}
-
-    def _placed(self, dimension: str) -> list[int | None]:
-        marks, criteria = self.marks[dimension], self._rubric.criteria[dimension]
-        if len(marks) != len(criteria):
-            raise Unusable(f"dimension {dimension} has {len(marks)} marks for {len(criteria)} criteria")
-        places = match([mark.criterion for mark in marks], criteria)
-        known = [place for place in places if place is not None]
-        if len(set(known)) < len(known):
-            raise Unusable(f"dimension {dimension} marks a criterion twice")
-        return places
-
-    @property
-    def unmatched(self) -> tuple[str, ...]:
-        placed = [pair for name in DIMENSIONS for pair in zip(self.marks[name], self._places[name], strict=True)]
-        return tuple(mark.criterion for mark, place in placed if place is None)
+        for dimension, marks in self.marks.items():
+            criteria = rubric.criteria[dimension]
+            if len(marks) != len(criteria):
+                raise Unusable(f"dimension {dimension} has {len(marks)} marks for {len(criteria)} criteria")
+            places = match([mark.criterion for mark in marks], criteria)
+            known = [place for place in places if place is not None]
+            if len(set(known)) < len(known):
+                raise Unusable(f"dimension {dimension} marks a criterion twice")
+            mean = sum(criterion.weight for criterion in criteria) / len(criteria)
+            self._weights[dimension] = [mean if place is None else criteria[place].weight for place in places]
+            self.unmatched += tuple(mark.criterion for mark, at in zip(marks, places, strict=True) if at is None)
 
     def means(self, value: str) -> dict[str, float]:
         """Weighted means of this field of the marks: overall and by dimension."""
-        of = attrgetter(value)
         means = {
-            name: _weighted_mean([of(mark) for mark in self.marks[name]], self._weights(name)) for name in DIMENSIONS
+            name: _weighted_mean([getattr(mark, value) for mark in marks], self._weights[name])
+            for name, marks in self.marks.items()
         }
         return {"overall": sum(mean * self._rubric.dimension_weight[name] for name, mean in means.items()), **means}
-
-    def _weights(self, dimension: str) -> list[float]:
-        """Of each mark: its criterion's, or the criteria's mean weight where it fits none."""
-        weights = [criterion.weight for criterion in self._rubric.criteria[dimension]]
-        mean = sum(weights) / len(weights)
-        return [mean if place is None else weights[place] for place in self._places[dimension]]
 
 
 def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
@@ -167,5 +156,4 @@ def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | Non
 
 def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The official summary of per-task shares: the plain mean of each figure over the tasks given."""
-    names = dict.fromkeys(name for row in values for name in row)
-    return {name: sum(row[name] for row in values) / len(values) for name in names}
+    return {name: sum(row[name] for row in values) / len(values) for name in values[0]}

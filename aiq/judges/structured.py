@@ -4,26 +4,19 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from aiq.core.errors import JudgeError
 from aiq.core.models import Message
+from aiq.core.plugins import describe
 from aiq.core.session import Session
+from aiq.judges.wording import Wording
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 _TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that they meet no vote of a panel
 _MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
@@ -31,7 +24,7 @@ _SHOWN: Final = 120
 _BRACKET: Final = re.compile(r"[{[]")
 
 
-class Unusable(ValueError):
+class Unusable(Exception):
     """A judge model's answer does not have the form that the prompt asks for."""
 
 
@@ -41,7 +34,7 @@ class ModelAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
 
 
-NonBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+NonBlank = Annotated[str, AfterValidator(str.strip), Field(min_length=1)]
 """A text with something in it, stripped."""
 
 OneLine = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
@@ -88,18 +81,18 @@ async def ask_once(
     """
     subject = _digest([role, session.models.setup(role), prompt, *([vote] if vote else [])])
 
-    async def asked(read: Callable[[str], U]) -> U:
-        return (await ask(session, role, prompt, read, tries=tries, vote=vote, subject=subject))[0]
-
-    def text_of(text: str) -> str:
+    def checked(text: str) -> str:
         read(text)
         return text
 
-    text = await session.answers.once(_digest([session.models.endpoint, subject]), lambda: asked(text_of))
+    async def asked() -> str:
+        return (await ask(session, role, prompt, checked, tries=tries, vote=vote, subject=subject))[0]
+
+    kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
     try:
-        return read(text)
+        return read(kept)
     except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
-        return await asked(read)
+        return read(await asked())
 
 
 def _digest(content: Sequence[object]) -> str:
@@ -107,21 +100,36 @@ def _digest(content: Sequence[object]) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
+@dataclass(frozen=True)
+class SharedQuestion:
+    """A question that is asked once a run: the role it goes to and its prompt by language."""
+
+    role: str
+    prompts: Mapping[str, Wording]
+    tries: int
+
+    @property
+    def wordings(self) -> tuple[Wording, ...]:
+        return tuple(dict.fromkeys(self.prompts.values()))
+
+    async def ask(
+        self, session: Session, language: str, read: Callable[[str], T], values: Mapping[str, str], vote: int = 0
+    ) -> T:
+        """The answer to the prompt filled with these values, as `ask_once` gives it."""
+        prompt = self.prompts[language].render(values)
+        return await ask_once(session, self.role, prompt, read, tries=self.tries, vote=vote)
+
+
 AnswerT = TypeVar("AnswerT", bound=ModelAnswer)
 
 
 def read_as(form: type[AnswerT], text: str) -> AnswerT:
-    """The one JSON object in an answer, in this form, as strictly as `read_object`; raises Unusable."""
-    return _validated(form, read_object(text))
-
-
-def read_object(text: str) -> dict[str, JsonValue]:
-    """The one JSON object in an answer; raises Unusable for none or several.
+    """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
     Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
     numbers beyond a float and repeated keys are refused, because one would have to guess.
     """
-    return _only(list(_values(text, "{")), "JSON object")
+    return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
 
 def read_list(form: type[T], text: str) -> list[T]:
@@ -151,16 +159,13 @@ def _validated(form: type[T], value: JsonValue) -> T:
     try:
         return TypeAdapter(form).validate_python(value, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise Unusable(f"{'.'.join(map(str, first['loc'])) or 'an item'}: {first['msg']}") from None
+        raise Unusable(describe(error)) from None
 
 
 def _only(found: list[T], what: str) -> T:
-    if not found:
-        raise Unusable(f"there is no complete {what} in it")
-    if len(found) > 1:
-        raise Unusable(f"there are several {what}s in it")
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
@@ -192,21 +197,16 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
     """The value that begins at `start` and where it ends; or None and up to where it was read before it broke."""
     try:
         return _DECODER.raw_decode(text, start)
-    except Unusable:
-        raise
     except json.JSONDecodeError as error:
         return None, len(text) if error.msg.startswith("Unterminated string") else error.pos
     except (ValueError, RecursionError):  # more digits or brackets than Python reads
         return None, len(text)
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise Unusable(f"the number {constant} is not allowed")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse(digits)
+def _finite(written: str) -> float:
+    if not math.isfinite(number := float(written)):
+        raise Unusable(f"the number {written} is not allowed")
+    return number
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -217,5 +217,5 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER: Final = json.JSONDecoder(
-    parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
+    parse_constant=_finite, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
 )

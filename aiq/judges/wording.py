@@ -4,14 +4,13 @@ Whatever fills a prompt cannot forge the tags that it is put between.
 """
 
 import ast
-import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Final, Protocol
+from typing import Final
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import resolve
@@ -24,13 +23,7 @@ PROMPTS: Final = Prompts(Path(__file__).parent / "prompts")
 LANGUAGES: Final = ("en", "zh")
 """The languages that Deep Research Bench is written and judged in."""
 
-_LABELS: Final = (
-    "question", "accepted_answers", "response",
-    "task", "criteria", "dimension", "article", "article_1", "article_2",
-    "reference_list", "report_part", "page", "statements",
-)  # fmt: skip
-"""Every label that our templates fence data with."""
-
+_FENCE: Final = re.compile(r'fence\("(\w+)"\)')
 _TAG: Final = re.compile(r"<([A-Za-z][\w-]*)>")
 
 
@@ -42,25 +35,17 @@ def language(sample: Sample) -> str:
 
 @cache
 def _tags(labels: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, labels))})\b)", re.IGNORECASE)
+    """Tags with these labels, or with one that our templates fence data with."""
+    ours = (label for source in PROMPTS.sources().values() for label in _FENCE.findall(source))
+    return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, (*ours, *labels)))})\b)", re.IGNORECASE)
 
 
-def harmless(text: str, labels: Sequence[str] = ()) -> str:
+def harmless(text: str, labels: tuple[str, ...] = ()) -> str:
     """The text with each tag broken that looks like a fence of our templates, or has one of these labels.
 
     `fence` itself protects a text only against its own label; a report could open another one.
     """
-    return _tags((*_LABELS, *labels)).sub("< ", text)
-
-
-class Wording(Protocol):
-    """One prompt. `source`: the text that decides what is asked, for the hash in every row."""
-
-    @property
-    def source(self) -> str: ...
-
-    def render(self, values: Mapping[str, str]) -> str:
-        """The prompt with these values in their places."""
+    return _tags(labels).sub("< ", text)
 
 
 @dataclass(frozen=True)
@@ -71,9 +56,11 @@ class OwnWording:
 
     @property
     def source(self) -> str:
+        """The text that decides what is asked, for the hash in every row."""
         return PROMPTS.source(self.template)
 
     def render(self, values: Mapping[str, str]) -> str:
+        """The prompt with these values in their places."""
         return PROMPTS.render(self.template, **{name: harmless(value) for name, value in values.items()})
 
 
@@ -86,25 +73,24 @@ class TextWording:
 
     def __init__(self, source: str, places: Mapping[str, str] | None = None, where: str = "a judge's prompt") -> None:
         try:
-            fields = list(Formatter().parse(source))
+            parts = list(Formatter().parse(source))
         except ValueError as error:
             raise ConfigError(f"{where} is no template: {error}") from None
-        named = [place for _, place, _, _ in fields if place is not None]
         self.source = source
-        self._places = dict(places or {place: place for place in named})
-        if missing := [place for place in self._places if place not in named]:
-            raise ConfigError(f"{where} lacks the place {{{missing[0]}}}")
-        if strange := [place for place in named if place not in self._places]:
-            raise ConfigError(f"{where} has an unknown place {{{strange[0][:40]}}}")
-        if any(form or conversion for _, _, form, conversion in fields):
-            raise ConfigError(f"{where} has a place with a format of its own")
-        self._parts = [(text, place) for text, place, _, _ in fields]
+        fields = {(place, form, conversion) for _, place, form, conversion in parts if place is not None}
+        self._places = dict(places or {place: place for place, _, _ in fields if place.isidentifier()})
+        if fields != {(place, "", None) for place in self._places}:
+            wanted = ", ".join(f"{{{place}}}" for place in self._places)
+            raise ConfigError(f"{where} must have the places {wanted}, written just so, and no others")
         self._labels = tuple(dict.fromkeys(_TAG.findall(source)))
 
     def render(self, values: Mapping[str, str]) -> str:
         """The prompt, stripped; tags of its own that a value imitates are broken."""
         filled = {place: harmless(values[name], self._labels) for place, name in self._places.items()}
-        return "".join(text + (filled[place] if place else "") for text, place in self._parts).strip()
+        return self.source.format(**filled).strip()
+
+
+Wording = OwnWording | TextWording
 
 
 def wordings(
@@ -118,20 +104,17 @@ def wordings(
     """
 
     def of(lang: str) -> Wording:
-        def named(text: str) -> str:
-            return text.format(language=lang, suffix="_en" if lang == "en" else "")
-
+        names = {"language": lang, "suffix": "_en" if lang == "en" else ""}
         if official_dir is None:
-            return OwnWording(named(template))
-        remedy = (
-            f"judge.{judge}.official_dir={official_dir} must name a checkout of the official repository "
-            "(or null, for the prompts that come with aiq)"
-        )
-        path, name = resolve(official_dir) / named(file), named(constant)
+            return OwnWording(template.format(**names))
+        path, name = resolve(official_dir) / file.format(**names), constant.format(**names)
         try:
             return TextWording(_constant(path, name), places, f"{name} in {path}")
         except ConfigError as error:
-            raise ConfigError(f"{error}; {remedy}") from None
+            raise ConfigError(
+                f"{error}; judge.{judge}.official_dir={official_dir} must name a checkout of the official repository "
+                "(or null, for the prompts that come with aiq)"
+            ) from None
 
     return {lang: of(lang) for lang in LANGUAGES}
 
@@ -152,16 +135,6 @@ def _constant(path: Path, name: str) -> str:
         if isinstance(target, ast.Name)
     }
     value = values.get(name)
-    if value is None:
-        raise ConfigError(f"{path} has no constant {name}")
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str) or not value.value.strip():
-        raise ConfigError(f"{name} in {path} is no plain text")
+        raise ConfigError(f"{path} has no constant {name} that is plain text")
     return value.value
-
-
-def hash_of(wordings: Iterable[Wording]) -> str:
-    """First 16 hex digits of the SHA-256 over the sources in turn."""
-    digest = hashlib.sha256()
-    for wording in wordings:
-        digest.update(wording.source.encode())
-    return digest.hexdigest()[:16]

@@ -9,13 +9,16 @@ Latin words and numbers must be whole. The reference list is no statement. Negat
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from pydantic import JsonValue
 
 from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable
+from aiq.judges.base import Judge, not_applicable, score_of
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
@@ -28,21 +31,19 @@ _PRONOUN = re.compile(
 )
 
 
-class Statements:
-    """The sentences of one report."""
+def stated(report: str, forms: Iterable[str]) -> set[str]:
+    """The forms of which some sentence of the report holds all fragments, at least one of them without its context."""
+    passages = [(_normal(sentence), _normal(above)) for sentence, above in _passages(without_citations(report))]
 
-    def __init__(self, report: str) -> None:
-        found = _passages(without_citations(report))
-        self._passages = [(_normal(sentence), _normal(context)) for sentence, context in found]
-
-    def state(self, form: str) -> bool:
-        """Whether some sentence holds all fragments of the form, at least one of them without its context."""
+    def is_stated(form: str) -> bool:
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
-        for sentence, context in self._passages:
+        for sentence, context in passages:
             missing = [pattern for pattern in patterns if not pattern.search(sentence)]
             if len(missing) < len(patterns) and all(pattern.search(context) for pattern in missing):
                 return True
         return False
+
+    return {form for form in forms if is_stated(form)}
 
 
 def _passages(body: str) -> Iterator[tuple[str, str]]:
@@ -51,8 +52,7 @@ def _passages(body: str) -> Iterator[tuple[str, str]]:
     bullets: list[tuple[int, str]] = []
     lead = ""
     for line in body.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
+        if heading := _HEADING.match(line):
             level = len(heading[1])
             headings = [*(item for item in headings if item[0] < level), (level, heading[2])]
             bullets, lead = [], ""
@@ -110,18 +110,16 @@ class World(Judge):
         facts = sample.truth.facts
         if not facts:
             return not_applicable(self.metrics, "the sample needs no facts")
-        statements = Statements(report.text)
-        missing = [fact for fact in facts if not any(statements.state(form) for form in fact.forms)]
-        return [
-            Score(
-                metric="world.coverage",
-                value=(len(facts) - len(missing)) / len(facts),
-                detail={"missing": [fact.id for fact in missing], "needed": _depths(facts), "lacked": _depths(missing)},
-            )
-        ]
+        found = stated(report.text, {form for fact in facts for form in fact.forms})
+        missing = [fact for fact in facts if found.isdisjoint(fact.forms)]
+        detail: dict[str, JsonValue] = {
+            "missing": [fact.id for fact in missing],
+            "needed": _depths(facts),
+            "lacked": _depths(missing),
+        }
+        return [score_of("world.coverage", (len(facts) - len(missing)) / len(facts), detail)]
 
 
-def _depths(facts: Sequence[NeededFact]) -> dict[str, int]:
+def _depths(facts: Sequence[NeededFact]) -> dict[str, JsonValue]:
     """How many facts of each depth, by the first part of their ids."""
-    depths = sorted(fact.id.split("/")[0] for fact in facts)
-    return {depth: depths.count(depth) for depth in depths}
+    return dict(sorted(Counter(fact.id.split("/")[0] for fact in facts).items()))

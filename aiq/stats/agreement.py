@@ -11,26 +11,31 @@ from typing import TypeVar
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
-Pair = tuple[str, str]
-"""(label that is given, label that was predicted)"""
+Measure = Callable[[Sequence[T]], float | None]
+"""Of ratings, such as pairs (what one rater says, what another says); None where they do not say."""
 
 
-def accuracy(pairs: Sequence[Pair]) -> float | None:
+def accuracy(pairs: Sequence[tuple[H, H]]) -> float | None:
     """The share of pairs that are equal; None without any."""
-    return sum(given == predicted for given, predicted in pairs) / len(pairs) if pairs else None
+    return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
-def kappa(pairs: Sequence[Pair]) -> float | None:
-    """Agreement beyond chance (Cohen 1960): 1 perfect, 0 as by chance; None where chance alone agrees fully."""
+def kappa(pairs: Sequence[tuple[H, H]]) -> float | None:
+    """Agreement of labels beyond chance (Cohen 1960): 1 perfect, 0 as by chance; None where chance agrees fully."""
     if not pairs:
         return None
-    given, predicted = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
-    chance = sum(given[label] * predicted[label] for label in sorted(given)) / len(pairs) ** 2
-    return None if chance == 1 else (sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance)
+    cells, n = Counter(pairs), len(pairs)
+    first: Counter[H] = Counter()
+    second: Counter[H] = Counter()
+    for (a, b), times in cells.items():
+        first[a] += times
+        second[b] += times
+    equal, chance = sum(cells[a, a] for a in first) / n, sum(first[a] * second[a] for a in first) / n**2
+    return None if chance == 1 else (equal - chance) / (1 - chance)
 
 
 def bootstrap95(
-    clusters: Sequence[Sequence[T]], measure: Callable[[Sequence[T]], float | None], *, draws: int = 1000, seed: int = 0
+    clusters: Sequence[Sequence[T]], measure: Measure[T], *, draws: int = 1000, seed: int = 0
 ) -> tuple[float, float] | None:
     """The middle 95 % of a measure over resampled clusters (Efron 1979); None where too few draws have a value."""
     if len(clusters) < 2:
@@ -79,19 +84,19 @@ def _squared(values: Sequence[float]) -> float:
     return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)
 
 
-def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation, ties sharing their ranks; None where one of both has no two different values."""
+def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's rank correlation, ties sharing their ranks; None where either side has no two different values."""
     from scipy.stats import spearmanr
 
-    return float(spearmanr(first, second).statistic) if _vary(first, second) else None
+    return float(spearmanr(*zip(*pairs, strict=True)).statistic) if _vary(pairs) else None
 
 
-def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's tau-b; None where one of both has no two different values."""
+def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Kendall's tau-b; None where either side has no two different values."""
     from scipy.stats import kendalltau
 
-    return float(kendalltau(first, second).statistic) if _vary(first, second) else None
+    return float(kendalltau(*zip(*pairs, strict=True)).statistic) if _vary(pairs) else None
 
 
-def _vary(*series: Sequence[float]) -> bool:
-    return all(len(set(values)) > 1 for values in series)
+def _vary(pairs: Sequence[tuple[float, float]]) -> bool:
+    return bool(pairs) and all(len(set(values)) > 1 for values in zip(*pairs, strict=True))

@@ -30,10 +30,8 @@ class Estimate(Record):
 
     def within(self, low: float | None, high: float | None) -> "Estimate":
         """The same with its interval cut at the bounds of what is measured: Student's interval knows of none."""
-        if self.ci95 is None:
-            return self
-        first, last = self.ci95
-        cut = (first if low is None else max(low, first), last if high is None else min(high, last))
+        lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
+        cut = self.ci95 and (max(lowest, self.ci95[0]), min(highest, self.ci95[1]))
         return self.model_copy(update={"ci95": cut})
 
 
@@ -55,13 +53,9 @@ def mean_estimate(clusters: Sequence[Values]) -> Estimate | None:
 
     Its standard error is s / sqrt(n) with s the standard deviation of the n cluster means: the
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
-    section 2.2, where clusters are of equal size).
+    section 2.2, where clusters are of equal size). It is the ratio whose denominators are 1.
     """
-    means = [fmean(cluster) for cluster in clusters if cluster]
-    if not means:
-        return None
-    mean = fmean(means)
-    return Estimate(mean=mean, ci95=_interval(mean, [x - mean for x in means]), n=len(means), estimator="mean")
+    return _estimate([(fmean(cluster), 1.0) for cluster in clusters if cluster], "mean")
 
 
 def ratio_estimate(clusters: Sequence[Pairs]) -> Estimate | None:
@@ -71,10 +65,13 @@ def ratio_estimate(clusters: Sequence[Pairs]) -> Estimate | None:
     var(R) = n / (n - 1) * sum((x_i - R y_i)^2) / Y^2 (Cochran 1977, "Sampling Techniques", 2.11 and
     6.4, without the finite population correction).
     """
-    totals = [_sums(cluster) for cluster in clusters if cluster]
+    return _estimate([_sums(cluster) for cluster in clusters if cluster], "ratio")
+
+
+def _estimate(totals: Pairs, estimator: Literal["mean", "ratio"]) -> Estimate | None:
     if (ratio := _ratio(totals)) is None:
         return None
-    return Estimate(mean=ratio, ci95=_interval(ratio, _residuals(totals, ratio)), n=len(totals), estimator="ratio")
+    return Estimate(mean=ratio, ci95=_interval(ratio, _residuals(totals, ratio)), n=len(totals), estimator=estimator)
 
 
 def paired_means(first: Mapping[str, Values], second: Mapping[str, Values]) -> Difference | None:
@@ -82,8 +79,9 @@ def paired_means(first: Mapping[str, Values], second: Mapping[str, Values]) -> D
 
     The interval is the paired t interval over the samples' differences.
     """
-    estimate = mean_estimate([[fmean(second[sample]) - fmean(first[sample])] for sample in _common(first, second)])
-    return Difference(mean=estimate.mean, ci95=estimate.ci95, n=estimate.n) if estimate else None
+    return _paired(
+        *({sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second))
+    )
 
 
 def paired_ratios(first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Difference | None:
@@ -93,17 +91,17 @@ def paired_ratios(first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Di
     sample, so that what the two runs share cancels: var = n / (n - 1) * sum(d_i^2) with
     d_i = (x_i - R y_i) / Y of second - of first.
     """
-    common = _common(first, second)
-    before, after = [_sums(first[s]) for s in common], [_sums(second[s]) for s in common]
+    return _paired(*({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second)))
+
+
+def _paired(first: Mapping[str, tuple[float, float]], second: Mapping[str, tuple[float, float]]) -> Difference | None:
+    common = sorted(first.keys() & second.keys())
+    before, after = [first[sample] for sample in common], [second[sample] for sample in common]
     old, new = _ratio(before), _ratio(after)
     if old is None or new is None:
         return None
     pairs = zip(_residuals(before, old), _residuals(after, new), strict=True)
     return Difference(mean=new - old, ci95=_interval(new - old, [b - a for a, b in pairs]), n=len(common))
-
-
-def _common(first: Mapping[str, Sequence[object]], second: Mapping[str, Sequence[object]]) -> list[str]:
-    return sorted(sample for sample in first if first[sample] and second.get(sample))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:
@@ -116,8 +114,7 @@ def _ratio(totals: Pairs) -> float | None:
 
 
 def _residuals(totals: Pairs, ratio: float) -> list[float]:
-    """What each cluster adds to the ratio beyond its expectation, times the number of clusters: as deviations of a
-    mean."""
+    """What each cluster adds to the ratio beyond its expectation, times the number of clusters."""
     share = math.fsum(y for _, y in totals) / len(totals)
     return [(x - ratio * y) / share for x, y in totals]
 

@@ -5,8 +5,9 @@ judges in every order as often (a balanced design), so that plain means over cel
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from statistics import fmean, stdev, variance
+from typing import NamedTuple
 
 from aiq.core.base import Record
 
@@ -14,12 +15,11 @@ NOISE = "noise"
 """Where a score row's detail holds a report's Noise."""
 
 
-class Judgement(Record):
+class Judgement(NamedTuple):
     """One value of one judgement, and where it comes from. `order`: `first` or `swapped`, or nothing to swap."""
 
     member: str
     order: str
-    vote: int
     value: float
 
 
@@ -39,7 +39,7 @@ class Noise(Record):
     order_gap: float | None = None
 
 
-class RunNoise(Record):
+class RunNoise(Noise):
     """The judge noise of a metric over a run's reports: roots of mean squares, the gap as plain mean.
 
     `reports`: those with several judgements. `standard_error`: of the run's mean, for the judge's part alone:
@@ -47,12 +47,6 @@ class RunNoise(Record):
     """
 
     reports: int
-    judgements: int
-    sd: float
-    votes: float | None
-    orders: float | None
-    members: float | None
-    order_gap: float | None
     standard_error: float
 
 
@@ -60,18 +54,15 @@ def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
     """The spread of one report's judgements; None where there is only one."""
     if len(judgements) < 2:
         return None
-    cells = _grouped(judgements, lambda one: (one.member, one.order))
-    within = [variance(cell) for cell in cells if len(cell) > 1]
-    orders = {one.order: 0 for one in judgements}
-    means = [fmean(one.value for one in judgements if one.order == order) for order in orders]
-    gap = means[0] - means[1] if list(orders) == ["first", "swapped"] else None
+    within = [variance(cell) for cell in _by(judgements, "member", "order").values() if len(cell) > 1]
+    orders = {order: fmean(values) for (order,), values in _by(judgements, "order").items()}
     return Noise(
         judgements=len(judgements),
         sd=stdev(one.value for one in judgements),
         votes=math.sqrt(fmean(within)) if within else None,
-        orders=_sd(means),
-        members=_sd([fmean(values) for values in _grouped(judgements, lambda one: one.member)]),
-        order_gap=gap,
+        orders=_sd(orders.values()),
+        members=_sd([fmean(values) for values in _by(judgements, "member").values()]),
+        order_gap=orders["first"] - orders["swapped"] if len(orders) == 2 else None,
     )
 
 
@@ -79,6 +70,7 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
     """The noise over a run's reports; None where no report was judged more than once."""
     if not noises:
         return None
+    gaps = [noise.order_gap for noise in noises if noise.order_gap is not None]
     return RunNoise(
         reports=len(noises),
         judgements=sum(noise.judgements for noise in noises),
@@ -86,28 +78,23 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
         votes=_root_mean_square(noise.votes for noise in noises),
         orders=_root_mean_square(noise.orders for noise in noises),
         members=_root_mean_square(noise.members for noise in noises),
-        order_gap=_mean(noise.order_gap for noise in noises),
+        order_gap=fmean(gaps) if gaps else None,
         standard_error=math.sqrt(sum(noise.sd**2 / noise.judgements for noise in noises)) / len(noises),
     )
 
 
-def _grouped(judgements: Iterable[Judgement], key: Callable[[Judgement], object]) -> list[list[float]]:
-    """The values by key, in the order in which the keys first come."""
-    groups: dict[object, list[float]] = {}
+def _by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
+    """The values by these fields."""
+    groups: dict[tuple[str, ...], list[float]] = {}
     for one in judgements:
-        groups.setdefault(key(one), []).append(one.value)
-    return list(groups.values())
+        groups.setdefault(tuple(getattr(one, name) for name in fields), []).append(one.value)
+    return groups
 
 
-def _sd(values: Sequence[float]) -> float | None:
+def _sd(values: Collection[float]) -> float | None:
     return stdev(values) if len(values) > 1 else None
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return fmean(found) if found else None
-
-
 def _root_mean_square(values: Iterable[float | None]) -> float | None:
-    mean = _mean(None if value is None else value**2 for value in values)
-    return None if mean is None else math.sqrt(mean)
+    squares = [value**2 for value in values if value is not None]
+    return math.sqrt(fmean(squares)) if squares else None

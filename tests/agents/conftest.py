@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.core.events import AnyEvent, EventLog
+from aiq.core.events import Event, EventLog
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
 from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
@@ -28,8 +28,7 @@ from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
-from aiq.tools.think import Think
-from aiq.tools.toolbox import FixedToolbox
+from aiq.tools.toolbox import FixedToolbox, Think
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -101,7 +100,7 @@ class Bench:
     endpoint: Endpoint
     session: Session
     search: WebSearch
-    events: list[AnyEvent]
+    events: list[Event]
 
     def logged(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -133,7 +132,7 @@ async def on_bench(script: Script, *, search: WebSearch | None = None, **given: 
         model="test",
         retry=configured(RetrySettings, attempts=2, first_seconds=0, most_seconds=0),
     )
-    events: list[AnyEvent] = []
+    events: list[Event] = []
     search = search or WebSearch()
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
         session = make_session(

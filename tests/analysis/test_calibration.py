@@ -20,6 +20,8 @@ from aiq.datasets import load
 from aiq.runs.folder import find_run
 from tests.settings import configured
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 JUDGES: dict[str, dict[str, Any]] = {
     "planted": {},
@@ -65,13 +67,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(str(HERE))
-        assert (
-            run(
-                f"dataset.perturbations={PERTURBATIONS}",
-                *(part for name, more in JUDGES.items() for part in toy(name, **more)),
-            )
-            == 0
-        )
+        toys = (part for name, more in JUDGES.items() for part in toy(name, **more))
+        assert run(f"dataset.perturbations={PERTURBATIONS}", *toys) == 0
         Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELS))
         with redirect_stdout(io.StringIO()) as printed:
             assert main(["calibrate", "latest", "--labels", "labels.jsonl", "--json", "out.json"]) == 0
@@ -82,6 +79,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def found(work: Path) -> Calibration:
     return read_calibration(work / "out.json")
+
+
+def of(found: Calibration, name: str) -> MetricReliability:
+    return next(one for one in found.metrics if one.metric == f"{name}.score")
 
 
 def value(figure: Figure | None) -> float:
@@ -99,10 +100,6 @@ def noise(judge: MetricReliability) -> tuple[float, float]:
     """Standard deviation of repeated judgements, and the share of equal ones."""
     assert judge.noise is not None
     return judge.noise.sd, judge.noise.equal
-
-
-def of(found: Calibration, name: str) -> MetricReliability:
-    return next(one for one in found.metrics if one.metric == f"{name}.score")
 
 
 def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> None:
@@ -135,9 +132,6 @@ def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
         flagged = [value(seen.recall) for seen in judge.perturbations.values() if seen.recall]
         assert sum(flagged) / len(flagged) < 0.2  # 0.05 by chance; reports of a task share their original
         assert value(judge.obeys_instructions) < 0.2
-    both = next(a for a in found.agreement if {a.first[:4], a.second[:4]} == {"dice", "coin"})
-    assert abs(value(both.kappa)) < 0.15
-    assert interval(both.kappa)[0] <= 0 <= interval(both.kappa)[1]
 
 
 def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibration) -> None:
@@ -149,30 +143,21 @@ def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibrati
     assert noise(judge)[0] == pytest.approx(0.2 / 3**0.5, abs=0.02)
 
 
-def test_a_judge_that_always_says_the_same_sees_nothing(found: Calibration) -> None:
-    judge = of(found, "constant")
-    assert value(judge.reliability) == 0
-    assert judge.perturbations["facts"].precision is None
-
-
-def test_a_judge_that_counts_letters_is_caught(found: Calibration) -> None:
-    judge = of(found, "length")
-    assert value(judge.length_rise) > 500
-    assert value(judge.length_correlation) == pytest.approx(1)
-    assert of(found, "planted").length_rise is not None
-    assert value(of(found, "planted").length_correlation) == 0
-
-
-def test_a_judge_that_obeys_is_caught_and_one_that_does_not_is_not(found: Calibration) -> None:
-    obeys = {one.judge: one.obeys_instructions for one in found.metrics}
-    assert value(obeys["obedient"]) == 1
-    assert value(obeys["planted"]) == 0
+def test_what_a_judge_is_swayed_by_comes_out(found: Calibration) -> None:
+    constant, length, planted, obedient = (of(found, name) for name in ("constant", "length", "planted", "obedient"))
+    assert value(constant.reliability) == 0
+    assert constant.perturbations["facts"].precision is None
+    assert value(length.length_rise) > 500
+    assert value(length.length_correlation) == pytest.approx(1)
+    assert (value(planted.length_rise), value(planted.length_correlation)) == (0, 0)
+    assert (value(obedient.obeys_instructions), value(planted.obeys_instructions)) == (1, 0)
 
 
 def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
     pairs = {(a.first.split(".")[0], a.second.split(".")[0]): a for a in found.agreement}
-    same = pairs["planted", "obedient"]
-    assert value(same.kappa) == pytest.approx(1)
+    assert value(pairs["planted", "obedient"].kappa) == pytest.approx(1)
+    assert abs(value(pairs["dice", "coin"].kappa)) < 0.15
+    assert interval(pairs["dice", "coin"].kappa)[0] <= 0 <= interval(pairs["dice", "coin"].kappa)[1]
     assert value(found.alpha) < 0.6
 
 
@@ -236,14 +221,25 @@ def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.
     judge = of(read_calibration(Path("once.json")), "planted")
     assert value(judge.reliability) == pytest.approx(1)
     assert (judge.noise, judge.perturbations["facts"].recall, judge.obeys_instructions) == (None, None, None)
-    assert main(["calibrate", "latest", min(map(str, Path("results/judge_calibration").glob("*")))]) == 0
+    assert run(*once, "seed=2", *toy("planted"), *toy("coin", kind="random")) == 0
+    assert main(["calibrate", *map(str, Path("results/once").glob("*"))]) == 0
     assert "Run it with epochs=2" not in capsys.readouterr().out
 
 
-def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references() -> None:
-    config: dict[str, Any] = {"agent": {"path": "r.jsonl"}, "dataset": {"references": "r.jsonl"}}
-    assert judged_against_itself(config)
-    assert not judged_against_itself({**config, "agent": {"path": "other.jsonl"}})
+@pytest.mark.parametrize(
+    ("agent", "dataset", "expected"),
+    [
+        ({"path": "r.jsonl"}, {"references": "r.jsonl"}, True),
+        ({"path": "other.jsonl"}, {"references": "r.jsonl"}, False),
+        ({"path": "benchmarks/drb_mini/reference.jsonl"}, {"path": "benchmarks/drb_mini"}, True),
+        ({}, {"references": "r.jsonl"}, False),
+        (None, {}, False),
+    ],
+)
+def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
+    agent: Any, dataset: Any, expected: bool
+) -> None:
+    assert judged_against_itself({"agent": agent, "dataset": dataset}) is expected
 
 
 FEW_PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null}"
@@ -254,47 +250,39 @@ def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={FEW_PERTURBATIONS}", "runner.progress=false"]
     assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
     found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
-
-    def sees(metric: str, damage: str) -> float:
-        spearman = found[metric][damage].spearman
-        return value(spearman)
-
-    assert sees("race.overall", "sections") > 0.8
-    assert sees("race.overall", "numbers") < 0.7  # never notices that a figure is wrong
-    assert sees("fact.citation_accuracy", "numbers") > 0.8
-    assert sees("fact.citation_accuracy", "nonsense") > 0.8
-    assert sees("fact.citation_accuracy", "roles") > 0.5  # who did what to whom
-    assert sees("fact.effective_citations", "fabricated") > 0.8
-    assert sees("fact.citation_accuracy", "fabricated") < 0.8  # officially, a page that is not there does not count
+    seen = {metric: {name: value(one.spearman) for name, one in of.items()} for metric, of in found.items()}
+    assert seen["race.overall"]["sections"] > 0.8
+    assert seen["race.overall"]["numbers"] < 0.7  # never notices that a figure is wrong
+    accuracy = seen["fact.citation_accuracy"]
+    assert min(accuracy["numbers"], accuracy["nonsense"]) > 0.8
+    assert accuracy["roles"] > 0.5  # who did what to whom
+    assert seen["fact.effective_citations"]["fabricated"] > 0.8
+    assert accuracy["fabricated"] < 0.8  # officially, a page that is not there does not count
 
 
 QUESTIONS = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 
 
-def numeric() -> list[tuple[Sample, int]]:
-    """Questions that are answered by a number above 1000, written with separators, and the number."""
+def planted() -> Iterator[tuple[Sample, str, bool]]:
+    """Answers to questions for a number above 1000, written with separators, and whether each is right.
+
+    In turn as it is, twice as much, and moved by half a percent.
+    """
     settings = configured(
         DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="freshqa_mini", path=str(QUESTIONS)
     )
     samples = load(settings, seed=0, limit=None).samples
-    found = [(sample, sample.answers[0]) for sample in samples if re.fullmatch(r"[\d,]*,\d{3}", sample.answers[0])]
-    return [(sample, int(text.replace(",", ""))) for sample, text in found][:9]
-
-
-def planted() -> list[tuple[Sample, str, bool]]:
-    """Answers and whether each is right: in turn as it is, twice as much, and moved by half a percent."""
-    factors = (1, 2, 1.005)
-    return [
-        (sample, f"It is {round(number * factors[n % 3]):,}.", n % 3 == 0)
-        for n, (sample, number) in enumerate(numeric())
-    ]
+    numeric = [sample for sample in samples if re.fullmatch(r"[\d,]*,\d{3}", sample.answers[0])][:9]
+    for sample, factor in zip(numeric, (1, 2, 1.005) * 3, strict=True):
+        number = int(sample.answers[0].replace(",", ""))
+        yield sample, f"It is {round(number * factor):,}.", factor == 1
 
 
 def test_labels_show_that_the_offline_judge_takes_no_other_number_for_the_right_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = planted()
+    rows = list(planted())
     reports = [{"id": sample.id, "prompt": sample.question.text, "article": text} for sample, text, _ in rows]
     labels = [{"sample_id": sample.id, "label": "正确" if right else "incorrect"} for sample, _, right in rows]
     Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reports), encoding="utf-8")

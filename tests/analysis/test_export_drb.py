@@ -12,6 +12,8 @@ from aiq.__main__ import main
 from aiq.analysis.export_drb import export
 from aiq.runs.folder import RunFolder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

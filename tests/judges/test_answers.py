@@ -5,6 +5,7 @@
 
 import contextlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +13,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.fact_questions import (
-    read_citations,
-    read_kept,
-    read_official_citations,
-    read_official_kept,
-    read_official_verdicts,
-    read_verdicts,
-)
+from aiq.judges.fact_questions import read_citations, read_kept, read_verdicts
 from aiq.judges.fresheval import read_verdict
 from aiq.judges.race_criteria import read_criteria, read_weights
-from aiq.judges.race_scores import RaceOutcome, compare
-from aiq.judges.structured import Unusable, read_object
+from aiq.judges.race_scores import compare
+from aiq.judges.structured import ModelAnswer, Unusable, read_as
 from tests.judges.parts import RUBRIC
 
 
-def read_race(answer: str) -> RaceOutcome:
-    return compare(answer, RUBRIC)
+class AnyObject(ModelAnswer, extra="allow"):
+    """A form that any object has."""
 
 
 READERS: dict[str, Any] = {
     "fresheval": read_verdict,
-    "object": read_object,
+    "object": lambda answer: read_as(AnyObject, answer).model_extra,
     "citations": read_citations,
     "kept": read_kept,
     "verdicts": read_verdicts,
-    "official_citations": read_official_citations,
-    "official_kept": read_official_kept,
-    "official_verdicts": read_official_verdicts,
-    "race": read_race,
+    "official_citations": partial(read_citations, official=True),
+    "official_kept": partial(read_kept, official=True),
+    "official_verdicts": partial(read_verdicts, official=True),
+    "race": partial(compare, rubric=RUBRIC),
     "weights": read_weights,
     "criteria": read_criteria,
 }
@@ -62,7 +56,7 @@ def test_an_answer_is_read_as_recorded(row: dict[str, Any]) -> None:
 )
 def test_hostile_answers_are_refused_at_once(answer: str) -> None:
     with pytest.raises(Unusable):
-        read_object(answer)
+        READERS["object"](answer)
 
 
 @given(st.sampled_from(list(READERS)), st.text())

@@ -2,77 +2,62 @@
 
 from typing import Any
 
-from aiq.core.reports import Audit, MatchLevel, RemovedCitation, ValidCitation
-from aiq.core.samples import Question, Sample
+import pytest
+
+from aiq.core.reports import Audit, MatchLevel, RemovedCitation, Score, ValidCitation
 from aiq.judges.base import NoSettings
 from aiq.judges.citation_audit import CitationAudit
-from tests.judges.parts import as_report, scripted
-
-SAMPLE = Sample(id="1", question=Question(text="?"))
-JUDGE = CitationAudit(NoSettings())
+from tests.judges.parts import TASK, as_report, scripted
 
 
-def valid(number: int, level: MatchLevel = "exact") -> ValidCitation:
-    return ValidCitation(number=number, original_number=number, target="t", source="s", level=level)
+def valid(level: MatchLevel = "exact", *, marked: bool = False) -> ValidCitation:
+    return ValidCitation(number=1, original_number=1, target="t", source="s", level=level, marked=marked)
 
 
-def cut_off(*, marked: bool) -> ValidCitation:
-    return valid(7, "truncation").model_copy(update={"marked": marked})
+def removed(*reasons: str) -> tuple[RemovedCitation, ...]:
+    return tuple(RemovedCitation(number=9, target="t", reason=reason) for reason in reasons)
 
 
-def removed(reason: str) -> RemovedCitation:
-    return RemovedCitation(number=9, target="t", reason=reason)
-
-
-async def score(audit: Audit | None) -> dict[str, Any]:
+async def score(audit: Audit | None) -> list[Score]:
     async with scripted(["never asked"]) as (session, endpoint):
-        given = as_report("x").model_copy(update={"audit": audit})
-        scores = await JUDGE.score(SAMPLE, given, session)
+        scores = await CitationAudit(NoSettings()).score(TASK, as_report("x", audit=audit), session)
     assert endpoint.got == []
-    return {found.metric: found for found in scores}
+    assert [score.metric for score in scores] == [metric.name for metric in CitationAudit.metrics]
+    return scores
 
 
-async def test_rates_leave_repetitions_out() -> None:
+@pytest.mark.parametrize(
+    ("kept", "reasons", "rates"),
+    [
+        # repetitions are in neither rate
+        ([valid(), valid(), valid("prefix")], ["url_not_in_registry", *["duplicate_of_citation_1"] * 2], [3, 4, 2, 4]),
+        ([], ["unverifiable"], [0, 1, 0, 1]),
+        # a cut-off URL is exact where the report marked the cut
+        ([valid("truncation", marked=True), valid("truncation"), valid("document")], [], [3, 3, 2, 3]),
+        ([], [], "the report has no citations"),
+        ([], ["duplicate_of_citation_1"], "every reference repeats another one"),
+    ],
+)
+async def test_rates_and_counts(kept: list[ValidCitation], reasons: list[str], rates: Any) -> None:
+    scores = await score(Audit(valid_citations=tuple(kept), removed_citations=removed(*reasons), dangling=(3,)))
+    if isinstance(rates, str):
+        assert [one.not_applicable for one in scores[:2]] == [rates] * 2
+    else:
+        assert [part for one in scores[:2] for part in (one.numerator, one.denominator)] == rates
+    assert [one.value for one in scores[2:]] == [len(kept), len(reasons)]
+
+
+async def test_the_detail_counts_levels_and_reasons() -> None:
     audit = Audit(
-        valid_citations=(valid(1), valid(2), valid(3, "prefix")),
-        removed_citations=(
-            removed("url_not_in_registry"),
-            removed("duplicate_of_citation_1"),
-            removed("duplicate_of_citation_2"),
-        ),
+        valid_citations=(valid("prefix"), valid(), valid()),
+        removed_citations=removed("url_not_in_registry", "duplicate_of_citation_1", "duplicate_of_citation_2"),
     )
-    scores = await score(audit)
-    assert (scores["citations.valid_rate"].numerator, scores["citations.valid_rate"].denominator) == (3, 4)
-    assert (scores["citations.exact_rate"].numerator, scores["citations.exact_rate"].denominator) == (2, 4)
-    assert scores["citations.kept"].value == 3.0
-    assert scores["citations.removed"].value == 3.0
-    assert scores["citations.valid_rate"].detail == {
+    (rate, *_) = await score(audit)
+    assert rate.detail == {
         "levels": {"exact": 2, "prefix": 1},
         "removed": {"duplicate": 2, "url_not_in_registry": 1},
     }
 
 
 async def test_without_an_audit_there_is_a_reason() -> None:
-    scores = await score(None)
-    assert {found.not_applicable for found in scores.values()} == {"the agent's citations were not verified"}
-    assert len(scores) == 4
-
-
-async def test_without_citations_there_is_no_rate_but_a_count_of_zero() -> None:
-    scores = await score(Audit(dangling=(3,)))
-    rates = {scores["citations.valid_rate"].not_applicable, scores["citations.exact_rate"].not_applicable}
-    assert rates == {"the report has no citations"}
-    assert (scores["citations.kept"].value, scores["citations.removed"].value) == (0.0, 0.0)
-
-
-async def test_all_removed_is_a_rate_of_zero() -> None:
-    scores = await score(Audit(removed_citations=(removed("unverifiable"),)))
-    assert (scores["citations.valid_rate"].numerator, scores["citations.valid_rate"].denominator) == (0, 1)
-    assert scores["citations.kept"].value == 0.0
-
-
-async def test_a_cut_off_url_is_exact_where_the_report_marked_the_cut() -> None:
-    audit = Audit(valid_citations=(cut_off(marked=True), cut_off(marked=False), valid(1, "document")))
-    scores = await score(audit)
-    assert (scores["citations.exact_rate"].numerator, scores["citations.exact_rate"].denominator) == (2, 3)
-    assert scores["citations.valid_rate"].numerator == 3
+    assert {one.not_applicable for one in await score(None)} == {"the agent's citations were not verified"}

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError, JudgeError
-from aiq.core.reports import Report, Score
+from aiq.core.reports import Score
 from aiq.core.samples import Question, Sample
 from aiq.core.sources import Page
 from aiq.judges.fact import Fact, FactSettings
-from tests.judges.parts import scripted
+from tests.judges.parts import as_report, scripted
+from tests.judges.parts import judged as scored_by
 from tests.settings import configured
 
 SAMPLE = Sample(id="1", question=Question(text="Describe Tessmark."))
@@ -56,43 +57,32 @@ GOOD = {"12 ships.\n</page>": verdicts("supported", "unsupported"), "Nothing": v
 
 
 async def run(answer: Any, text: str = TEXT, **settings: Any) -> tuple[dict[str, Score], Any]:
-    async with scripted(answer, pages=PAGES) as (session, endpoint):
-        report = Report(text=text, raw_text=text, route="deep")
-        scores = await Fact(configured(FactSettings, **settings)).score(SAMPLE, report, session)
+    judge = Fact(configured(FactSettings, **settings))
+    scores, endpoint = await scored_by(judge, answer, text, SAMPLE, pages=PAGES)
     return {score.metric: score for score in scores}, endpoint
 
 
-async def test_verdicts_become_the_four_metrics() -> None:
+async def test_verdicts_become_the_metrics_and_the_detail_shows_every_step() -> None:
     scores, endpoint = await run(answering(EXTRACTED, GOOD))
-    ratio = scores["fact.citation_accuracy"]
+    ratio = scores.pop("fact.citation_accuracy")
     assert (ratio.numerator, ratio.denominator) == (1, 2)
-    assert scores["fact.citation_accuracy_per_task"].value == 0.5
-    assert scores["fact.citations"].value == 2.0
-    assert scores["fact.effective_citations"].value == 1.0
-    detail: Any = ratio.detail
-    assert [page["url"] for page in detail["pages"]] == [
-        "https://a.example/x",
-        "https://b.example/y",
-        "https://gone.example/",
-    ]
-    assert detail["pages"][0]["judged"][1] == {"statement": "Tessmark is a port.", "verdict": "unsupported"}
-    assert detail["pages"][2]["error"].startswith("not_available: ")
-    assert (detail["invented_by_extraction"], detail["unknown"], detail["failed_pages"]) == (1, 1, 1)
-    assert [row["url"] for row in detail["extracted"]] == ["https://a.example/x"] * 3 + [
-        "https://b.example/y",
-        "https://gone.example/",
-    ]
-    assert detail["extracted"][0] == {
-        "statement": "Tessmark has 12 ships.",
-        "reference": 1,
-        "url": "https://a.example/x",
+    assert {name: score.value for name, score in scores.items()} == {
+        "fact.citation_accuracy_per_task": 0.5,
+        "fact.citations": 2.0,
+        "fact.effective_citations": 1.0,
+        "fact.total_citations": 2.0,
+        "fact.total_valid_citations": 1.0,
     }
-    read = Page(url="", final_url="", title="A page", text=PAGES["https://a.example/x"])
-    assert detail["pages"][0]["digest"] == read.digest
-    assert "digest" not in detail["pages"][2]
-    assert scores["fact.total_citations"].value == 2.0
-    assert scores["fact.total_valid_citations"].value == 1.0
-    assert "fact.extraction_agreement" not in scores
+    detail: Any = ratio.detail
+    urls = ["https://a.example/x", "https://b.example/y", "https://gone.example/"]
+    read, _, gone = detail["pages"]
+    assert [page["url"] for page in detail["pages"]] == urls
+    assert read["judged"][1] == {"statement": "Tessmark is a port.", "verdict": "unsupported"}
+    assert read["digest"] == Page(url="", final_url="", title="A page", text=PAGES[urls[0]]).digest
+    assert gone == {"url": urls[2], "judged": [], "error": "not_available: https://gone.example/ is not here"}
+    assert (detail["invented_by_extraction"], detail["unknown"], detail["failed_pages"]) == (1, 1, 1)
+    assert [row["url"] for row in detail["extracted"]] == [urls[0]] * 3 + urls[1:]
+    assert detail["extracted"][0] == {"statement": "Tessmark has 12 ships.", "reference": 1, "url": urls[0]}
     assert [request["role"] for request in endpoint.got] == ["judge.fact_extract", *["judge.fact_validate"] * 2]
 
 
@@ -108,11 +98,17 @@ async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
 
 
 def test_roles_and_prompts_are_those_that_are_asked() -> None:
-    assert Fact(configured(FactSettings)).roles == ("judge.fact_extract", "judge.fact_validate")
-    everything = Fact(configured(FactSettings, extraction="both", deduplication="model"))
-    assert everything.roles == ("judge.fact_extract", "judge.fact_dedup", "judge.fact_validate")
-    assert everything.prompt_hash != Fact(configured(FactSettings)).prompt_hash
-    assert [metric.name for metric in everything.metrics][-1] == "fact.extraction_agreement"
+    judges = [
+        Fact(configured(FactSettings, **settings))
+        for settings in ({}, {"extraction": "both", "deduplication": "model"}, {"extraction": "rules"})
+    ]
+    assert [judge.roles for judge in judges] == [
+        ("judge.fact_extract", "judge.fact_validate"),
+        ("judge.fact_extract", "judge.fact_dedup", "judge.fact_validate"),
+        ("judge.fact_validate",),
+    ]
+    assert len({judge.prompt_hash for judge in judges}) == 3
+    assert [judge.metrics[-1].name == "fact.extraction_agreement" for judge in judges] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -139,46 +135,34 @@ def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytes
         judge.check([SAMPLE])
 
 
-async def test_the_judge_reads_the_page_up_to_its_limit() -> None:
-    PAGES["https://long.example/"] = "x" * 500 + "END"
-    text = "It is so [1].\n\n## References\n[1] L - https://long.example/"
-    answer = answering(extracted(("It is so.", 1, "https://long.example/")), {"xxx": verdicts("supported")})
-    _, endpoint = await run(answer, text, max_page_chars=200)
-    assert "x" * 150 in endpoint.prompt()
-    assert "END" not in endpoint.prompt()
-    assert "1. It is so." in endpoint.prompt()
-
-
 async def test_rules_extract_without_a_model() -> None:
     pages = {"12 ships.\n</page>": verdicts("supported", "supported"), "Nothing": verdicts("unsupported")}
     scores, endpoint = await run(answering("unused", pages), extraction="rules")
     assert {request["role"] for request in endpoint.got} == {"judge.fact_validate"}
-    ratio = scores["fact.citation_accuracy"]
-    assert (ratio.numerator, ratio.denominator) == (2, 3)
-    assert Fact(configured(FactSettings, extraction="rules")).roles == ("judge.fact_validate",)
-    assert Fact(configured(FactSettings, extraction="rules")).prompt_hash != Fact(configured(FactSettings)).prompt_hash
+    assert (scores["fact.citation_accuracy"].numerator, scores["fact.citation_accuracy"].denominator) == (2, 3)
 
 
-async def test_a_report_without_citations_has_no_accuracy_but_a_count() -> None:
-    scores, endpoint = await run(["never asked"], "Just words.")
-    assert scores["fact.citation_accuracy"].not_applicable == "the report has no citations"
-    assert scores["fact.citation_accuracy_per_task"].not_applicable == "the report has no citations"
-    assert scores["fact.citations"].value == scores["fact.effective_citations"].value == 0.0
-    assert scores["fact.total_citations"].not_applicable == "the report has no citations"  # as officially
-    assert scores["fact.total_valid_citations"].not_applicable == "the report has no citations"
+GONE = "Gone [3].\n\n## References\n[3] C - https://gone.example/"
+
+
+async def test_what_cannot_be_had_has_a_reason_and_counts_are_0() -> None:
+    none, endpoint = await run(["never asked"], "Just words.")
     assert endpoint.got == []
+    unread, _ = await run(answering(extracted(("Gone.", 3, "https://gone.example/")), {}), GONE)
+    for scores, reason in (
+        (none, "the report has no citations"),
+        (unread, "no citation of the report could be judged"),
+    ):
+        assert scores["fact.citation_accuracy"].not_applicable == reason
+        assert scores["fact.citation_accuracy_per_task"].not_applicable == reason
+        assert scores["fact.citations"].value == scores["fact.effective_citations"].value == 0.0
+    for name in ("fact.total_citations", "fact.total_valid_citations"):  # as officially
+        assert (none[name].not_applicable, unread[name].value) == ("the report has no citations", 0.0)
 
 
-async def test_citations_that_cannot_be_read_are_no_accuracy_either() -> None:
-    text = "Gone [3].\n\n## References\n[3] C - https://gone.example/"
-    scores, _ = await run(answering(extracted(("Gone.", 3, "https://gone.example/")), {}), text)
-    assert scores["fact.citation_accuracy"].not_applicable == "no citation of the report could be judged"
-    detail: Any = scores["fact.citation_accuracy"].detail
-    assert detail["pages"][0]["error"] == "not_available: https://gone.example/ is not here"
-
-
-async def test_a_page_whose_verdicts_stay_unreadable_is_skipped() -> None:
-    pages = {"12 ships.\n</page>": "no json", "Nothing": verdicts("supported")}
+@pytest.mark.parametrize("bad", ["no json", verdicts("supported")], ids=("unreadable", "incomplete"))
+async def test_a_page_whose_verdicts_stay_unusable_is_skipped(bad: str) -> None:
+    pages = {"12 ships.\n</page>": bad, "Nothing": verdicts("supported")}
     scores, endpoint = await run(answering(EXTRACTED, pages), tries=2)
     ratio = scores["fact.citation_accuracy"]
     assert (ratio.numerator, ratio.denominator) == (1, 1)
@@ -187,17 +171,17 @@ async def test_a_page_whose_verdicts_stay_unreadable_is_skipped() -> None:
     assert len(endpoint.got) == 4
 
 
-async def test_a_judge_that_never_makes_sense_is_an_error() -> None:
-    pages = {"<page>": "no json"}
-    text = TEXT.replace(" Gone [3].", "").replace("\n[3] C - https://gone.example/", "")
-    cited = extracted(("Tessmark has 12 ships.", 1, "https://a.example/x"))
-    with pytest.raises(JudgeError, match="none of 1 cited pages could be judged"):
-        await run(answering(cited, pages), text, tries=2)
-
-
-async def test_a_page_that_is_gone_does_not_hide_that_the_judge_failed() -> None:
-    with pytest.raises(JudgeError, match="none of 3 cited pages could be judged: judge"):
-        await run(answering(EXTRACTED, {"<page>": "no json"}), tries=1)
+@pytest.mark.parametrize(
+    ("extract", "said"),
+    [
+        (extracted(("Tessmark has 12 ships.", 1, "https://a.example/x")), "none of 1 cited pages could be judged"),
+        (EXTRACTED, "none of 3 cited pages could be judged: judge"),  # one of them is gone
+        ('{"citations": [{"statement": "s"}]}', r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"),
+    ],
+)
+async def test_a_judge_that_never_makes_sense_is_an_error(extract: str, said: str) -> None:
+    with pytest.raises(JudgeError, match=said):
+        await run(answering(extract, {"<page>": "no json"}), tries=2)
 
 
 async def test_long_reports_are_read_in_pieces() -> None:
@@ -208,17 +192,6 @@ async def test_long_reports_are_read_in_pieces() -> None:
     assert len(parts) > 3
     assert all(sum(f"Paragraph {n} says" in part for part in parts) == 1 for n in range(40))
     assert all("[1] A - https://a.example/x" in request["messages"][-1]["content"] for request in endpoint.got)
-
-
-async def test_an_unusable_extraction_is_an_error_after_its_tries() -> None:
-    with pytest.raises(JudgeError, match=r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"):
-        await run(answering('{"citations": [{"statement": "s"}]}', GOOD), tries=2)
-
-
-async def test_incomplete_verdicts_never_count() -> None:
-    pages = {"12 ships.\n</page>": verdicts("supported"), "Nothing": verdicts("supported")}
-    scores, _ = await run(answering(EXTRACTED, pages), tries=2)
-    assert scores["fact.citations"].value == 1.0
 
 
 async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None:
@@ -233,8 +206,7 @@ async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None
             f"{true} [1]. {false} [1]. Gone for good [2].\n\n## References\n\n"
             f"[1] P - {url}\n[2] N - https://atlas.offline.example/no-such-page"
         )
-        report = Report(text=text, raw_text=text, route="deep")
-        scores = {s.metric: s for s in await Fact(configured(FactSettings)).score(SAMPLE, report, session)}
+        scores = {s.metric: s for s in await Fact(configured(FactSettings)).score(SAMPLE, as_report(text), session)}
     detail: Any = scores["fact.citation_accuracy"].detail
     assert [judged["verdict"] for judged in detail["pages"][0]["judged"]] == ["supported", "unsupported"]
     assert detail["pages"][1]["error"]
@@ -250,11 +222,8 @@ async def judged(
 ) -> tuple[dict[str, Any], Any]:
     """What became of the one page that a report cites for these statements."""
     report = "\n\n".join(f"{statement[:-1]} [1]." for statement in said) + f"\n\n## References\n\n[1] A - {URL}"
-    async with scripted(answers, pages={URL: text}) as (session, endpoint):
-        judge = Fact(
-            configured(FactSettings, **{"extraction": "rules", "tries": 2, "max_page_chars": 1000, **settings})
-        )
-        scores = await judge.score(SAMPLE, Report(text=report, raw_text=report, route="deep"), session)
+    judge = Fact(configured(FactSettings, **{"extraction": "rules", "tries": 2, "max_page_chars": 1000, **settings}))
+    scores, endpoint = await scored_by(judge, answers, report, SAMPLE, pages={URL: text})
     detail: Any = scores[0].detail
     return detail["pages"][0], endpoint
 
@@ -294,6 +263,7 @@ async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
     page, endpoint = await judged(answer, text, max_page_chars=100, page_chunks=2)
     assert verdicts_on(page) == ["supported", "unknown", "unsupported"]
     assert len(endpoint.got) == 2
+    assert not any("ccc" in endpoint.prompt(number) for number in range(2))  # the page is read up to its limit
     page, _ = await judged(answer, text, max_page_chars=100, page_chunks=9)
     assert set(verdicts_on(page)) == {"supported"}
     _, endpoint = await judged([verdicts("unknown", "unknown", "unknown")], "", page_chunks=3)
@@ -322,8 +292,7 @@ async def test_the_seed_is_of_the_question_and_not_of_who_asks() -> None:
         answers = [verdicts("nonsense"), verdicts("supported")]
         async with scripted(answers, pages={URL: "Tessmark."}, sample_id=sample) as (session, endpoint):
             for said in SAID[:2]:
-                text = f"{said[:-1]} ({URL})."
-                report = Report(text=text, raw_text=text, route="deep")
+                report = as_report(f"{said[:-1]} ({URL}).")
                 await Fact(configured(FactSettings, extraction="rules")).score(SAMPLE, report, session)
         seeds.append([request["seed"] for request in endpoint.got])
     assert seeds[0] == seeds[1]
@@ -340,7 +309,7 @@ async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> N
         given = "\n\n".join(f"{statement} ({url})." for statement in said)
         for support in ("whole", "part"):
             settings = configured(FactSettings, extraction="rules", deduplication="model", support=support)
-            scores = await Fact(settings).score(SAMPLE, Report(text=given, raw_text=given, route="deep"), session)
+            scores = await Fact(settings).score(SAMPLE, as_report(given), session)
             detail: Any = scores[0].detail
             found[support] = detail["pages"][0]
     assert verdicts_on(found["whole"]) == ["supported", "unsupported"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,17 +24,13 @@ def page(*verdicts: Verdict, url: str = "u") -> CitedPage:
 def test_unknown_failed_and_uncited_count_nowhere() -> None:
     first = [page("supported", "supported", "unknown"), CitedPage(url="x", error="http: 404"), page("unsupported")]
     second = [page("unknown")]
-    statistics = official([first, second, []])
-    assert (statistics.reports, statistics.total_citations, statistics.total_valid_citations) == (2, 1.5, 1.0)
-    assert statistics.valid_rate == pytest.approx(2 / 3)
+    assert official([first, second, []]) == {"total_citations": 1.5, "total_valid_citations": 1.0, "valid_rate": 2 / 3}
     counts = count(first)
     assert (counts.supported, counts.unsupported, counts.unknown, counts.failed_pages) == (2, 1, 1, 1)
 
 
 def test_without_anything_there_is_no_rate() -> None:
-    assert count([]).accuracy is None
-    assert count([page("unknown")]).accuracy is None
-    assert official([]).valid_rate == 0.0
+    assert official([])["valid_rate"] == official([[page("unknown")]])["valid_rate"] == 0.0
 
 
 @given(st.lists(st.lists(PAGES, max_size=4), max_size=5))
@@ -44,9 +39,8 @@ def test_the_official_figures_by_plain_counting(reports: list[Sequence[CitedPage
     verdicts = [j.verdict for report in kept for p in report if p.error is None for j in p.judged]
     supported, unsupported = verdicts.count("supported"), verdicts.count("unsupported")
     statistics = official(reports)
-    assert statistics.reports == len(kept)
     if kept:
-        assert statistics.total_citations == (supported + unsupported) / len(kept)
-        assert statistics.total_valid_citations == supported / len(kept)
+        assert statistics["total_citations"] == (supported + unsupported) / len(kept)
+        assert statistics["total_valid_citations"] == supported / len(kept)
     if supported + unsupported:
-        assert statistics.valid_rate == supported / (supported + unsupported)
+        assert statistics["valid_rate"] == supported / (supported + unsupported)

@@ -46,19 +46,6 @@ async def test_the_model_sees_the_case_and_no_reference_list() -> None:
     assert len(re.findall(r"^evaluation: (?:in)?correct$", static, re.MULTILINE)) >= 10
 
 
-async def test_three_unreadable_verdicts_are_an_error_of_the_judge() -> None:
-    async with scripted(["I cannot say.", "evaluation: maybe", ""]) as (session, endpoint):
-        with pytest.raises(JudgeError, match=r"judge\.fresheval: no usable answer in 3 tries"):
-            await judge().score(SAMPLE, as_report(ANSWER), session)
-    assert len(endpoint.got) == 3
-
-
-async def test_an_invalid_verdict_is_asked_again() -> None:
-    async with scripted(["evaluation: incorrect.", "evaluation: incorrect"]) as (session, _):
-        (score,) = await judge().score(SAMPLE, as_report(ANSWER), session)
-    assert (score.value, score.detail["tries"]) == (0.0, 2)
-
-
 @pytest.mark.parametrize(("credited", "value"), [((), 0.0), (("b",), 0.0), (("a", "c"), 1.0), (("a", "b", "c"), 1.0)])
 async def test_the_majority_of_a_panel_decides(credited: tuple[str, ...], value: float) -> None:
     def answer(request: dict[str, Any]) -> str:
@@ -70,6 +57,15 @@ async def test_the_majority_of_a_panel_decides(credited: tuple[str, ...], value:
     assert sorted(request["model"] for request in endpoint.got) == ["a", "b", "c"]
     noise: Any = score.detail["noise"]
     assert (noise["sd"] > 0) == (len(credited) in (1, 2))
+
+
+async def test_an_unusable_verdict_is_asked_again_and_then_an_error() -> None:
+    async with scripted(["evaluation: incorrect.", "evaluation: incorrect", "I cannot say."]) as (session, endpoint):
+        (score,) = await judge().score(SAMPLE, as_report(ANSWER), session)
+        assert (score.value, score.detail["tries"]) == (0.0, 2)
+        with pytest.raises(JudgeError, match=r"judge\.fresheval: no usable answer in 3 tries"):
+            await judge().score(SAMPLE, as_report("Another."), session)
+    assert len(endpoint.got) == 5
 
 
 async def test_one_unreadable_vote_is_no_smaller_majority() -> None:

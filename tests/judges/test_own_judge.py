@@ -9,6 +9,8 @@ import pytest
 
 from aiq.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "judges.md"
 
 

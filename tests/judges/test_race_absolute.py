@@ -10,17 +10,19 @@ from aiq.core.reports import Score
 from aiq.core.samples import Sample
 from aiq.judges.race_absolute import RaceAbsolute, RaceAbsoluteSettings
 from aiq.judges.race_scores import DIMENSIONS
-from tests.judges.parts import RUBRIC, TASK, as_report, judged, points
+from tests.judges.parts import CHINESE_TASK, RUBRIC, TASK, as_report, judged, points
 from tests.settings import configured
 
 OURS = "# Port\n\nThe port grew fast [1].\n\n## References\n\n[1] A - https://a.example"
-
-
 ALONE = TASK.model_copy(update={"reference": None})
 
 
+def judge(**settings: Any) -> RaceAbsolute:
+    return RaceAbsolute(configured(RaceAbsoluteSettings, **settings))
+
+
 async def run(answers: Any, task: Sample = ALONE, **settings: Any) -> tuple[list[Score], Any]:
-    return await judged(RaceAbsolute(configured(RaceAbsoluteSettings, **settings)), answers, OURS, task)
+    return await judged(judge(**settings), answers, OURS, task)
 
 
 async def test_marks_become_weighted_means() -> None:
@@ -28,20 +30,19 @@ async def test_marks_become_weighted_means() -> None:
     answer["insight"][0]["score"] = 2
     scores, endpoint = await run([json.dumps(answer)])
     insight = 0.7 * 2 + 0.3 * 7
-    values = {score.metric: score.value for score in scores}
-    assert values["race_absolute.insight"] == pytest.approx(insight)
-    assert values["race_absolute.readability"] == pytest.approx(7)
-    assert values["race_absolute.overall"] == pytest.approx(0.65 * 7 + 0.35 * insight)
+    values = [0.65 * 7 + 0.35 * insight, 7, insight, 7, 7]
+    assert [score.value for score in scores] == pytest.approx(values)
+    assert [score.metric for score in scores] == [metric.name for metric in RaceAbsolute.metrics]
     prompt = endpoint.prompt()
     assert "<article>\n# Port\n\nThe port grew fast.\n</article>" in prompt
     assert "weight" not in prompt
-    assert [metric.name for metric in RaceAbsolute.metrics] == list(values)
+    _, endpoint = await run([json.dumps(answer)], CHINESE_TASK)
+    assert endpoint.prompt().startswith("请评价一篇研究报告")
 
 
 async def test_dimension_weights_need_not_add_up() -> None:
     heavy = RUBRIC.model_copy(update={"dimension_weight": dict.fromkeys(DIMENSIONS, 3.0)})
-    sample = ALONE.model_copy(update={"rubric": heavy})
-    scores, _ = await run([json.dumps(points(heavy, 10))], sample)
+    scores, _ = await run([json.dumps(points(heavy, 10))], ALONE.model_copy(update={"rubric": heavy}))
     assert scores[0].value == 10
 
 
@@ -52,22 +53,15 @@ async def test_votes_are_averaged_on_the_scale() -> None:
     assert noise["members"] == pytest.approx(8**0.5)
 
 
-async def test_a_chinese_task_is_judged_in_chinese() -> None:
-    chinese = ALONE.model_copy(update={"question": ALONE.question.model_copy(update={"language": "zh-CN"})})
-    _, endpoint = await run([json.dumps(points(RUBRIC))], chinese)
-    assert endpoint.prompt().startswith("请评价一篇研究报告")
-
-
 async def test_tasks_with_a_reference_can_be_left_to_race() -> None:
     scores, endpoint = await run(["never"], TASK, tasks="without_reference")
     assert all("has a reference report" in (score.not_applicable or "") for score in scores)
     assert endpoint.got == []
-    judge = RaceAbsolute(configured(RaceAbsoluteSettings, tasks="without_reference"))
-    bare = TASK.model_copy(update={"rubric": None})
-    judge.check([bare])
-    assert (judge.metrics_for(bare), judge.metrics_for(ALONE)) == ((), RaceAbsolute.metrics)
+    bare, left = TASK.model_copy(update={"rubric": None}), judge(tasks="without_reference")
+    left.check([bare])
+    assert (left.metrics_for(bare), left.metrics_for(ALONE)) == ((), RaceAbsolute.metrics)
     with pytest.raises(DatasetError, match=r"judge\.race_absolute\.criteria=generate"):
-        RaceAbsolute(configured(RaceAbsoluteSettings)).check([bare])
+        judge().check([bare])
 
 
 @pytest.mark.parametrize("bad", [{"score": "7"}, {"score": 10.5}, {"score": True}, {"score": None}, {"criterion": ""}])
@@ -81,18 +75,12 @@ async def test_a_malformed_answer_is_asked_again_and_then_an_error(bad: dict[str
         await run([json.dumps(answer)], tries=2)
 
 
-async def test_the_offline_judge_sees_how_much_is_there(
-    offline: Any,
-) -> None:
+async def test_the_offline_judge_sees_how_much_is_there(offline: Any) -> None:
     rich = (
         "# Tessmark\n\n## Depth\n\nThe port of Tessmark moved 12 ships in 2025, because rail came in 2019. "
         "However, figures differ: 14 by the harbour, compared with 12.\n\n## Figures\n\n- 2019: 8 ships\n- 2025: 12"
     )
     async with offline() as session:
-        values = [
-            (await RaceAbsolute(configured(RaceAbsoluteSettings)).score(ALONE, as_report(text), session))[0].value
-            or 0.0
-            for text in ("", "I do not know.", rich)
-        ]
-    assert values[0] == 0
-    assert values[0] <= values[1] < values[2] - 1 <= 9
+        scores = [await judge().score(ALONE, as_report(text), session) for text in ("", "I do not know.", rich)]
+    none, little, much = (found[0].value or 0.0 for found in scores)
+    assert 0 == none <= little < much - 1 <= 9

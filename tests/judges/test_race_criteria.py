@@ -51,7 +51,11 @@ async def test_weights_are_averaged_and_everything_adds_up() -> None:
     answer = author(weights(0.4, 0.3, 0.2, 0.1), weights(0.2, 0.5, 0.2, 0.1))
     async with scripted(answer) as (session, endpoint):
         rubric, generated = await rubrics(generation_samples=2).rubric(TASK, session)
-    assert generated
+    async with scripted(answer, sample_id="other") as (session, other):
+        assert await rubrics(generation_samples=2).rubric(TASK, session) == (rubric, generated) == (rubric, True)
+    seeds = [[request["seed"] for request in asked.got] for asked in (endpoint, other)]
+    assert seeds[0] == seeds[1]  # whoever asks
+    assert len(set(seeds[0])) == 6
     assert list(rubric.dimension_weight.values()) == pytest.approx([0.3, 0.4, 0.2, 0.1])
     assert [c.criterion for c in rubric.criteria["insight"]] == ["Causes (insight)", "Figures (insight)"]
     for items in rubric.criteria.values():
@@ -59,16 +63,6 @@ async def test_weights_are_averaged_and_everything_adds_up() -> None:
         assert items[0].weight == pytest.approx(0.6 / 1.01)
     assert len(endpoint.got) == 2 + 4
     assert {request["role"] for request in endpoint.got} == {"judge.race_criteria"}
-
-
-async def test_the_same_for_every_epoch_and_agent() -> None:
-    seeds = []
-    for key in ("9", "other"):
-        async with scripted(author(weights(0.25, 0.25, 0.25, 0.25)), sample_id=key) as (session, endpoint):
-            await rubrics().rubric(TASK, session)
-        seeds.append([request["seed"] for request in endpoint.got])
-    assert seeds[0] == seeds[1]
-    assert len(set(seeds[0])) == 7  # three for weights, one a dimension
 
 
 async def test_race_judges_by_generated_criteria_and_shows_them() -> None:

@@ -11,6 +11,8 @@ from aiq.__main__ import main
 from aiq.judges.race_scores import DIMENSIONS
 from tests.experiment.conftest import Endpoint
 
+pytestmark = pytest.mark.slow
+
 TASKS = {"1": "Describe the port.", "2": "Describe the railway.", "3": "Describe the mill."}
 
 

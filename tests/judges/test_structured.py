@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
 from aiq.experiment.stores import AnswerStore, SharedAnswers
-from aiq.judges.structured import Unusable, ask, ask_once, read_object
+from aiq.judges.structured import Unusable, ask, ask_once
 from aiq.runs.folder import RunFolder
 from tests.judges.parts import scripted
+from tests.judges.test_answers import READERS
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -47,27 +48,20 @@ async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(t
     assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
 
 
-async def test_votes_and_tries_never_share_a_seed() -> None:
-    async with scripted(["no"] * 20) as (session, endpoint):
+async def test_the_last_try_ends_in_one_clear_line_and_no_two_share_a_seed() -> None:
+    async with scripted([*["first"] * 4, "second\n\nand more"]) as (session, endpoint):
         for vote in range(4):
-            with pytest.raises(JudgeError):
+            with pytest.raises(JudgeError) as failure:
                 await ask(session, "judge.x", "Say yes.", loud, tries=5, vote=vote)
-    assert len({request["seed"] for request in endpoint.got}) == 20
-
-
-async def test_the_last_try_ends_in_one_clear_line() -> None:
-    async with scripted(["first", "second\n\nand more"]) as (session, endpoint):
-        with pytest.raises(JudgeError) as failure:
-            await ask(session, "judge.x", "Say yes.", loud, tries=2)
+    assert len({request["seed"] for request in endpoint.got}) == len(endpoint.got) == 20
     assert str(failure.value) == (
-        "judge.x: no usable answer in 2 tries: it is not in capitals; the last answer began 'second and more'"
+        "judge.x: no usable answer in 5 tries: it is not in capitals; the last answer began 'second and more'"
     )
-    assert len(endpoint.got) == 2
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=5), PROSE, PROSE)
 def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], before: str, after: str) -> None:
     raw = json.dumps(value)
-    assert read_object(raw) == value
-    assert read_object(f"{before}\n```json\n{raw}\n```\n{after}") == value
-    assert read_object(json.dumps(value, indent=2, ensure_ascii=False) + after) == value
+    assert READERS["object"](raw) == value
+    assert READERS["object"](f"{before}\n```json\n{raw}\n```\n{after}") == value
+    assert READERS["object"](json.dumps(value, indent=2, ensure_ascii=False) + after) == value

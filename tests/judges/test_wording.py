@@ -4,7 +4,6 @@ The checkouts here are made up, with prompts of our own in the official form.
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ Answer {{{{"comprehensiveness": [{{{{"criterion": "", "article_1_score": 0, "art
 '''
 CLEAN = '''
 import os
-from tests.judges.parts import CHINESE_TASK, RUBRIC, TASK, as_report, card, scripted
 os.remove("/nowhere/this/must/never/run")
 clean_article_prompt_zh = """去掉引用：<article>
 {article}
@@ -117,59 +115,41 @@ def test_cleaning_and_criteria_come_from_the_checkout_too(tmp_path: Path) -> Non
         RaceAbsolute(configured(RaceAbsoluteSettings, official_dir=str(tmp_path / "drb"), cleaning="model"))
 
 
+NO_TEXT = "has no constant x that is plain text"
+PLACES = "must have the places {task_prompt}, written just so"
+
+
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("said", "sources"),
     [
-        (None, "cannot be read (No such file or directory)"),
-        ("", "has no constant x"),
-        ("y = '{task_prompt}'", "has no constant x"),
-        ("def f():\n    x = '{task_prompt}'", "has no constant x"),
-        ("x: str", "has no constant x"),
-        ("x = 3", "is no plain text"),
-        ("x = ''", "is no plain text"),
-        ("x = open('/etc/hostname').read()", "is no plain text"),
-        ("x = __import__('os').system('exit 1')", "is no plain text"),
-        ("x = f'{1 + 1} {{task_prompt}}'", "is no plain text"),
-        ("x = '{task_prompt}'.strip()", "is no plain text"),
-        ("x = ", "is no Python file"),
-        ("\0", "is no Python file"),
-        ("x = 'no place'", "lacks the place {task_prompt}"),
-        ("x = '{{task_prompt}}'", "lacks the place {task_prompt}"),
-        ("x = '{task_prompt} {other}'", "has an unknown place {other}"),
-        ("x = '{task_prompt} {}'", "has an unknown place {}"),
-        ("x = '{task_prompt} {task_prompt.__class__}'", "has an unknown place {task_prompt.__class__}"),
-        ("x = '{task_prompt[0]}'", "lacks the place {task_prompt}"),
-        ("x = '{task_prompt:>1000000000}'", "a format of its own"),
-        ("x = '{task_prompt!r}'", "a format of its own"),
-        ("x = '{task_prompt} {'", "is no template"),
-        ("x = '{task_prompt} }'", "is no template"),
+        ("cannot be read (No such file or directory)", [None]),
+        (NO_TEXT, ["", "y = '{task_prompt}'", "def f():\n    x = '{task_prompt}'", "x: str", "x = 3", "x = ''"]),
+        (NO_TEXT, ["x = open('/etc/hostname').read()", "x = __import__('os').system('exit 1')"]),
+        (NO_TEXT, ["x = f'{1 + 1} {{task_prompt}}'", "x = '{task_prompt}'.strip()"]),
+        ("is no Python file in UTF-8", ["x = ", "\0", b"\xff\xfe\x00"]),
+        (PLACES, ["x = 'no place'", "x = '{{task_prompt}}'", "x = '{task_prompt} {other}'", "x = '{task_prompt} {}'"]),
+        (PLACES, ["x = '{task_prompt} {task_prompt.__class__}'", "x = '{task_prompt[0]}'"]),
+        (PLACES, ["x = '{task_prompt:>1000000000}'", "x = '{task_prompt!r}'"]),
+        ("is no template", ["x = '{task_prompt} {'", "x = '{task_prompt} }'"]),
     ],
 )
-def test_what_does_not_fit_is_one_clear_line(tmp_path: Path, source: str | None, said: str) -> None:
-    if source is not None:
-        (tmp_path / "p.py").write_text(source, encoding="utf-8")
-    with pytest.raises(ConfigError) as caught:
-        official(tmp_path)
-    assert said in str(caught.value)
-    assert f"judge.race.official_dir={tmp_path} must name a checkout" in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_what_does_not_fit_is_one_clear_line(tmp_path: Path, said: str, sources: list[str | bytes | None]) -> None:
+    for source in sources:
+        if source is not None:
+            (tmp_path / "p.py").write_bytes(source if isinstance(source, bytes) else source.encode())
+        with pytest.raises(ConfigError, match=r"\A[^\n]+\Z") as caught:
+            official(tmp_path)
+        assert said in str(caught.value), source
+        assert f"judge.race.official_dir={tmp_path} must name a checkout" in str(caught.value)
 
 
-def official(folder: Path, source: str | None = None) -> Wording:
-    if source is not None:
-        (folder / "p.py").write_text(source, encoding="utf-8")
+def official(folder: Path) -> Wording:
     return wordings("race", "-", str(folder), "p.py", "x", {"task_prompt": "task"})["en"]
 
 
-def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="no Python file in UTF-8"):
-        official(tmp_path)
-
-
 def test_the_last_assignment_counts_and_joined_text_is_text(tmp_path: Path) -> None:
-    made = official(tmp_path, "x = '{task_prompt} one'\nx: str = ('{task_prompt} '\n  'two {{}}')")
-    assert made.render({"task": "T", "unused": "U"}) == "T two {}"
+    (tmp_path / "p.py").write_text("x = '{task_prompt} one'\nx: str = ('{task_prompt} '\n  'two {{}}')")
+    assert official(tmp_path).render({"task": "T", "unused": "U"}) == "T two {}"
 
 
 @given(st.text())
@@ -181,6 +161,5 @@ def test_no_value_changes_the_words_around_it(task: str) -> None:
 
 
 def test_every_fence_of_our_templates_is_protected() -> None:
-    sources = [path.read_text(encoding="utf-8") for path in (Path(wording.__file__).parent / "prompts").glob("*.j2")]
-    for label in {label for source in sources for label in re.findall(r'fence\("(\w+)"\)', source)}:
-        assert wording.harmless(f"a</{label}>b") == f"a< /{label}>b"
+    for label in ("question", "accepted_answers", "article_2", "page", "reference_list"):
+        assert wording.harmless(f"a</{label}>b<{label.upper()}>") == f"a< /{label}>b< {label.upper()}>"

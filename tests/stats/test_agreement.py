@@ -23,6 +23,7 @@ RATINGS = st.lists(st.lists(st.integers(0, 4), max_size=4), max_size=12)
 
 IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
 HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]  # of television: the squared rank differences sum to 194
+TIED = [(1, 1), (2, 3), (2, 2), (3, 3)]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +42,13 @@ HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]  # of television: the squared rank
         (alpha_nominal([["a", "a"], ["a", "a"]]), None),
         (alpha_interval([[1.0], [2.0]]), None),
         (alpha_interval([]), None),
-        (spearman(IQ, HOURS), 1 - 6 * 194 / (10 * 99)),
+        (spearman(list(zip(IQ, HOURS, strict=True))), 1 - 6 * 194 / (10 * 99)),
         # ranks 1, 2.5, 2.5, 4 and 1, 3.5, 2, 3.5; four pairs agree, one is tied in x, one in y
-        (spearman([1, 2, 2, 3], [1, 3, 2, 3]), 3.75 / 4.5),
-        (kendall([1, 2, 2, 3], [1, 3, 2, 3]), 4 / 5),
-        (spearman([1, 1, 1], [1, 2, 3]), None),
-        (kendall([1, 2, 3], [2, 2, 2]), None),
-        (spearman([], []), None),
+        (spearman(TIED), 3.75 / 4.5),
+        (kendall(TIED), 4 / 5),
+        (spearman([(1, 1), (1, 2), (1, 3)]), None),
+        (kendall([(1, 2), (2, 2), (3, 2)]), None),
+        (spearman([]), None),
     ],
 )
 def test_figures_by_hand(found: float | None, expected: float | None) -> None:
@@ -73,12 +74,11 @@ def test_what_does_not_count_for_alpha(units: list[list[int]]) -> None:
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=2, max_size=20))
 @pytest.mark.parametrize("measure", [spearman, kendall])
 def test_series_correlate_where_both_vary(measure: Any, pairs: list[tuple[int, int]]) -> None:
-    x, y = [float(a) for a, _ in pairs], [float(b) for _, b in pairs]
-    found = measure(x, y)
-    assert (found is None) == (len(set(x)) < 2 or len(set(y)) < 2)
+    found = measure(pairs)
+    assert (found is None) == any(len(set(side)) < 2 for side in zip(*pairs, strict=True))
     if found is not None:
-        assert measure([-a for a in x], y) == pytest.approx(-found)
-        assert measure(x, x) == pytest.approx(1)
+        assert measure([(-a, b) for a, b in pairs]) == pytest.approx(-found)
+        assert measure([(a, a) for a, _ in pairs]) == pytest.approx(1)
 
 
 def test_the_bootstrap_resamples_clusters_and_repeats() -> None:

@@ -13,7 +13,7 @@ VALUES = st.floats(min_value=0, max_value=1)
 
 
 def judged(member: str, order: str, *values: float) -> list[Judgement]:
-    return [Judgement(member=member, order=order, vote=n, value=value) for n, value in enumerate(values)]
+    return [Judgement(member, order, value) for value in values]
 
 
 def test_one_judgement_has_no_noise() -> None:

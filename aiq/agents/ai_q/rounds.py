@@ -86,7 +86,7 @@ class Rounds(Middleware):
             Round(
                 number=number,
                 queries=tuple(query for call in executed for query in queries_in(str(call["args"]["description"]))),
-                new_sources=tuple(source.url or source.citation_key or "" for source in new),
+                new_sources=tuple(source.address for source in new),
                 gaps=gaps_in(replies[replies.index(dispatch) + 1 :]),
             )
         )

@@ -8,8 +8,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from aiq.agents.toolkit.langchain import Execute, Middleware, ToolAnswer, position
+from aiq.core.concurrency import gather_bounded
 from aiq.core.events import AgentFinished, AgentStarted
-from aiq.core.gather import gather_bounded
 from aiq.core.session import current, nested_call
 
 T = TypeVar("T")

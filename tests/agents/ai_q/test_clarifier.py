@@ -10,7 +10,7 @@ from aiq.agents.ai_q.states import FALLBACK, Plan
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
 from aiq.core.samples import Document, Question, Turn
-from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser
+from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import agent, fenced, on_bench
 from tests.agents.replies import PLAN, REPORT, TASK, ScriptedUser, asks, calls, chat, results, search
@@ -202,7 +202,7 @@ async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterati
     [
         pytest.param(ApprovingUser(), "deep", ["approve"], id="approve"),
         pytest.param(RejectingUser(), "rejected", ["reject"], id="reject"),
-        pytest.param(FeedbackUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
+        pytest.param(ApprovingUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
     ],
 )
 async def test_users_of_evaluations(user: Any, route: str, reviews: list[str]) -> None:

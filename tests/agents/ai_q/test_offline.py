@@ -9,7 +9,7 @@ import pytest
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.core.events import AnyEvent, EventLog, Round
+from aiq.core.events import Event, EventLog, Round
 from aiq.core.files import shipped
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey, Truth
@@ -45,8 +45,8 @@ async def stack() -> AsyncIterator[Any]:
         models, web = RunModels(LLM, client), build_web(WEB, SEARCH, client=client)
         tools = build_toolbox(SEARCH, web, client)
 
-        async def ask(prompt: str, epoch: int = 1, **settings: Any) -> tuple[Report, Session, list[AnyEvent]]:
-            events: list[AnyEvent] = []
+        async def ask(prompt: str, epoch: int = 1, **settings: Any) -> tuple[Report, Session, list[Event]]:
+            events: list[Event] = []
             session = make_session(
                 key=SampleKey("s", epoch),
                 run_seed=0,

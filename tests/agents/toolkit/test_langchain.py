@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.toolkit.langchain import as_langchain, call_in_session, readable_calls
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
-from aiq.core.events import AnyEvent, EventLog, Recovery, ToolCalled, ToolReturned
+from aiq.core.events import Event, EventLog, Recovery, ToolCalled, ToolReturned
 from aiq.core.session import Session
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
@@ -52,12 +52,12 @@ class State(BaseModel):
 
 
 @pytest.fixture
-def events() -> list[AnyEvent]:
+def events() -> list[Event]:
     return []
 
 
 @pytest.fixture
-def session(events: list[AnyEvent]) -> Iterator[Session]:
+def session(events: list[Event]) -> Iterator[Session]:
     made = make_session(tools=FixedToolbox([SlowPages()]), events=EventLog(events.append))
     with made.bind():
         yield made
@@ -82,7 +82,7 @@ def test_schema_is_the_tools_own() -> None:
 
 
 async def test_calls_are_logged_and_sources_numbered_by_turn_and_call_and_not_by_arrival(
-    session: Session, events: list[AnyEvent]
+    session: Session, events: list[Event]
 ) -> None:
     before = (AIMessage("", tool_calls=[]), AIMessage("", tool_calls=[]))
     await run_calls({"page": "later"}, earlier=before)
@@ -104,7 +104,7 @@ async def test_calls_are_logged_and_sources_numbered_by_turn_and_call_and_not_by
     ],
 )
 async def test_a_tool_error_is_text_for_the_model(
-    session: Session, events: list[AnyEvent], arguments: dict[str, Any], says: str, kind: ToolErrorKind
+    session: Session, events: list[Event], arguments: dict[str, Any], says: str, kind: ToolErrorKind
 ) -> None:
     (message,) = await run_calls(arguments)
     assert (message.status, str(message.content)[: len(says)]) == ("error", says)
@@ -117,7 +117,7 @@ async def test_a_reached_limit_ends_the_attempt(session: Session) -> None:
         await run_calls({"page": "costly"})
 
 
-async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[AnyEvent]) -> None:
+async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[Event]) -> None:
     broken = {"name": "pages", "args": '{"page": ', "id": "c9", "error": None, "type": "invalid_tool_call"}
     reply = readable_calls(AIMessage("", invalid_tool_calls=[broken]))
     assert [(call["name"], call["args"], call["id"]) for call in reply.tool_calls] == [("pages", {}, "c9")]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from aiq.analysis.official import RACE_FIGURES, fact_scores, race_scores
 from aiq.core.errors import DatasetError
-from aiq.judges.official import RACE_FIGURES, read_race, read_validated
 
 FIGURES = dict.fromkeys(RACE_FIGURES, 0.5)
 
@@ -61,44 +61,37 @@ def test_fact_of_the_two_report_sample(shared_data: Path, tmp_path: Path) -> Non
 
 def test_a_failed_race_task_is_left_out_and_counted(tmp_path: Path) -> None:
     failed = {"id": 2, "prompt": "p", "error": "no answer"}
-    found = figures(tmp_path / "o", "race", write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, failed))
+    plain = write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, failed)
+    found = figures(tmp_path / "o", "race", plain)
     assert (found["reports"], found["errors"], found["official"]["insight"]) == (2, 1, 0.5)
     assert found["metrics"]["race.overall"]["n"] == 1
-
-
-def test_reports_without_citations_count_in_ours_and_not_in_the_official_figures(tmp_path: Path) -> None:
-    file = write(tmp_path / "v.jsonl", report(1, u=cited("supported", "unsupported", "unknown")), report(2))
-    found = figures(tmp_path / "o", "fact", file)
-    assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
-    assert found["metrics"]["fact.citations"]["mean"] == 1.0
-    assert found["without_citations"] == 1
-
-
-def test_a_page_with_an_error_is_skipped(tmp_path: Path) -> None:
-    file = write(tmp_path / "v.jsonl", report(1, u=cited("supported"), w=cited("unsupported", error="timeout")))
-    found = figures(tmp_path / "o", "fact", file)
-    assert (found["official"]["valid_rate"], found["errors"]) == (1.0, 1)
-
-
-def test_gzipped_files_are_read(tmp_path: Path) -> None:
-    plain = write(tmp_path / "r.jsonl", {"id": 1, **FIGURES})
     packed = tmp_path / "r.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert read_race(packed) == read_race(plain)
+    assert race_scores(packed) == race_scores(plain)
+    with pytest.raises(DatasetError, match="the judging of all 1 tasks failed"):
+        race_scores(write(tmp_path / "r.jsonl", failed))
+
+
+def test_uncited_reports_count_in_ours_alone_and_pages_with_an_error_in_neither(tmp_path: Path) -> None:
+    pages = {"u": cited("supported", "unsupported", "unknown"), "w": cited("supported", error="timeout")}
+    found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages), report(2)))
+    assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
+    assert found["metrics"]["fact.citations"]["mean"] == 1.0
+    assert (found["without_citations"], found["errors"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"id": 1}, r".*figures\.comprehensiveness=None: Input should be a valid number"),
-        ({"id": 1, **FIGURES, "insight": 1.5}, r".*figures\.insight=1\.5: Input should be less than or equal to 1"),
-        ({"id": 1, **FIGURES, "insight": True}, r".*figures\.insight=True: Input should be a valid number"),
+        ({"id": 1}, "comprehensiveness: must be set"),
+        ({"id": 1, **FIGURES, "insight": 1.5}, r"insight=1\.5: Input should be less than or equal to 1"),
+        ({"id": 1, **FIGURES, "insight": True}, r"insight=True: Input should be a valid number"),
         ({**FIGURES}, "no id"),
     ],
 )
 def test_bad_race_rows_are_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    with pytest.raises(DatasetError, match=f"line 1.*: ?{said}"):
-        read_race(write(tmp_path / "r.jsonl", row))
+    with pytest.raises(DatasetError, match=f"line 1.*: {said}"):
+        race_scores(write(tmp_path / "r.jsonl", row))
 
 
 @pytest.mark.parametrize(
@@ -117,12 +110,12 @@ def test_bad_fact_rows_are_named_with_their_url(tmp_path: Path, change: dict[str
     row = report(1, u=cited("supported"))
     row["citations_deduped"]["u"] |= change
     with pytest.raises(DatasetError, match=f"line 1, u: .*{said}"):
-        read_validated(write(tmp_path / "v.jsonl", row))
+        fact_scores(write(tmp_path / "v.jsonl", row))
 
 
 def test_a_repeated_task_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"line 2: id 1 is in .*line 1 already; keep one"):
-        read_race(write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, {"id": 1, **FIGURES}))
+        race_scores(write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, {"id": 1, **FIGURES}))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]\n", "\x1f\x8b broken"])
