@@ -13,13 +13,12 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Event, EventLog
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
 from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
-from aiq.core.sources import Page, Source
-from aiq.core.tools import Reader, Tool, ToolResult
+from aiq.core.sources import Source
+from aiq.core.tools import ToolResult
 from aiq.experiment.resources import open_checkpointer
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
@@ -29,12 +28,11 @@ from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
+from aiq.tools.toolbox import FixedToolbox, Think
 from tests.sessions import make_session
 from tests.settings import configured
 
 Script = Callable[[ChatRequest], ChatReply | int]
-
-
 PROMPTS = configured(AiqSettings).prompts()
 
 
@@ -75,10 +73,6 @@ class QueryArguments(BaseModel):
     query: str = Field(description="what to search for")
 
 
-class ThoughtArguments(BaseModel):
-    thought: str = Field(description="what to note")
-
-
 @dataclass
 class WebSearch:
     """Finds a page of its own for every query, with this text; a blank text is a result without pages."""
@@ -97,40 +91,6 @@ class WebSearch:
             return ToolResult(content=self.text)
         url, text = "https://pages.test/" + "-".join(query.lower().split()), self.text.format(query=query)
         return ToolResult(content=document(url, query, text), sources=(Source(url=url, title=query, text=text),))
-
-
-@dataclass
-class Think:
-    name: str = "think"
-    description: str = "Notes a thought."
-    parameters: type[BaseModel] = ThoughtArguments
-    data_source: str | None = None
-
-    async def run(self, arguments: BaseModel) -> ToolResult:
-        return ToolResult(content="Noted.")
-
-
-class Box:
-    """A toolbox of the given tools."""
-
-    def __init__(self, *tools: Tool) -> None:
-        self.tools = tools
-
-    def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        return tuple(
-            t for t in self.tools if data_sources is None or not t.data_source or t.data_source in data_sources
-        )
-
-    def get(self, name: str) -> Tool:
-        for tool in self.tools:
-            if tool.name == name:
-                return tool
-        raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool {name}")
-
-
-class NoWeb:
-    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"{url}: there is no web here")
 
 
 @dataclass
@@ -156,19 +116,10 @@ class Bench:
         with session.bind():
             return await agent.resume(thread, session)
 
-    def another(self, name: str = "s", epoch: int = 1, user: User | None = None) -> Session:
-        """A session of another turn, epoch or sample of the same run."""
-        run = self.session
-        return make_session(
-            key=SampleKey(name, epoch),
-            run_seed=0,
-            models=run.models,
-            tools=run.tools,
-            web=run.web,
-            user=user or ApprovingUser(),
-            limits=run.limits,
-            checkpointer=run.checkpointer,
-        )
+    def another(self, epoch: int = 1, user: User | None = None) -> Session:
+        """A session of another turn or epoch of the same run."""
+        lent = {name: getattr(self.session, name) for name in ("models", "tools", "limits", "checkpointer")}
+        return make_session(key=SampleKey("s", epoch), run_seed=0, user=user or ApprovingUser(), **lent)
 
 
 @asynccontextmanager
@@ -187,8 +138,7 @@ async def on_bench(script: Script, *, search: WebSearch | None = None, **given: 
         session = make_session(
             run_seed=0,
             models=RunModels(settings, client),
-            tools=Box(search, Think()),
-            web=NoWeb(),
+            tools=FixedToolbox([search, Think()]),
             events=EventLog(events.append),
             **{"checkpointer": InMemorySaver(), **given},
         )

@@ -115,13 +115,16 @@ async def test_the_stack_of_each_agent(role: str) -> None:
     recoveries = [event.detail for event in bench.logged(Recovery) if event.what == "tool_name"]
     assert recoveries == ["functions.think<|channel|>json -> think"]
     asked, answer, *_ = requests[-1].messages[-1 - len(called) :]
-    assert (asked.tool_calls[0].function.name, answer.text) == ("think", "Noted.")
+    assert (asked.tool_calls[0].function.name, answer.text) == ("think", "Thought recorded: hm")
     ids = {c.id for c in asked.tool_calls}
     assert {event.call_id for event in called} == ids
     sources = bench.session.sources.all()
     assert [(source.url, source.call_id in ids) for source in sources] == [("https://pages.test/q", True)] * searched
     assert bench.session.usage.by_role()[role].unreported_calls == 0
     assert found.messages[-1].content == REPORT.strip()
+    if role == ORCHESTRATOR:  # the repaired reply keeps its usage and metadata
+        reply: Any = found.messages[1]
+        assert (reply.usage_metadata["total_tokens"] > 0, reply.response_metadata["model_name"]) == (True, "test")
 
 
 @AGENTS

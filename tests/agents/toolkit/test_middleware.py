@@ -5,14 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain.agents import create_agent
-from langchain.agents.middleware.types import ModelRequest, ModelResponse, dynamic_prompt
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, ToolMessage
 
-from aiq.agents.toolkit.langchain import SessionCalls, as_langchain
-from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, ToolNameSanitization, sanitized
-from aiq.core.events import Recovery
-from aiq.offline.chat import ChatReply, ChatRequest, call
+from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, sanitized
+from aiq.offline.chat import ChatReply
 from tests.agents.conftest import on_bench
 
 VALID = ("web_search_tool", "read_file", "grep", "glob", "think")
@@ -48,28 +45,6 @@ def test_aliases_need_a_valid_target() -> None:
 @given(st.text(max_size=30))
 def test_a_name_is_valid_or_unchanged(name: str) -> None:
     assert sanitized(name, VALID) in (*VALID, name)
-
-
-async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made() -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        if len(request.messages) > 2:
-            return ChatReply(text="done")
-        return ChatReply(tool_calls=(call("functions.web_search_tool", query="orlune"),))
-
-    async with on_bench(script) as bench:
-        agent: Any = create_agent(
-            bench.session.models.chat("aiq.researcher"),
-            [as_langchain(bench.search)],
-            middleware=[SessionCalls(), ToolNameSanitization(), dynamic_prompt(lambda request: "Search.")],
-        )
-        state = await agent.ainvoke({"messages": [HumanMessage("go")]})
-    reply = state["messages"][1]
-    assert reply.tool_calls[0]["name"] == "web_search_tool"
-    assert reply.usage_metadata["total_tokens"] > 0
-    assert reply.response_metadata["model_name"] == "test"
-    assert bench.search.queries == ["orlune"]
-    assert [event.what for event in bench.logged(Recovery)] == ["tool_name"]
-    assert bench.endpoint.requests[0].messages[0].content == "Search."
 
 
 @pytest.mark.parametrize("content", ["", "  \n", [{"type": "text", "text": " "}], []])
