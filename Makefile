@@ -48,5 +48,5 @@ world: ## generate the closed world and the mini datasets anew
 settings: ## write the settings tables of docs/ anew
 	$(BIN)/python scripts/settings_tables.py
 
-graphs: ## draw the diagrams of docs/graphs.md anew
-	$(BIN)/aiq graphs --out docs/graphs.md
+graphs: ## draw the diagrams of docs/reference/graphs.md anew
+	$(BIN)/aiq graphs --out docs/reference/graphs.md

@@ -1,22 +1,20 @@
 """aiq: an evaluation harness for deep-research agents that ships the agents it measures."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aiq.experiment.compose import settings as settings
-    from aiq.runs.frames import load_runs as load_runs
+    from aiq.runs.reader import load_runs as load_runs
 
 __version__ = "0.1.0"
 
 
+_PLACES = {"load_runs": "aiq.runs.reader", "settings": "aiq.experiment.compose"}
+
+
 def __getattr__(name: str) -> Any:
     """`aiq.load_runs` and `aiq.settings`, imported when they are first asked for."""
-    if name == "load_runs":
-        from aiq.runs.frames import load_runs
-
-        return load_runs
-    if name == "settings":
-        from aiq.experiment.compose import settings
-
-        return settings
-    raise AttributeError(f"module 'aiq' has no attribute '{name}'")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'aiq' has no attribute '{name}'")
+    return getattr(importlib.import_module(_PLACES[name]), name)

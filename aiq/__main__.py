@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -32,10 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] == "--version":
         print(f"{_DISTRIBUTION} {__version__}")
         return 0
-    name, *rest = given
     try:
         check_package()
-        return _run(name, rest)
+        return _run(*given)
     except UserError as error:
         print(f"aiq: {error}", file=sys.stderr)
         return 2
@@ -47,20 +46,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _run(name: str, arguments: list[str]) -> int:
+def _run(name: str, *arguments: str) -> int:
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # config may name classes of files where the command was typed
     module = _load(name)
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
     module.add_arguments(parser)
-    code: int = module.run(_parsed(parser, arguments))
-    return code
-
-
-def _parsed(parser: Parser, arguments: list[str]) -> Namespace:
-    """The arguments, options standing anywhere among settings; argparse can do that only without subcommands."""
-    try:
-        return parser.parse_intermixed_args(arguments)
+    try:  # options anywhere among settings; argparse can do that only without subcommands
+        args = parser.parse_intermixed_args(arguments)
     except TypeError:
-        return parser.parse_args(arguments)
+        args = parser.parse_args(arguments)
+    code: int = module.run(args)
+    return code
 
 
 def _load(name: str) -> ModuleType:
@@ -81,17 +78,13 @@ def _names() -> list[str]:
 
 def _help() -> str:
     """All commands with the first line of their files; imports none of them."""
-    width = max(map(len, _names()))
-    lines = [f"  {name:<{width}}  {_first_line(_COMMANDS / f'{name}.py')}" for name in _names()]
-    return "\n".join(
-        ["usage: aiq COMMAND [ARGUMENTS]", "", *lines, "", "aiq COMMAND --help says more; aiq --version the version."]
-    )
-
-
-def _first_line(file: Path) -> str:
-    """The first line of a file's docstring."""
-    with file.open(encoding="utf-8") as text:
-        return text.readline().strip().strip('"').strip()
+    names = _names()
+    lines = ["usage: aiq COMMAND [ARGUMENTS]", ""]
+    for name in names:
+        with (_COMMANDS / f"{name}.py").open(encoding="utf-8") as text:
+            told = text.readline().strip().strip('"').strip()
+        lines.append(f"  {name:<{max(map(len, names))}}  {told}")
+    return "\n".join([*lines, "", "aiq COMMAND --help says more; aiq --version the version."])
 
 
 def check_package() -> None:

@@ -31,7 +31,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Do what the command line asks; the exit code. Raises UserError for what is wrong with it."""
-    find_own_classes()
     overrides: list[str] = args.overrides
     resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
     others = [text for text in overrides if not text.startswith(_RESUME)]
@@ -40,13 +39,6 @@ def run(args: Namespace) -> int:
     if resumed:
         return _resume(Path(resumed[0]), others)
     return _sweep(others, show=args.cfg) if args.multirun else _single(others, show=args.cfg)
-
-
-def find_own_classes() -> None:
-    """Let config name classes of files where the command was typed."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
 
 
 def _single(overrides: Sequence[str], *, show: bool) -> int:
@@ -93,14 +85,14 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
 
 
 def _resume(path: Path, overrides: Sequence[str]) -> int:
-    from aiq.experiment import older, resume, sweep
+    from aiq.experiment import resume, sweep
     from aiq.experiment.compose import settings_from
     from aiq.experiment.plan import make_plan
     from aiq.runs.folder import RunFolder
 
     sweep.refuse(overrides)
     folder = RunFolder(path)
-    manifest, changes = older.brought_up_to_date(folder.read_manifest())
+    manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
         print(f"aiq: {note}", file=sys.stderr)

@@ -6,13 +6,16 @@ from `conf/` and the settings classes; `--check` only says which pages are not c
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from aiq.core.plugins import load
 from aiq.core.settings import RunSettings
 from aiq.experiment.compose import config_of_options
-from aiq.site.settings import section, table
+from aiq.site.settings import in_yaml, section
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
@@ -24,19 +27,58 @@ def current(text: str) -> str:
 
 
 def _table(overrides: list[str], place: str) -> str:
+    """The settings of a section of composed config as a Markdown table, those of its inner sections with it."""
     config = config_of_options(overrides)
     for part in place.split("."):
         config = config[part]
-    if "target" in config:
-        return table(config, load(config["target"], place).Settings, place)
-    kind = section(RunSettings.model_fields[place])
+    kind = load(config["target"], place).Settings if "target" in config else section(RunSettings.model_fields[place])
     assert kind is not None, place
-    return table(config, kind, place)
+    rows = [("setting", "default", "values", "meaning"), ("---",) * 4, *_rows(config, kind, f"{place}.")]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _rows(config: Mapping[str, Any], kind: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str, str]]:
+    schemas = kind.model_json_schema()["properties"]
+    for name, field in kind.model_fields.items():
+        inner = section(field)
+        if inner is not None:
+            yield from _rows(config[name], inner, f"{prefix}{name}.")
+        elif name != "target":
+            default = f"`{in_yaml(config[name])}`" if name in config else "to be set"
+            meaning = (field.description or "").replace("|", "\\|")
+            yield f"`{prefix}{name}`", default, _values(schemas[name]), meaning
+
+
+def _values(schema: Mapping[str, Any]) -> str:
+    """The type and range of a JSON schema in words."""
+    if "anyOf" in schema:
+        return ", or ".join(_values(one) for one in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        return "a list"
+    kind = _KINDS.get(str(schema.get("type")), "")
+    least, above, most = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
+    if least is not None:
+        return f"{kind}, {least:g} to {most:g}" if most is not None else f"{kind}, {least:g} or more"
+    if above is not None:
+        return f"{kind}, above {above:g}" + (f", at most {most:g}" if most is not None else "")
+    return kind
+
+
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "`true` or `false`",
+    "string": "text",
+    "object": "a map",
+    "null": "`null`",
+}
 
 
 def stale() -> Iterator[Path]:
     """The pages whose tables are not current."""
-    return (page for page in sorted(DOCS.glob("*.md")) if (text := page.read_text(encoding="utf-8")) != current(text))
+    return (page for page in sorted(DOCS.rglob("*.md")) if (text := page.read_text(encoding="utf-8")) != current(text))
 
 
 def main() -> int:

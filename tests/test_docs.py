@@ -12,7 +12,7 @@ from scripts.settings_tables import stale
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "agents.md"
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*/*.md")])
 FOLDERS = ("aiq", "benchmarks", "conf", "docs", "requirements", "scripts", "tests")
 PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*|[\w*-]+\.(?:py|j2|md|yaml|toml|css|js)")
 EXAMPLE = re.compile(r"[A-Z]{2,}(?!\.md)|\bmine\b|\bmy_")

@@ -78,7 +78,7 @@ def test_short_answers_do_not_depend_on_the_accepted_answers(tmp_path: Path) -> 
             {name: scrambled(text, name) if text and hidden.fullmatch(name) else text for name, text in row.items()}
             for row in questions
         )
-    chosen = ("experiment=full_freshqa", "limit=20")
+    chosen = ("experiment=full_freshqa", "limit=12")
     told = run("told", *chosen)
     blind = run("blind", *chosen, f"dataset.path={table}")
     assert reports(told) == reports(blind)
@@ -96,15 +96,29 @@ def test_research_reports_do_not_depend_on_criteria_references_or_truth(tmp_path
     assert scores(told) != scores(blind)
 
 
+def test_a_shipped_experiment_runs_without_key_and_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "experiment=deep_drb", "limit=2"]) == 0
+    assert "Made with the offline model" in capsys.readouterr().out
+    (folder,) = tmp_path.glob("results/*/*")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["statuses"], summary["cost_usd"], summary["judge_errors"]) == ({"completed": 2}, 0, {})
+    assert summary["usage"]["agent"]["total"]["calls"] > 2
+    row = rows(folder / "samples.jsonl")[0]
+    assert all(".offline.example" in source["url"] for source in row["sources"])
+    assert {path.name for path in tmp_path.iterdir()} == {"results"}
+    assert main(["show", "latest", row["sample_id"]]) == 0
+    assert "tool web_search_tool" in capsys.readouterr().out
+
+
 def test_epochs_differ_and_repeat_whatever_the_concurrency() -> None:
-    chosen = ("experiment=full_freshqa", "limit=12", "epochs=3")
+    chosen = ("experiment=full_freshqa", "limit=8", "epochs=3")
     one = run("one", *chosen, "runner.concurrency=1")
     eight = run("eight", *chosen, "runner.concurrency=8")
     assert reports(one) == reports(eight)
     assert scores(one) == scores(eight)
     texts = reports(one)
     changed = [key for key in texts if texts[key] != texts[key[0], 1]]
-    assert len(changed) >= 6, "epochs repeat each other"
+    assert len(changed) >= 4, "epochs repeat each other"
 
 
 @pytest.fixture
@@ -123,24 +137,24 @@ def endpoint() -> Iterator[str]:
 
 
 def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> None:
-    chosen = ("experiment=full_freshqa", "limit=30", f"llm.base_url={endpoint}/v1", "runner.progress=false")
+    chosen = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1", "runner.progress=false")
     undisturbed = run("undisturbed", *chosen)
     with subprocess.Popen([sys.executable, "-m", "aiq.run", *chosen, "output_dir=killed"]) as process:
         while process.poll() is None:
             found = list(Path("killed").glob("*/*/samples.jsonl"))
-            if found and len(rows_so_far(found[0])) >= 8:
+            if found and len(rows_so_far(found[0])) >= 5:
                 process.kill()
                 break
         assert process.wait() != 0, "the run ended before it could be killed"
     killed = next(Path("killed").glob("*/*"))
     finished = {(row["sample_id"], row["epoch"]) for row in rows_so_far(killed / "samples.jsonl")}
-    assert 8 <= len(finished) < 30
+    assert 5 <= len(finished) < 16
     stats_before = calls(endpoint)
     assert main(["run", f"resume={killed}", "runner.progress=false"]) == 0
     assert reports(killed) == reports(undisturbed)
     assert scores(killed) == scores(undisturbed)
     paid_again = calls(endpoint) - stats_before
-    missing = 30 - len(finished)
+    missing = 16 - len(finished)
     most = sum(
         sum(usage["calls"] for usage in row["usage"].values())
         for row in rows(killed / "samples.jsonl")
@@ -148,7 +162,7 @@ def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> Non
     )
     # what was missing, and one FreshEval call for each report that had no score yet
     assert most <= paid_again <= most + missing + 8
-    assert len(rows(killed / "samples.jsonl")) == 30
+    assert len(rows(killed / "samples.jsonl")) == 16
 
 
 def rows_so_far(file: Path) -> list[dict[str, Any]]:

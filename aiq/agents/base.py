@@ -15,7 +15,7 @@ class Agent(Protocol):
     """A system under test.
 
     Config names the class (`agent.target`); it is made once per run as `Class(Class.Settings(...))`
-    and serves all samples at once, keeping nothing of any of them. Compiled graphs may be kept.
+    and serves all samples at once, keeping nothing of any of them.
     """
 
     Settings: ClassVar[type[Settings]]

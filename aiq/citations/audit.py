@@ -2,9 +2,10 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Literal, TypeVar
 
 from aiq.citations.documents import looks_like_document, parse_key
 from aiq.citations.links import UrlUse, unescape
@@ -15,6 +16,7 @@ from aiq.citations.parse import Entry, ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
 from aiq.citations.urls import parse_url, writable
 
+FoundT = TypeVar("FoundT")
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
 NO_SOURCES = "no_sources"
 """The reason where an audit was given no sources and finds nothing else wrong; there is no outcome then."""
@@ -37,6 +39,8 @@ class Finding:
 
     outcome: Outcome | None
     reason: str | None = None
+    target: str = ""
+    """The URL or document as the report has it."""
     match: Match | None = None
     flags: tuple[str, ...] = ()
     seen_as: Literal["mentioned", "echoed"] | None = None
@@ -61,14 +65,9 @@ class UrlFinding(Finding):
 
 @dataclass(frozen=True, slots=True)
 class EntryFinding(Finding):
-    """A reference entry and its outcome, as that of a URL.
-
-    `target` is the URL or document as the report has it, `chosen` the URL that decided, `others`
-    the rest of its URLs.
-    """
+    """A reference entry and its outcome: that of `chosen`, one of its URLs, if any decides; `others` are the rest."""
 
     entry: Entry
-    target: str
     chosen: UrlFinding | None = None
     others: tuple[UrlFinding, ...] = ()
     duplicate_of: int | None = None
@@ -107,6 +106,17 @@ class ReportAudit:
     uncited_paragraphs: tuple[Place, ...]
     """Paragraphs of the body without a mark and without a URL."""
     with_sources: bool = True
+
+    def cited_by(self, mark: MarkFinding) -> Iterator[tuple[int, int | None, Finding]]:
+        """Each number of a mark, the position of its entry, and what decides: that entry, or the URL it leads to."""
+        for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
+            if mark.url is not None and (position is None or mark.url_decides):
+                yield number, position, mark.url
+            else:
+                yield number, position, _DANGLING if position is None else self.entries[position]
+
+
+_DANGLING = Finding(outcome="invalid", reason="dangling")
 
 
 def audit_report(report: ParsedReport, index: SourceIndex | None, others: SourceIndex | None = None) -> ReportAudit:
@@ -159,16 +169,14 @@ class _Reader:
         malformed = match is None and parse_url(address) is None
         if malformed and listed and scheme_of(address) not in ("http", "https"):
             rule = rule or "unsafe_scheme"
+        found = partial(UrlFinding, use, target=use.url, flags=flags)
         if rule is not None:
-            return UrlFinding(use, outcome="unsafe", reason=rule, flags=flags)
+            return found(outcome="unsafe", reason=rule)
         if match is not None:
-            return UrlFinding(use, outcome="valid", match=match, flags=flags)
+            return found(outcome="valid", match=match)
         if malformed:
-            return UrlFinding(use, outcome="unverifiable", reason="unverifiable")
-        if not self._with_sources:
-            return UrlFinding(use, outcome=None, reason=NO_SOURCES, flags=flags)
-        seen_as = _seen_as(self._others.match_exactly(address))
-        return UrlFinding(use, outcome="invalid", reason="url_not_in_registry", flags=flags, seen_as=seen_as)
+            return found(outcome="unverifiable", reason="unverifiable")
+        return self._unknown(found, "url_not_in_registry", self._others.match_exactly(address))
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
         """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one.
@@ -202,32 +210,23 @@ class _Reader:
         urls = [self.url(use, listed=True) for use in uses]
         chosen = min(urls, key=lambda url: (url.match is None, not url.kept), default=None)
         if (chosen is None or chosen.match is None) and (match := _named(self._index, named)):
-            return EntryFinding(entry, named, others=tuple(urls), outcome="valid", match=match)
-        if chosen is None:
-            return self._nameless(entry, named)
-        return EntryFinding(
-            entry,
-            chosen.use.url,
-            chosen,
-            tuple(url for url in urls if url is not chosen),
-            outcome=chosen.outcome,
-            reason=chosen.reason,
-            match=chosen.match,
-            flags=chosen.flags,
-            seen_as=chosen.seen_as,
-        )
-
-    def _nameless(self, entry: Entry, named: str) -> EntryFinding:
-        """An entry without a URL that means no source."""
+            return EntryFinding(entry, target=named, others=tuple(urls), outcome="valid", match=match)
+        if chosen is not None:
+            worth = {field.name: getattr(chosen, field.name) for field in fields(Finding)}
+            return EntryFinding(entry, chosen, tuple(url for url in urls if url is not chosen), **worth)
+        found = partial(EntryFinding, entry, target=named)
         address = _identifier(named)
         if not address and not looks_like_document(named):
-            return EntryFinding(entry, named, outcome="unverifiable", reason="unverifiable")
-        if not self._with_sources:
-            return EntryFinding(entry, named, outcome=None, reason=NO_SOURCES)
+            return found(outcome="unverifiable", reason="unverifiable")
         reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
-        return EntryFinding(
-            entry, named, outcome="invalid", reason=reason, seen_as=_seen_as(_named(self._others, named))
-        )
+        return self._unknown(found, reason, _named(self._others, named))
+
+    def _unknown(self, found: Callable[..., FoundT], reason: str, seen: Match | None) -> FoundT:
+        """What no source is, and perhaps something that was met all the same."""
+        if not self._with_sources:
+            return found(outcome=None, reason=NO_SOURCES)
+        kind = seen.source.kind if seen else None
+        return found(outcome="invalid", reason=reason, seen_as=None if kind == "retrieved" else kind)
 
 
 def _named(index: SourceIndex, text: str) -> Match | None:
@@ -241,11 +240,6 @@ def _identifier(text: str) -> str:
         return f"https://doi.org/{doi[1]}"
     paper = _ARXIV.search(text)
     return f"https://arxiv.org/abs/{paper[1]}" if paper else ""
-
-
-def _seen_as(match: Match | None) -> Literal["mentioned", "echoed"] | None:
-    kind = match.source.kind if match else None
-    return None if kind is None or kind == "retrieved" else kind
 
 
 def _is_name(url: str) -> bool:
@@ -281,14 +275,15 @@ def _meaning(finding: EntryFinding) -> object:
 
 
 def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
-    """Number -> (where its list begins, position of the entry), each list once, with a valid entry first."""
+    """Number -> (where its list begins, position of the entry), each list once: there the first whose marks stay."""
     result: dict[int, list[tuple[int, int]]] = {}
+    stays = [finding.kept or finding.outcome == "duplicate" for finding in entries]
     for position, finding in enumerate(entries):
         begin = report.lists[finding.entry.section].start
         known = result.setdefault(finding.entry.number, [])
         if not known or known[-1][0] != begin:
             known.append((begin, position))
-        elif _points(finding) and not _points(entries[known[-1][1]]):
+        elif stays[position] and not stays[known[-1][1]]:
             known[-1] = begin, position
     return result
 
@@ -296,11 +291,6 @@ def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[in
 def _meant(known: Sequence[tuple[int, int]], mark: Mark) -> int | None:
     """The entry with a number that a mark means: of the next list after it, else of the last one."""
     return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1] if known else None
-
-
-def _points(finding: EntryFinding) -> bool:
-    """Whether a mark that means this entry stays."""
-    return finding.kept or finding.duplicate_of is not None
 
 
 def _uncited(report: ParsedReport) -> Iterator[Place]:

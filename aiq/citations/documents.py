@@ -41,8 +41,6 @@ _MOST_STARTS, _MOST_ENDS, _MOST_PAGES = 12, 6, 12
 _TRIM = " \t\n*_`~<>\"'“”‘’«»《》「」[]。."
 _BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
 _Pages = tuple[int, int]
-_PageReference = tuple[int, int, tuple[_Pages, ...]]
-"""Where a text names pages (start, end), and which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,6 @@ class DocumentKey:
     name: str
     first: int | None = None
     last: int | None = None
-
-    @property
-    def tells(self) -> bool:
-        """Whether it names a file or a page, and so cannot be any other words."""
-        return self.first is not None or _FILE.fullmatch(self.name) is not None
 
 
 def parse_key(text: str) -> DocumentKey:
@@ -89,14 +82,13 @@ def named_documents(entry: str) -> tuple[DocumentKey, ...]:
 
 def looks_like_document(entry: str) -> bool:
     """Whether an entry without a URL names a file or a page, so that it can be called a document citation."""
-    return any(key.tells for key in named_documents(entry))
+    return any(key.first is not None or _FILE.fullmatch(key.name) for key in named_documents(entry))
 
 
 def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
     """Where in an entry a document's name may be: before a page, or as a file's name, or all but a remark."""
     strong, weak = list(_STRONG.finditer(entry)), list(_WEAK.finditer(entry))
-    remark = _REMARK.search(entry)
-    if remark:
+    if remark := _REMARK.search(entry):
         yield 0, remark.start()
     after_strong = [0, *(cut.end() for cut in strong)]
     after_any = sorted({*after_strong, *(cut.end() for cut in weak)})
@@ -110,7 +102,8 @@ def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
                 yield start, end
 
 
-def _page_references(text: str) -> Iterator[_PageReference]:
+def _page_references(text: str) -> Iterator[tuple[int, int, tuple[_Pages, ...]]]:
+    """Where a text names pages (start, end), and which."""
     for match in _PAGES.finditer(text):
         written = next(found for found in match.groups() if found)
         yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))
@@ -130,12 +123,8 @@ def _value(written: str) -> int:
     if written.isdigit():
         return int(written)
     total = digit = 0
-    for letter in written:
-        unit = int(unicodedata.numeric(letter))
-        if unit >= 10:
-            total, digit = total + (digit or 1) * unit, 0
-        else:
-            digit = digit * 10 + unit
+    for unit in map(int, map(unicodedata.numeric, written)):
+        total, digit = (total + (digit or 1) * unit, 0) if unit >= 10 else (total, digit * 10 + unit)
     return total + digit
 
 

@@ -3,15 +3,15 @@
 import re
 import tomllib
 import unicodedata
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
 from aiq.citations.links import is_url_rest
-from aiq.citations.markdown import Markdown, Place
+from aiq.citations.markdown import Place
 from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
-from aiq.core.base import Record
 
 Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
 _TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
@@ -25,8 +25,8 @@ _NAME = rf"(?:{NAMES}|注)"
 _FORMS: dict[Family, re.Pattern[str]] = {
     "table": re.compile(rf"{_LEAD}\|[ \t]*(?P<mark>(?:\\?\[)?\^?(?P<n>\d{{1,3}})(?:\\?\])?)[ \t]*\|"),
     "titled": re.compile(
-        r"[ \t>]*#{2,6}[ \t]+"
-        r"(?P<mark>\*{0,2}(?:\\?[\[【(]\^?(?P<n>\d{1,3})\\?[\]】)][:：.]?|(?P<m>\d{1,3})[.)、:：])\*{0,2})(?=[ \t]*\S)"
+        r"[ \t>]*#{2,6}[ \t]+(?P<mark>\*{0,2}(?:\\?[\[【(]\^?)?(?P<n>\d{1,3})(?:\\?[\]】)][:：.]?|[.、:：])\*{0,2})"
+        r"(?=[ \t]*\S)"
     ),
     "bracket": re.compile(
         rf"{_ITEM}(?P<mark>{_STRONG}(?:{_OPEN})\^?(?:{_NAME}?[ ]?[:：]?[ ]?)(?P<n>\d{{1,4}})[ ]?\^?"
@@ -45,13 +45,14 @@ _FORMS: dict[Family, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "bullet": re.compile(
-        rf"[ \t>]*(?:<[ou]l\b[^<>\n]*>[ \t]*)*(?P<mark>{_BULLET}(?=[ \t])|<li\b[^<>]*>)[ \t]*(?=\S)", re.IGNORECASE
+        rf"[ \t>]*(?:<[ou]l\b[^<>\n]*>[ \t]*)*(?P<mark>(?P<n>){_BULLET}(?=[ \t])|<li\b[^<>]*>)[ \t]*(?=\S)",
+        re.IGNORECASE,
     ),
     "spaced": re.compile(r"[ \t>]*(?P<mark>(?P<n>\d{1,3})(?:[ \t]+[-–—|])?)[ \t]+(?=\S)"),
-    "row": re.compile(r"[ \t>]*(?P<mark>\|)[ \t]*(?=[^\s|:-])"),
-    "plain": re.compile(r"(?=(?P<mark>)\S)"),
+    "row": re.compile(r"[ \t>]*(?P<mark>(?P<n>)\|)[ \t]*(?=[^\s|:-])"),
+    "plain": re.compile(r"(?=(?P<mark>(?P<n>))\S)"),
 }
-"""The forms of an entry's first line, in the order they are tried; `n` (or `m`) is the number."""
+"""The forms of an entry's first line, in the order they are tried; `n` is the number, if it has one."""
 UNNUMBERED: frozenset[Family] = frozenset({"bullet", "row", "plain"})
 """The forms that count by position."""
 _TARGET = re.compile(
@@ -98,34 +99,22 @@ _AND_MORE = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|[&/]|[与及和與])\s*[\w\s
 class ListedEntry:
     """One entry `start:end`: whole lines, or a stretch of a line that holds several.
 
-    `number_span` is the place of its number, None if the list does not number itself; `body` is
-    where the text after the number begins. `names_target` says whether there is something to look up in it.
+    `mark` is the place of what it begins with, `number_span` that of its number, None if the list does not number
+    itself. `names_target` says whether there is something to look up in it.
     """
-
-    number: int
-    start: int
-    end: int
-    body: int
-    number_span: Place | None
-    names_target: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class EntryStart:
-    """An entry's first line: its number (0 if it has none) and the places of the number and of the mark."""
 
     family: Family
     number: int
-    number_span: Place | None
+    start: int
+    end: int
     mark: Place
+    number_span: Place | None
+    names_target: bool
 
-
-class _Words(Record):
-    """The words of titles: one that is strong makes a title, a weak one perhaps; others may be beside them."""
-
-    strong: frozenset[str]
-    weak: frozenset[str]
-    beside: frozenset[str]
+    @property
+    def body(self) -> int:
+        """Where the text after the number begins."""
+        return self.mark[1]
 
 
 def title_strength(line: str) -> Strength | None:
@@ -133,112 +122,46 @@ def title_strength(line: str) -> Strength | None:
     if len(line) > _LONGEST or not line.strip(" \t>-=|"):
         return None
     words = _MARKUP.sub(" ", unicodedata.normalize("NFKC", line).lower()).strip()
-    meanings = dict.fromkeys([words, _NUMBERING.sub("", words, count=1)])
+    meanings = [words, _NUMBERING.sub("", words, count=1)]
     for surplus in (_AFTER, _AND_MORE):
-        meanings |= dict.fromkeys([surplus.sub("", meaning) for meaning in meanings])
-    found = {_strength(meaning) for meaning in meanings}
+        meanings += [surplus.sub("", meaning) for meaning in meanings]
+    found = {_strength(meaning) for meaning in dict.fromkeys(meanings)}
     return "strong" if "strong" in found else "weak" if "weak" in found else None
 
 
 def _strength(words: str) -> Strength | None:
     """Of a title made of the table's words only; a word of several weighs before the words in it."""
-    table, pattern = _words()
-    found: list[str] = []
-    at = 0
-    while at < len(words):
-        word = pattern.match(words, at)
-        if word is None:
-            return None
-        found.append(word[1] or "")
-        at = word.end()
-    if table.strong.isdisjoint(found):
-        return None if table.weak.isdisjoint(found) else "weak"
-    return "strong"
+    table, word, title = _words()
+    found = frozenset(word.findall(words) if title.fullmatch(words) else ())
+    return "strong" if found & table["strong"] else "weak" if found & table["weak"] else None
 
 
 @cache
-def _words() -> tuple[_Words, re.Pattern[str]]:
-    """The table, and a pattern for its next word, the longest first, with what is no word around it."""
-    table = _Words.model_validate(tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8")))
-    words = sorted(table.strong | table.weak | table.beside, key=lambda word: (-len(word), word))
+def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
+    """The table, a pattern for its words, the longest first, and one for a title of them."""
+    rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
+    table = {name: frozenset(words) for name, words in rows.items()}
+    words = sorted(frozenset().union(*table.values()), key=lambda word: (-len(word), word))
     # Chinese and Japanese set no words apart, Korean adds particles: only in other scripts a letter may not follow
-    spelled = (re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
-    return table, re.compile(rf"[\W_]*(?:({'|'.join(spelled)})[\W_]*|$)")
+    spelled = "|".join(re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
+    return table, re.compile(spelled), re.compile(rf"(?:[\W_]*+(?>{spelled}))*+[\W_]*+")
 
 
-def entry_start(text: str, start: int, end: int, family: Family | None = None) -> EntryStart | None:
-    """Read the line `start:end` of a text as the first of an entry, of this family or of any but `plain`."""
-    for name, form in _FORMS.items():
-        if name != family and (family or name == "plain"):
-            continue
-        if match := form.match(text, start, end):
-            group = next((group for group in ("n", "m") if match.groupdict().get(group)), None)
-            span = match.span(group) if group else None
-            return EntryStart(name, value(text[slice(*span)]) if span else 0, span, match.span("mark"))
-    return None
-
-
-def _target_in(text: str, start: int, end: int) -> int | None:
-    """Where in this stretch something begins that can be looked up: a URL, a DOI, a file."""
-    found = _TARGET.search(text, start, end)
-    return found.start() if found else None
-
-
-def entries_in_line(text: str, start: EntryStart, first: int, end: int) -> list[ListedEntry]:
-    """The entries of one line: `[1] A - url [2] B - url` holds two, `<li>A url</li><li>B url</li>` too."""
-    begin = start.mark[1]
-    if "<li" in text[slice(*start.mark)].lower():  # the tags of the list around its items are of no entry
-        bare_end = first + len(text[first:end].rstrip())
-        closed = text.endswith(("</ol>", "</ul>"), first, bare_end)
-        first, end = start.mark[0], bare_end - len("</ol>") if closed else end
-    ahead = _target_in(text, begin, end)
-    found = [ListedEntry(start.number, first, end, begin, start.number_span, ahead is not None)]
-    pattern = _NEXT_IN_LINE.get(start.family)
-    if pattern is None or ahead is None:
-        return found
-    style, named = text[slice(*start.mark)].lower(), ahead  # `named` is what the entry at hand names
-    for match in pattern.finditer(text, begin, end):
-        body = match.end("mark")
-        if match.start() < named or match["style"].lower() not in style:
-            continue
-        if ahead is not None and ahead < body:
-            ahead = _target_in(text, body, end)
-        if not _begins_next(text, match, found[-1].number, names_target=ahead is not None):
-            continue
-        found[-1] = replace(found[-1], end=match.start())
-        span = match.span("n") if match["n"] else None
-        found.append(ListedEntry(value(match["n"]) if span else 0, match.end(), end, body, span, ahead is not None))
-        if ahead is None:
-            break
-        named = ahead
-    return found
-
-
-def _begins_next(text: str, match: re.Match[str], current: int, *, names_target: bool) -> bool:
-    """Whether a number within a line begins the next entry, and is not one that the entry at hand cites."""
-    if not match["n"]:
-        return names_target
-    number = value(match["n"])
-    if number == current + 1 and names_target:
-        return True
-    apart = match.end() > match.start() and text[match.end("mark") : match.end("mark") + 1] in (" ", "\t", ":")
-    return match["style"] in ("[", "【", "［") and number > current and apart
-
-
+@dataclass(eq=False)
 class Line:
     """The line `start:end` as lists see it; each fact about it is found once. `level` is that of a heading."""
 
-    def __init__(self, markdown: Markdown, number: int) -> None:
-        self.number = number
-        self.start, self.end = markdown.lines[number]
-        self.level = markdown.headings.get(number)
-        self.fenced = False
-        self._text = markdown.text
-        self._begins: dict[Family | None, EntryStart | None] = {}
+    text: str
+    number: int
+    start: int
+    end: int
+    level: int | None
+    fenced: bool
+    _begun: dict[Family | None, ListedEntry | None] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> str:
-        return self._text[self.start : self.end]
+        return self.text[self.start : self.end]
 
     @cached_property
     def bare(self) -> str:
@@ -252,7 +175,7 @@ class Line:
     @cached_property
     def names_target(self) -> bool:
         """Whether the line has something to look up."""
-        return _target_in(self._text, self.start, self.end) is not None
+        return _TARGET.search(self.text, self.start, self.end) is not None
 
     @cached_property
     def title(self) -> Strength | None:
@@ -285,8 +208,47 @@ class Line:
         """Whether the line is a heading or ends a list otherwise."""
         return self.level is not None or self.ends_list
 
-    def begins(self, family: Family | None = None) -> EntryStart | None:
-        """The line as the first of an entry, of this form or of any."""
-        if family not in self._begins:
-            self._begins[family] = entry_start(self._text, self.start, self.end, family)
-        return self._begins[family]
+    def begins(self, family: Family | None = None) -> ListedEntry | None:
+        """The line as the first of an entry, of this form or of any but `plain`."""
+        if family not in self._begun:
+            forms = [family] if family else [name for name in _FORMS if name != "plain"]
+            matches = ((name, _FORMS[name].match(self.text, self.start, self.end)) for name in forms)
+            found = (_entry(name, match, self.start, self.end) for name, match in matches if match)
+            self._begun[family] = next(found, None)
+        return self._begun[family]
+
+    def entries(self, first: ListedEntry) -> list[ListedEntry]:
+        """All entries of a line that begins so: `[1] A url [2] B url` has two, `<li>A url</li><li>B url</li>` too."""
+        written = self.text[slice(*first.mark)].lower()
+        if "<li" in written:  # the tags of the list around its items are of no entry
+            bare = self.words.rstrip()
+            after = len(self.words) - len(bare) + len("</ol>") if bare.endswith(("</ol>", "</ul>")) else 0
+            first = replace(first, start=first.mark[0], end=self.end - after)
+        found, pattern = [first], _NEXT_IN_LINE.get(first.family)
+        others = list(pattern.finditer(self.text, first.body, first.end)) if pattern and first.names_target else []
+        targets = [match.start() for match in _TARGET.finditer(self.text, first.body, first.end)] if others else []
+        for match in others:
+            last = found[-1]
+            named = targets[bisect_left(targets, last.body)]
+            more = targets[-1] >= match.end("mark")
+            if match.start() < named or match["style"].lower() not in written or not _follows(match, last, more):
+                continue
+            found[-1:] = replace(last, end=match.start()), _entry(first.family, match, match.end(), first.end)
+            if not more:
+                break
+        return found
+
+
+def _entry(family: Family, match: re.Match[str], start: int, end: int) -> ListedEntry:
+    mark, span = match.span("mark"), match.span("n") if match["n"] else None
+    named = _TARGET.search(match.string, mark[1], end) is not None
+    return ListedEntry(family, value(match["n"]) if span else 0, start, end, mark, span, named)
+
+
+def _follows(match: re.Match[str], last: ListedEntry, more: bool) -> bool:
+    """Whether a number within a line begins the next entry, and is not one that the entry at hand cites."""
+    number = value(match["n"]) if match["n"] else last.number + 1
+    if more and number == last.number + 1:
+        return True
+    apart = match.end() > match.start() and match.string.startswith((" ", "\t", ":"), match.end("mark"))
+    return apart and number > last.number and match["style"] in ("[", "【", "［")

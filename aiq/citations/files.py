@@ -1,15 +1,14 @@
 """Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from aiq.citations.audit import EntryFinding, MarkFinding, Outcome, ReportAudit
+from aiq.citations.audit import EntryFinding, Outcome, ReportAudit
 from aiq.citations.documents import looks_like_document
 from aiq.citations.metrics import metrics_of
 from aiq.citations.passages import CitedPassage, Passage, cited_passages
@@ -79,17 +78,18 @@ def read_report(name: str) -> str:
         data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
         raise UserError(f"{name}: cannot read the report ({error.strerror}); check the path") from None
-    shown = "standard input" if name == STDIN else name
-    if kind := next((kind for begin, kind in _NO_TEXT.items() if data.startswith(begin)), None):
-        raise UserError(f"{shown} is {kind}; a report is Markdown, saved as UTF-8")
+    kind = next((kind for begin, kind in _NO_TEXT.items() if data.startswith(begin)), "")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UserError(f"{shown}: the report is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-    if "\x00" in text[:1000]:
-        raise UserError(f"{shown}: this is no text (it holds zero bytes); name a report in Markdown")
-    if not text.strip():
-        raise UserError(f"{shown}: the report is empty; there is nothing to audit")
+        kind = kind or f"not UTF-8 text (byte {error.start})"
+    if not kind and not text.strip():
+        kind = "empty"
+    if not kind and "\x00" in text[:1000]:
+        kind = "no text (it holds zero bytes)"
+    if kind:
+        shown = "standard input" if name == STDIN else name
+        raise UserError(f"{shown} is {kind}; a report is Markdown, saved as UTF-8")
     return text
 
 
@@ -126,11 +126,6 @@ def write_text(path: Path, text: str) -> None:
         path.write_bytes(text.encode("utf-8", errors="replace"))
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
-
-
-def as_json(value: Any) -> str:
-    """Plain data as readable JSON."""
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,84 +221,6 @@ class AuditRecord(Record):
         return not (self.removed_citations or self.dangling)
 
 
-def record_of(verified: Verified, passages: Sequence[CitedPassage]) -> AuditRecord:
-    """The audit of a report and the passages that are closest to its statements as one record."""
-    found = verified.found
-    return AuditRecord(
-        citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
-        entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
-        removed_citations=verified.audit.removed_citations,
-        valid_citations=verified.audit.valid_citations,
-        edits=verified.edits,
-        metrics=metrics_of(verified.audit, with_sources=found.with_sources).by_name(),
-        dangling=verified.audit.dangling,
-        unused=tuple(found.entries[position].entry.number for position in found.unused),
-        uncited_paragraphs=found.uncited_paragraphs,
-        passages=tuple(_passages(found, passages)),
-        sources=tuple(_sources(found)),
-        with_sources=found.with_sources,
-    )
-
-
-def _citations(found: ReportAudit) -> Iterator[CitationRow]:
-    for finding in found.marks:
-        mark = finding.mark
-        for number, position in zip(mark.numbers, finding.entries, strict=True):
-            entry = None if position is None else found.entries[position]
-            listed = entry.entry.number if entry else None
-            yield CitationRow(mark.start, mark.end, mark.form, listed, number, *cited_outcome(finding, entry))
-    for url in found.body_urls:
-        yield CitationRow(url.use.start, url.use.end, url.use.form, None, None, url.outcome, url.reason)
-
-
-def cited_outcome(mark: MarkFinding, entry: EntryFinding | None) -> tuple[Outcome | None, str | None]:
-    """What a citation is worth: its entry, or the URL it leads to; a number without either dangles."""
-    if mark.url is not None and (entry is None or mark.url_decides):
-        return mark.url.outcome, mark.url.reason
-    return (entry.outcome, entry.reason) if entry else ("invalid", "dangling")
-
-
-def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
-    match = finding.match if finding.outcome == "valid" else None
-    url = finding.chosen.use.url if finding.chosen else None
-    named = url is None and (match is not None or looks_like_document(finding.target))
-    return EntryRow(
-        number=finding.entry.number,
-        new_number=new_number,
-        url=url,
-        citation_key=finding.target if named else None,
-        outcome=finding.outcome,
-        level=match.level if match else None,
-        source=address(match.source) if match else None,
-        reason=finding.reason,
-        start=finding.entry.place.start,
-        end=finding.entry.place.end,
-        text=finding.entry.text,
-        marked=match.marked if match else False,
-        flags=finding.flags,
-        seen_as=finding.seen_as,
-    )
-
-
-def _passages(found: ReportAudit, passages: Sequence[CitedPassage]) -> Iterator[PassageRow]:
-    for cited in passages:
-        said, entry = cited.statement, None if cited.entry is None else found.entries[cited.entry].entry.number
-        yield PassageRow(said.start, said.end, said.text, entry, address(cited.source), cited.passage)
-
-
-def _sources(found: ReportAudit) -> Iterator[CitedSource]:
-    """The sources that anything in the report means, each once, in order of the report."""
-    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
-    for source in cited.values():
-        yield CitedSource.model_validate(source, from_attributes=True)
-
-
-def address(source: Source) -> str:
-    """A source's URL, or the key of a document."""
-    return source.url or source.citation_key or ""
-
-
 @dataclass(frozen=True)
 class AuditCase:
     """`sources` are of every kind; None where nobody knows what was retrieved. `title` is for people."""
@@ -337,20 +254,72 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         verified = verify_against(case.text, None)
     else:
         verified = verify(case.text, case.sources, case.settings)
-    closest = cited_passages(verified.found) if passages else ()
-    return AuditedReport(case, verified, closest, record_of(verified, closest))
+    found, audit = verified.found, verified.audit
+    closest = cited_passages(found) if passages else ()
+    record = AuditRecord(
+        citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
+        entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
+        removed_citations=audit.removed_citations,
+        valid_citations=audit.valid_citations,
+        edits=verified.edits,
+        metrics=metrics_of(audit, with_sources=found.with_sources).by_name(),
+        dangling=audit.dangling,
+        unused=tuple(found.entries[position].entry.number for position in found.unused),
+        uncited_paragraphs=found.uncited_paragraphs,
+        passages=tuple(_passages(found, closest)),
+        sources=tuple(_sources(found)),
+        with_sources=found.with_sources,
+    )
+    return AuditedReport(case, verified, closest, record)
+
+
+def _citations(found: ReportAudit) -> Iterator[CitationRow]:
+    for finding in found.marks:
+        mark = finding.mark
+        for number, position, worth in found.cited_by(finding):
+            listed = None if position is None else found.entries[position].entry.number
+            yield CitationRow(mark.start, mark.end, mark.form, listed, number, worth.outcome, worth.reason)
+    for url in found.body_urls:
+        yield CitationRow(url.use.start, url.use.end, url.use.form, None, None, url.outcome, url.reason)
+
+
+def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
+    match = finding.match if finding.outcome == "valid" else None
+    url = finding.chosen.target if finding.chosen else None
+    named = url is None and (match is not None or looks_like_document(finding.target))
+    return EntryRow(
+        number=finding.entry.number,
+        new_number=new_number,
+        url=url,
+        citation_key=finding.target if named else None,
+        outcome=finding.outcome,
+        level=match.level if match else None,
+        source=match.source.address if match else None,
+        reason=finding.reason,
+        start=finding.entry.place.start,
+        end=finding.entry.place.end,
+        text=finding.entry.text,
+        marked=match.marked if match else False,
+        flags=finding.flags,
+        seen_as=finding.seen_as,
+    )
+
+
+def _passages(found: ReportAudit, passages: Sequence[CitedPassage]) -> Iterator[PassageRow]:
+    for cited in passages:
+        said, entry = cited.statement, None if cited.entry is None else found.entries[cited.entry].entry.number
+        yield PassageRow(said.start, said.end, said.text, entry, cited.source.address, cited.passage)
+
+
+def _sources(found: ReportAudit) -> Iterator[CitedSource]:
+    """The sources that anything in the report means, each once, in order of the report."""
+    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
+    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
+    for source in cited.values():
+        yield CitedSource.model_validate(source, from_attributes=True)
 
 
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
     """The metrics of several reports together; there is at least one, and sources are known of all or none."""
     found = (audit.verified.audit for audit in audits)
     return metrics_of(*found, with_sources=audits[0].record.with_sources).by_name()
-
-
-def together_json(audits: Sequence[AuditedReport]) -> dict[str, Any]:
-    """Several audits as plain data: each under `reports`, and the metrics of all together."""
-    reports = [
-        {"sample_id": audit.case.sample_id, "epoch": audit.case.epoch, **audit.record.model_dump(mode="json")}
-        for audit in audits
-    ]
-    return {"reports": reports, "metrics": total(audits)}

@@ -1,11 +1,9 @@
-"""Finds the URLs of a text, linked or bare, with their exact places; where one ends is decided here.
-
-Finds the web addresses in any text that tools and agents handle: pages, errors, arguments, reports.
-"""
+"""Finds the URLs of reports and of other texts, linked or bare, with their exact places: where each begins and ends."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import attrgetter
 
 from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked, position
@@ -38,7 +36,7 @@ _DEFINITION = re.compile(
 """`[a]: url`, perhaps with a title after it; with other words after it, it defines nothing."""
 _ATTRIBUTE = re.compile(
     r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc|ping|manifest|(?P<set>srcset))\s*=\s*"
-    r"(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))",
+    r"(?:\"([^\"<]+)\"|'([^'<]+)'|([^\s\"'<>]+))",
     re.IGNORECASE,
 )
 _IN_SET = re.compile(r"[^\s,]+")
@@ -75,41 +73,32 @@ class UrlUse:
         """How it is written, in the words of an audit."""
         return {None: "bare_url", "tag": "attribute"}.get(self.kind, self.kind or "")
 
-    def moved(self, by: int) -> "UrlUse":
-        """The same in a text that has so many characters before it."""
-        return replace(
-            self,
-            start=self.start + by,
-            end=self.end + by,
-            url_start=self.url_start + by,
-            url_end=self.url_end + by,
-            endings=tuple(end + by for end in self.endings),
-        )
+
+def entry_urls(markdown: Markdown, entries: Sequence[Place]) -> Iterator[tuple[UrlUse, ...]]:
+    """The URLs of each of these reference entries, in order; a list that Markdown takes for code has them too."""
+    text = markdown.text
+    linked = [
+        [_linked(text, span) for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(text, span)]
+        for start, end in entries
+    ]
+    text = masked(text, [(use.start, use.end) for uses in linked for use in uses])
+    for (start, end), found in zip(entries, linked, strict=True):
+        at = start
+        for use in _bare(text, start, end):
+            if use.start >= at:
+                use = _with_rest(text, use, end)
+                at = use.end
+                found.append(use)
+        found.sort(key=attrgetter("start"))
+        # a title may name a site
+        yield tuple([use for use in found if not use.url.lower().startswith("www.")] or found)
 
 
-def entry_urls(markdown: Markdown, start: int, end: int) -> tuple[UrlUse, ...]:
-    """The URLs of a reference entry, in order; a list that Markdown takes for code has them too."""
-    spans = [span for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(markdown.text, span)]
-    linked = [_linked(markdown.text, span) for span in spans]
-    text = masked(markdown.text[start:end], [(use.start - start, use.end - start) for use in linked])
-    urls = sorted([*linked, *_unwrapped(text, start)], key=attrgetter("start"))
-    return tuple([use for use in urls if not use.url.lower().startswith("www.")] or urls)  # a title may name a site
-
-
-def _unwrapped(text: str, offset: int) -> Iterator[UrlUse]:
-    """The bare URLs of an entry, each with its rest from the next lines, where those look like more of it."""
-    at = 0
-    for use in _bare(text, 0, len(text)):
-        if use.start >= at:
-            use = _with_rest(text, use)
-            at = use.end
-            yield use.moved(offset)
-
-
-def _with_rest(text: str, use: UrlUse) -> UrlUse:
+def _with_rest(text: str, use: UrlUse, limit: int) -> UrlUse:
+    """A bare URL with its rest from the next lines, up to the limit, where those look like more of it."""
     url, end = use.url, use.end
     for _ in range(_MOST_LINES):
-        rest = _NEXT_LINE.match(text, end)
+        rest = _NEXT_LINE.match(text, end, limit)
         if rest is None or not (url[-1] in _CUT_AT or is_url_rest(rest[1])):
             break
         start, longest = rest.span(1)
@@ -138,10 +127,9 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     defined = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
     prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
-    others = (
-        use for use in (*found, *defined, *_attributes(markdown)) if use.start < body[position(body, use.start)][1]
-    )
-    return sorted([*others, *bare], key=attrgetter("start"))
+    others = [*found, *defined, *_attributes(markdown)]
+    inside = (use for use in others if use.start < body[position(body, use.start)][1])
+    return sorted([*inside, *bare], key=attrgetter("start"))
 
 
 def _leads_away(text: str, span: Span) -> bool:
@@ -154,13 +142,11 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
     """The URLs in tags of raw HTML; each is all that would be taken out of its tag."""
     for tag in markdown.tags:
         for match in _ATTRIBUTE.finditer(markdown.text, *tag):
-            place = match.span(match.lastindex or 0)
+            start, end = match.span(match.lastindex or 0)
             if match["set"]:
-                of_set = _IN_SET.finditer(markdown.text, *place)
-                found = [url.span() for url in of_set if ":" in url[0][:-1]]
-            else:
-                found = [] if markdown.text[place[0]] == "#" else [place]
-            for start, end in found:
+                of_set = _IN_SET.finditer(markdown.text, start, end)
+                yield from (_plain(markdown.text, *url.span(), "tag") for url in of_set if ":" in url[0][:-1])
+            elif markdown.text[start] != "#":
                 yield _plain(markdown.text, start, end, "tag")
 
 
@@ -184,52 +170,37 @@ def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:
 def _endings(text: str, start: int, longest: int) -> list[int]:
     """Where a bare URL may end, longest first; the last one is what a reader would take."""
     stop = _STOP.search(text, start, longest)
-    steps: list[int] = []
-    for end in (longest, stop.start() if stop else longest):
-        steps.append(end)
-        for _ in range(_MOST_STEPS):
-            shorter = _trimmed(text, start, steps[-1])
-            if shorter == steps[-1]:
-                break
-            steps.append(shorter)
+    ends = dict.fromkeys((longest, stop.start() if stop else longest))
+    steps = [step for end in ends for step in islice(_shorter(text, start, end), _MOST_STEPS + 1)]
     final = steps[-1]
     return [*sorted({end for end in steps if end > final}, reverse=True)[:_MOST_STEPS], final]
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
-    """One step shorter, if the last character is punctuation or a bracket that nothing opens."""
-    last = text[end - 1]
-    if end - start > 8 and text.endswith(("...", "…"), start, end):
-        return end  # a cut-off mark is part of what is cited
-    if last in _TRIMMED or (last == "_" and text[start - 1 : start] == "_"):
-        return end - 1
-    if last in _PAIRS and text.count(last, start, end) > text.count(_PAIRS[last], start, end):
-        return end - 1
-    return end
+def _shorter(text: str, start: int, end: int, surplus: str = _TRIMMED) -> Iterator[int]:
+    """The ends that a URL may have: each without one more sign that is surplus, or a bracket that nothing opens."""
+    unopened: dict[str, int] = {}
+    while True:
+        yield end
+        last = text[end - 1 : end]
+        if end - start > 8 and surplus == _TRIMMED and text.endswith(("...", "…"), start, end):
+            return  # a cut-off mark is part of what is cited
+        if last in _PAIRS:
+            if last not in unopened:
+                unopened[last] = text.count(last, start, end) - text.count(_PAIRS[last], start, end)
+            unopened[last] -= 1
+        if unopened.get(last, -1) < 0 and last not in surplus and not (last == "_" and text[start - 1 : start] == "_"):
+            return
+        end -= 1
 
 
 def unescape(text: str) -> str:
     """Markdown's backslash escapes undone."""
-    return _ESCAPED.sub(r"\1", text)
+    return _ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
 def addresses(text: str) -> Iterator[str]:
     """The http and https URLs in a text, in order, without the punctuation after them."""
     for match in _ADDRESS.finditer(text):
-        url = _without_surplus(match[0])
-        if len(url) > len("https://"):
-            yield url
-
-
-def _without_surplus(url: str) -> str:
-    """Without trailing punctuation and brackets that nothing opens."""
-    surplus = {close: url.count(close) - url.count(opening) for close, opening in _PAIRS.items()}
-    end = len(url)
-    while end:
-        last = url[end - 1]
-        if surplus.get(last, 0) > 0:
-            surplus[last] -= 1
-        elif last not in _TRAILING:
-            break
-        end -= 1
-    return url[:end]
+        *_, end = _shorter(text, *match.span(), _TRAILING)
+        if end - match.start() > len("https://"):
+            yield text[match.start() : end]

@@ -6,7 +6,7 @@ of open brackets that CommonMark's appendix describes, because the library's own
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import accumulate
@@ -36,7 +36,6 @@ _TAGS = re.compile(
 )
 _TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
 _RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
-_OPENED = re.compile(r"<[a-z].*?(?=<[a-z/!]|\Z)", re.IGNORECASE | re.DOTALL)
 _HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
@@ -116,9 +115,6 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     reader = _BlockReader(source, found)
     for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
-    for span in found.spans:
-        if span.kind in ("tag", "code") and source[span.start] == "<":
-            found.tags += tags_in(source, span.start, span.end)
     for places in (found.blocks, found.paragraphs, found.tags):
         places.sort()
     found.spans.sort(key=_outer_first)
@@ -156,7 +152,7 @@ class _BlockReader:
         self._found = found
         self._first_line = 0
         self._inside = ""  # the token that opened the block at hand
-        self._cell = (-1, 0)  # line of the last table cell read, and where it ends
+        self._at = 0  # where the inline content read so far ends
 
     def read(self, start: int, end: int) -> None:
         """Parse `start:end` of the source."""
@@ -164,25 +160,24 @@ class _BlockReader:
         stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
         self._first_line = self._found.line_at(start)
         for token in parser().parse(stretch):
-            self._read_token(token)
+            if token.nesting == 1:
+                self._inside = token.type
+            if token.map is not None:
+                self._read_token(token, token.map[0] + self._first_line, token.map[1] + self._first_line)
 
-    def _read_token(self, token: Token) -> None:
-        if token.nesting == 1:
-            self._inside = token.type
-        if token.map is None:
-            return
-        first, last = token.map[0] + self._first_line, token.map[1] + self._first_line
-        stretch = (self._found.lines[first][0], self._found.lines[min(last, len(self._found.lines)) - 1][1])
+    def _read_token(self, token: Token, first: int, last: int) -> None:
+        found = self._found
+        stretch = (found.lines[first][0], found.lines[min(last, len(found.lines)) - 1][1])
         if token.type == "fence":
             self._read_fence(token, stretch, first, last)
         elif token.type == "code_block":
-            self._found.blocks.append(stretch)
+            found.blocks.append(stretch)
         elif token.type == "html_block":
             self._read_html(stretch)
         elif token.type == "heading_open":
-            self._found.headings[first] = int(token.tag[1])
+            found.headings[first] = int(token.tag[1])
         elif token.type == "tbody_open":
-            self._found.paragraphs.append(stretch)
+            found.paragraphs.append(stretch)
         elif token.type == "inline":
             self._read_inline(token.content, first)
 
@@ -201,65 +196,43 @@ class _BlockReader:
             self._found.paragraphs.append(stretch)
         for tag in _TAGS.finditer(self._source, *stretch):
             self._found.blocks.append(tag.span())
-            if tag[0][:2] != "<!":
-                self._found.tags += tags_in(self._source, *tag.span()) if tag[1] else [tag.span()]
+            if not tag[0].startswith("<!"):
+                self._add_tags(*tag.span())
+
+    def _add_tags(self, start: int, end: int) -> None:
+        """Add a tag or an element: of a script or a style the tag that begins it; what it holds is no markup."""
+        tag = _TAG.match(self._source, start, end) if _RAW.match(self._source, start, end) else None
+        self._found.tags.append(tag.span() if tag else (start, end))
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
             content = content.replace("|", "\\|")  # as it is in the source: an unescaped one ends a cell
-            starts = [self._cell_start(content, first)]
-        else:
-            starts = [self._line_start(line, number) for number, line in enumerate(content.split("\n"), first)]
+        lines = content.split("\n")
+        starts = [self._start_of(line, number) for number, line in enumerate(lines, first)]
         if self._inside == "paragraph_open":
-            self._found.paragraphs.append((starts[0], starts[-1] + len(content) - content.rfind("\n") - 1))
-        spans = inline_spans(content)
-        if not spans:
-            return
-        offsets = [0, *accumulate(len(line) + 1 for line in content.split("\n"))]
+            self._found.paragraphs.append((starts[0], self._at))
+        offsets = [0, *accumulate(len(line) + 1 for line in lines)]
 
-        def places(*inside: int) -> Iterator[int]:
-            for at in inside:
-                line = min(bisect_right(offsets, at) - 1, len(starts) - 1)
-                yield starts[line] + at - offsets[line]
+        def placed(at: int) -> int:
+            line = min(bisect_right(offsets, at), len(starts)) - 1
+            return starts[line] + at - offsets[line]
 
-        for span in spans:
-            start, end, *inside = places(span.start, span.end, *span.label, *span.target)
+        for span in inline_spans(content):
+            start, end, *inside = map(placed, (span.start, span.end, *span.label, *span.target))
             self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
+            if span.kind in ("tag", "code") and self._source[start] == "<":
+                self._add_tags(start, end)
 
-    def _cell_start(self, content: str, number: int) -> int:
-        """Where a table cell begins in the source: cells come in order."""
-        start, end = self._found.lines[number]
-        after = self._cell[1] if self._cell[0] == number else start
-        found = max(self._source.find(content, after, end), after)
-        self._cell = (number, found + len(content))
-        return found
-
-    def _line_start(self, line: str, number: int) -> int:
-        """Where a line of a block's content begins in the source: markers and indent are before it."""
+    def _start_of(self, line: str, number: int) -> int:
+        """Where a line of a block's content begins in the source: markers, indent and earlier cells are before it."""
         start, end = self._found.lines[min(number, len(self._found.lines) - 1)]
+        start = max(start, min(self._at, end))
         found = self._source.find(line, start, end)
         if found < 0:  # the parser wrote tabs of the indent as blanks
             bare = line.strip()
             found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
+        self._at = max(start, found) + len(line)
         return max(start, found)
-
-
-def tags_in(text: str, start: int, end: int) -> list[Place]:
-    """The tags of an element `start:end`, each up to the next one: a quoted `<` or `>` hides no attribute.
-
-    Of a script or a style it is the tag that begins it; what it holds is no markup, as it is in `<pre>` or `<code>`.
-    """
-    if _RAW.match(text, start, end):
-        tag = _TAG.match(text, start, end)
-        return [tag.span() if tag else (start, end)]
-    return [tag.span() for tag in _OPENED.finditer(text, start, end)]
-
-
-def inline_spans(content: str) -> list[Span]:
-    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
-    scanner = _Scanner(content)
-    scanner.scan()
-    return _closed_over_code_tags(content, sorted(scanner.spans, key=_outer_first))
 
 
 @cache
@@ -273,32 +246,36 @@ def parser() -> MarkdownIt:
     return md
 
 
+def inline_spans(content: str) -> list[Span]:
+    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
+    return _Scanner(content).scan() if _SPECIAL.search(content) else []
+
+
 class _Scanner:
-    """Goes once through a block's content, from one special character to the next."""
+    """Reads a block's content from one special character to the next."""
 
     def __init__(self, content: str) -> None:
-        self.content = content
         self.spans: list[Span] = []
-        self.open: list[Place] = []  # open brackets: where the construct begins, where its label does
-        self.spent = 0  # this many of them can be no links, because what they hold became one
+        self._content = content
+        self._open: list[Place] = []  # open brackets: where the construct begins, where its label does
+        self._spent = 0  # this many of them can be no links, because what they hold became one
+        self._code_until = -1  # where the last element of code ends
+        self._unclosed: set[str] = set()  # names of tags of code that nothing closes
 
     @cached_property
     def _state(self) -> StateInline:
-        return StateInline(self.content, parser(), {}, [])
+        return StateInline(self._content, parser(), {}, [])
 
-    def scan(self) -> None:
-        rules: dict[str, Callable[[int], int]] = {
-            "`": self._code,
-            "<": self._angle,
-            "$": self._dollar,
-            "\\": self._backslash,
-            "[": lambda at: self._bracket(at, at + 1),
-            "![": lambda at: self._bracket(at, at + 2),
-            "]": self._close,
-        }
-        at = 0
-        while special := _SPECIAL.search(self.content, at):
-            at = rules[special[0]](special.start())
+    def scan(self) -> list[Span]:
+        rules = {"]": self._close, "`": self._code, "<": self._angle, "$": self._dollar, "\\": self._backslash}
+        end = 0
+        while special := _SPECIAL.search(self._content, end):
+            at, end = special.span()
+            if rule := rules.get(special[0]):
+                end = rule(at)
+            else:
+                self._open.append((at, end))
+        return sorted(self.spans, key=_outer_first)
 
     def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
         """Where what the library's rule reads here ends; `at` if it reads nothing."""
@@ -306,81 +283,62 @@ class _Scanner:
         return self._state.pos if rule(self._state, True) else at
 
     def _found(self, kind: SpanKind, start: int, end: int) -> int:
-        self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
+        """Add a span; in an element of code only what leads away is one, as readers of Markdown make it."""
+        if kind == "autolink" or start >= self._code_until:
+            self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
         return end
 
     def _code(self, at: int) -> int:
         end = self._by_library(backtick, at)
-        unclosed = not self.content[at:end].strip("`")
+        unclosed = not self._content[at:end].strip("`")
         return end if unclosed else self._found("code", at, end)
 
     def _angle(self, at: int) -> int:
         if (end := self._by_library(autolink, at)) > at:
             return self._found("autolink", at, end)
-        if (end := self._by_library(html_inline, at)) > at:
-            return self._found("tag", at, end)
-        return at + 1
+        if (end := self._by_library(html_inline, at)) == at:
+            return at + 1
+        opened = _CODE_TAG.match(self._content, at) if at >= self._code_until else None
+        if opened and (name := opened[1].lower()) not in self._unclosed:
+            # `<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags
+            if closing := re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(self._content, end):
+                self._found("code", at, closing.end())
+                self._code_until = closing.end()
+                return end
+            self._unclosed.add(name)
+        return self._found("tag", at, end)
 
     def _dollar(self, at: int) -> int:
         r"""`$x$` and `$$x$$`; a dollar closes only after a non-blank and before a non-digit."""
-        if self.content.startswith("$$", at):
-            return self._formula(at, "$$") or at + 2
-        if not self.content[at + 1 : at + 2].isspace():
-            closing = _DOLLAR.search(self.content, at + 2, at + _LONGEST_FORMULA)
+        if self._content.startswith("$$", at):
+            return self._formula(at, "$$")
+        if not self._content[at + 1 : at + 2].isspace():
+            closing = _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
             if closing:
                 return self._found("maths", at, closing.end())
         return at + 1
 
     def _backslash(self, at: int) -> int:
         r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character means itself."""
-        closing = {"(": r"\)", "[": r"\]"}.get(self.content[at + 1 : at + 2])
-        if closing and not _NUMBERS_ONLY.match(self.content, at):
-            return self._formula(at, closing) or at + 2
-        return at + 2
+        closing = {"(": r"\)", "[": r"\]"}.get(self._content[at + 1 : at + 2])
+        return self._formula(at, closing) if closing and not _NUMBERS_ONLY.match(self._content, at) else at + 2
 
     def _formula(self, at: int, closing: str) -> int:
-        found = self.content.find(closing, at + 2, at + _LONGEST_DISPLAY)
-        return self._found("maths", at, found + 2) if found >= 0 else 0
-
-    def _bracket(self, start: int, label: int) -> int:
-        self.open.append((start, label))
-        return label
+        found = self._content.find(closing, at + 2, at + _LONGEST_DISPLAY)
+        return self._found("maths", at, found + 2) if found >= 0 else at + 2
 
     def _close(self, at: int) -> int:
-        if not self.open:
+        if not self._open:
             return at + 1
-        start, label = self.open.pop()
-        image = self.content[start] == "!"
-        spent = len(self.open) < self.spent
-        self.spent = min(self.spent, len(self.open))
-        target = _TARGET.match(self.content, at + 1) if image or not spent else None
+        start, label = self._open.pop()
+        kind: SpanKind = "image" if self._content[start] == "!" else "link"
+        spent = len(self._open) < self._spent
+        self._spent = min(self._spent, len(self._open))
+        target = None if spent and kind == "link" else _TARGET.match(self._content, at + 1)
         if target is None:
             return at + 1
         group = "plain" if target["angle"] is None else "angle"
-        self.spans.append(Span(start, target.end(), "image" if image else "link", (label, at), target.span(group)))
-        if not image:
-            self.spent = len(self.open)  # a link holds no other link
+        self.spans.append(Span(start, target.end(), kind, (label, at), target.span(group)))
+        if kind == "link":
+            self._spent = len(self._open)  # a link holds no other link
         return target.end()
-
-
-def _closed_over_code_tags(content: str, spans: list[Span]) -> list[Span]:
-    """`<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags.
-
-    Links in it lead away all the same, as readers of Markdown make them.
-    """
-    result, until, unclosed = [], -1, set()
-    for span in spans:
-        if span.start < until:
-            if span.kind in ("link", "image", "autolink"):
-                result.append(span)
-            continue
-        opened = _CODE_TAG.match(content, span.start) if span.kind == "tag" else None
-        if opened and (name := opened[1].lower()) not in unclosed:
-            closing = re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(content, span.end)
-            if closing:
-                until = closing.end()
-                span = Span(span.start, until, "code")
-            else:
-                unclosed.add(name)
-        result.append(span)
-    return result

@@ -5,8 +5,9 @@ Numerals keep their style: a mark is written again as it was (`７`, `⑦`, `⁷
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 from aiq.citations.markdown import Markdown, Place, Span
@@ -17,12 +18,9 @@ CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
 RAISED = "⁰¹²³⁴-⁹"
 """The raised digits, as a range for a pattern."""
 _CIRCLE = re.compile(f"[{CIRCLED}]")
-_RAISE = re.compile(f"[{RAISED}]")
 _CIRCLES = [*map(chr, (*range(0x2460, 0x2474), *range(0x3251, 0x3260), *range(0x32B1, 0x32C0)))]
 """From 1 to 50."""
-_PLAIN = "0123456789"
-_RAISED_DIGITS = str.maketrans(_PLAIN, "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_WIDE_DIGITS = str.maketrans(_PLAIN, "０１２３４５６７８９")
+_STYLES = ("⁰¹²³⁴⁵⁶⁷⁸⁹", "０１２３４５６７８９")
 BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
 DASHES = "-‐‑‒–—−－~～〜至到⁻"
 """What is between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
@@ -42,7 +40,6 @@ _WIDEST = 100
 _RANGE = re.compile(rf"\^?(\d+|[{CIRCLED}]|[{RAISED}]+)(?:{DASH}\^?(\d+|[{RAISED}]+))?")
 _DASH = re.compile(DASH)
 _COMMA = re.compile(COMMA)
-_WRAP = re.compile(r"\r?\n")
 _NUMERAL = re.compile(rf"\d+|[{CIRCLED}]|[{RAISED}]+")
 MarkForm = Literal[
     "number",  # [1]
@@ -55,8 +52,12 @@ MarkForm = Literal[
     "numbered_link",  # [1](url)
     "bare_number",  # So it is.1
 ]
-_SUPERSCRIPT = re.compile(rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>", re.IGNORECASE)
-# _RAISED and _BARE_NUMBERS begin with what they look for, and only then look back: nearly every place fails at once.
+_SUPERSCRIPT = re.compile(
+    r"(?!(?<!\S)<sup>\d{1,3}</sup>(?-i:[A-Z]))"  # an isotope
+    rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>",
+    re.IGNORECASE,
+)
+# These begin with what they look for, and only then look back: nearly every place fails at once.
 _RAISED = re.compile(
     rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
     rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
@@ -66,8 +67,7 @@ _POWER = re.compile(r"(?:\b(?:sin|cos|tan|log|cot|sec)|[\d)]|[平立米里寸尺
 _UNIT = re.compile(
     r"(?:\d|\b[^\W\u3040-\u9fff\uac00-\ud7a3]|\b(?:[kcdm]?m|ft|in|yd|mi|km|CO|[xyzrRnN])|[=^*·×]\s?[^\W\d_]{1,3})$"
 )
-_ISOTOPE = re.compile(r"(?<!\S)<(?i:sup)>\d{1,3}</(?i:sup)>[A-Z]")
-_CIRCLED = re.compile(rf"(?<=\S)(?P<items>[{CIRCLED}])(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
+_CIRCLED = re.compile(rf"(?P<items>[{CIRCLED}])(?<=\S.)(?=[\s{CIRCLED}.,;:!?)\]。，；：、！？）」』”]|\Z)")
 _BARE_NUMBERS = re.compile(
     r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
 )
@@ -109,27 +109,19 @@ _FURTHEST = 40
 """Characters before a bracket that say what it is."""
 
 
-def is_circled(written: str) -> bool:
-    """Whether this is a number in a circle."""
-    return _CIRCLE.fullmatch(written) is not None
-
-
 def value(written: str) -> int:
     """The number that decimal digits of any script, raised digits or one circled number mean."""
-    if is_circled(written):
-        return int(unicodedata.numeric(written))
-    return int(unicodedata.normalize("NFKC", written))
+    return int(unicodedata.numeric(written) if len(written) == 1 else unicodedata.normalize("NFKC", written))
 
 
 def like(written: str, number: int) -> str:
     """The number in the style of another one: circled (up to 50), raised, full-width, or with leading zeros."""
     if _CIRCLE.match(written):
         return _CIRCLES[number - 1] if number <= len(_CIRCLES) else f"({number})"
-    if _RAISE.match(written):
-        return str(number).translate(_RAISED_DIGITS)
-    if "０" <= written[:1] <= "９":
-        return str(number).translate(_WIDE_DIGITS)
-    return str(number).zfill(len(written)) if written.startswith("0") else str(number)
+    for digits in _STYLES:
+        if written and written[0] in digits:
+            return "".join(digits[int(digit)] for digit in str(number))
+    return str(number).zfill(len(written) if written.startswith("0") else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,21 +141,20 @@ class Mark:
 
 def numbers_in(items: str) -> tuple[int, ...]:
     """The numbers that a mark's items cite, ranges expanded; empty where a range is none."""
-    numbers: list[int] = []
+    numbers: dict[int, None] = {}
     for first, last in _RANGE.findall(items):
         low = value(first)
         high = value(last) if last else low
         if last and not low < high <= min(LARGEST, low + _WIDEST):
             return ()
-        numbers += range(low, high + 1)
-    return tuple(dict.fromkeys(numbers))
+        numbers |= dict.fromkeys(range(low, high + 1))
+    return tuple(numbers)
 
 
 def rewritten_items(items: str, numbers: Sequence[int]) -> str:
     """These numbers in the style of a mark's items: its numerals, its separator, its dash, its carets."""
     dash, comma, numeral = _DASH.search(items), _COMMA.search(items), _NUMERAL.search(items)
     caret = "^" if "^" in items else ""
-    written = numeral[0] if numeral else ""
     runs: list[list[int]] = []
     for number in sorted(numbers) if dash else numbers:
         if dash and runs and number == runs[-1][-1] + 1:
@@ -172,40 +163,36 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
             runs.append([number])
     parts = []
     for run in runs:
-        if dash and len(run) > 2:
-            parts.append(f"{caret}{like(written, run[0])}{dash[0]}{caret}{like(written, run[-1])}")
-        else:
-            parts += [f"{caret}{like(written, number)}" for number in run]
-    return (_WRAP.sub(" ", comma[0]) if comma else ", ").join(parts)
+        written = [caret + like(numeral[0] if numeral else "", number) for number in run]
+        parts += [f"{written[0]}{dash[0]}{written[-1]}"] if dash and len(run) > 2 else written
+    return (re.sub(r"\r?\n", " ", comma[0]) if comma else ", ").join(parts)
 
 
-def find_marks(
-    markdown: Markdown,
-    prose: str,
-    body: Collection[Place],
-    listed: frozenset[int],
-    circled: frozenset[int] = frozenset(),
-) -> tuple[Mark, ...]:
-    """The marks in these stretches, in order.
-
-    `prose` is the text's; `listed` are the numbers that its lists have, `circled` those written as ①.
-    """
+def find_marks(markdown: Markdown, prose: str, body: Collection[Place], listed: Mapping[int, str]) -> tuple[Mark, ...]:
+    """The marks in these stretches, in order; `prose` is the text's, `listed` the numbers of its lists as written."""
     links = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
-    found: list[Mark] = []
-    for stretch in body:
-        marks = _with_ranges(prose, _bracketed(prose, stretch, listed))
-        found += [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in marks]
-    found += _raised_marks(markdown.text, prose, body, listed, circled, len(found))
+    bracketed = [mark for stretch in body for mark in _bracketed(prose, stretch, frozenset(listed))]
+    found = [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in bracketed]
+    if listed:
+        found += _unbracketed(markdown.text, prose, body, listed, len(found))
     return tuple(sorted(found, key=lambda mark: mark.start))
 
 
-def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> Iterator[Mark]:
+def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> list[Mark]:
+    """The marks in brackets; `[1]-[3]` is one that means `[1-3]`."""
+    found: list[Mark] = []
     last = -1
     for match in _MARK.finditer(prose, *stretch):
         numbers = numbers_in(match["items"])
-        if _is_citation(prose, match, numbers, listed, after_mark=match.start() == last):
-            yield _mark(prose, match, numbers)
-            last = match.end()
+        if not _is_citation(prose, match, numbers, listed, after_mark=match.start() == last):
+            continue
+        mark, before, last = _mark(prose, match, numbers), found[-1] if found else None, match.end()
+        if before and before.form == mark.form == "number" and _DASH.fullmatch(prose, before.end, mark.start):
+            numbers = numbers_in(f"{before.numbers[0]}-{mark.numbers[0]}")
+            if numbers:
+                mark = Mark(found.pop().start, mark.end, numbers, (before.items[0], mark.items[1]), "range")
+        found.append(mark)
+    return found
 
 
 def _is_citation(
@@ -215,10 +202,8 @@ def _is_citation(
     known = listed.issuperset(numbers)
     if not numbers or not all(0 < number <= LARGEST or number in listed for number in numbers):
         return False
-    if _THOUSANDS.fullmatch(match["items"]) and not known:
-        return False
     before = prose[max(0, match.start() - _FURTHEST) : match.start()]
-    if _ASSIGNED.search(before):
+    if _ASSIGNED.search(before) or (_THOUSANDS.fullmatch(match["items"]) and not known):
         return False
     if len(numbers) > 1 and (_INTERVAL.search(before) or _OF_INTERVAL.match(prose, match.end())):
         return False
@@ -228,10 +213,8 @@ def _is_citation(
     word = _WORD.search(before)
     if word is None or match["open"] not in ("[", "\\[") or "^" in match["items"]:
         return True
-    if _is_indexed(word[0]):
-        return False
-    plain = word[0].isalpha() and word[0][1:] in (word[0][1:].lower(), word[0][1:].upper())
-    return plain or known
+    rest = word[0][1:]
+    return not _is_indexed(word[0]) and (known or (word[0].isalpha() and rest in (rest.lower(), rest.upper())))
 
 
 def _is_indexed(word: str) -> bool:
@@ -244,35 +227,18 @@ def _is_indexed(word: str) -> bool:
 
 def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
     items = match["items"]
-    form: MarkForm
+    form: MarkForm = "group" if len(numbers) > 1 else "number"
     if match["open"] == "【" or "†" in match["suffix"]:
         form = "lenticular"
     elif "^" in items:
         form = "footnote"
     elif _DASH.search(items):
         form = "range"
-    else:
-        form = "group" if len(numbers) > 1 else "number"
     start, end = match.span()
-    if prose[max(0, start - 1) : start] == "[" and prose[end : end + 1] == "]":
-        start, end = start - 1, end + 1
-    elif prose[max(0, start - 1) : start] == "^" and prose[end : end + 1] == "^":
-        start, end, form = start - 1, end + 1, "superscript"
+    around = prose[max(0, start - 1) : start] + prose[end : end + 1]
+    if around in ("[]", "^^"):
+        start, end, form = start - 1, end + 1, "superscript" if around == "^^" else form
     return Mark(start, end, numbers, match.span("items"), form)
-
-
-def _with_ranges(prose: str, marks: Iterable[Mark]) -> list[Mark]:
-    """`[1]-[3]` is one mark that means `[1-3]`."""
-    joined: list[Mark] = []
-    for mark in marks:
-        before = joined[-1] if joined else None
-        if before and before.form == mark.form == "number" and _DASH.fullmatch(prose, before.end, mark.start):
-            numbers = numbers_in(f"{before.numbers[0]}-{mark.numbers[0]}")
-            if numbers:
-                joined[-1] = Mark(before.start, mark.end, numbers, (before.items[0], mark.items[1]), "range")
-                continue
-        joined.append(mark)
-    return joined
 
 
 def _in_tags(text: str, mark: Mark) -> Mark:
@@ -282,7 +248,7 @@ def _in_tags(text: str, mark: Mark) -> Mark:
         end = mark.end + len(closing)
         if text[mark.end : end].lower() != closing:
             break
-        form = "superscript" if opened[1].lower() == "sup" and mark.url is None else mark.form
+        form = "superscript" if closing == "</sup>" and mark.url is None else mark.form
         mark = replace(mark, start=opened.start(), end=end, form=form)
     return mark
 
@@ -300,13 +266,8 @@ def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
     return mark if inside else replace(mark, form="numbered_link", url=span.target)
 
 
-def _raised_marks(
-    text: str,
-    prose: str,
-    body: Collection[Place],
-    listed: frozenset[int],
-    circled: frozenset[int],
-    bracketed: int,
+def _unbracketed(
+    text: str, prose: str, body: Collection[Place], listed: Mapping[int, str], bracketed: int
 ) -> list[Mark]:
     """Marks without brackets in these stretches; `bracketed` is how many others there are.
 
@@ -316,34 +277,26 @@ def _raised_marks(
     def marks(
         form: MarkForm,
         pattern: re.Pattern[str],
-        excluded: Callable[[re.Match[str]], object],
-        known: frozenset[int] = listed,
+        not_after: re.Pattern[str] | None = None,
+        source: str = prose,
     ) -> list[Mark]:
         found = []
-        source = text if pattern is _SUPERSCRIPT else prose
-        for match in (match for stretch in body for match in pattern.finditer(source, *stretch)):
+        for match in chain.from_iterable(pattern.finditer(source, *stretch) for stretch in body):
             numbers, items = numbers_in(match["items"]), match.span("items")
-            if numbers and known.issuperset(numbers) and not excluded(match):
-                found.append(Mark(*(items if form == "bare_number" else match.span()), numbers, items, form))
+            if not numbers or not listed.keys() >= {*numbers} or "\x00" in prose[slice(*items)]:
+                continue
+            start = items[0] if form == "bare_number" else match.start()
+            power = not_after and not_after.search(source[max(0, start - 6) : start])
+            if not power or (form == "superscript" and len(numbers) > 1):
+                found.append(Mark(start, match.end(), numbers, items, form))
         return found
 
-    def in_formula(match: re.Match[str]) -> object:
-        masked = "\x00" in prose[slice(*match.span("items"))]
-        after_unit = len(numbers_in(match["items"])) == 1 and _UNIT.search(_before(text, match.start()))
-        return masked or after_unit or _ISOTOPE.match(text, match.start())
-
-    if not listed:
-        return []
-    result = marks("superscript", _SUPERSCRIPT, in_formula)
     # `如此①。`: an enumeration's number is before its item, a citation's after what is said
-    result += marks("circled", _CIRCLED, lambda match: False, circled)
-    raised = marks("superscript", _RAISED, lambda match: _POWER.search(_before(prose, match.start())))
+    circled = [mark for mark in marks("circled", _CIRCLED) if _CIRCLE.match(listed[mark.numbers[0]])]
+    result = marks("superscript", _SUPERSCRIPT, _UNIT, source=text) + circled
+    raised = marks("superscript", _RAISED, _POWER)
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
         result += raised
     # `So it is.1`: how reports look whose superscripts were lost
-    bare = marks("bare_number", _BARE_NUMBERS, lambda match: _ABBREVIATION.search(_before(prose, match.start("items"))))
+    bare = marks("bare_number", _BARE_NUMBERS, _ABBREVIATION)
     return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result
-
-
-def _before(text: str, at: int) -> str:
-    return text[max(0, at - 6) : at]

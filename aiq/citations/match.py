@@ -6,13 +6,13 @@ their number.
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
-from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, spelled, without_ellipsis
+from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, without_ellipsis
 from aiq.core.reports import MatchLevel
 from aiq.core.sources import Source
 
@@ -24,48 +24,49 @@ _LEAST_SEGMENTS = 2
 _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
 """A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
 _MARK = r"(?:_|[^\w/?&=])"
-_LEFT = re.compile(rf"({_WORD}*)({_MARK}?)\Z")
-_RIGHT = re.compile(rf"({_WORD}*)({_MARK}?)({_WORD}*)")
+_CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
+"""A percent-encoding that was cut in two; the parts that are no UTF-8 are lone surrogates."""
+_AT_CUT = re.compile(rf"({_WORD}*)({_MARK}?)\x00({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
 class _Paths:
-    """The paths of the sources as one tree: what is at a path, and the only source that continues it (None: several).
+    """The paths of the sources as one tree: what is at a path, and what continues it.
 
     A place is a number; `_steps` leads from a place by the next segment (from the root by the site) to another.
     """
 
     def __init__(self) -> None:
         self._steps: dict[tuple[int, object], int] = {}
-        self._here: dict[int, tuple[int, int | None]] = {}  # whether its URL has neither query nor route, the source
-        self._below: dict[int, int | None] = {}
-        self._with_pair: dict[tuple[int, _Pair], list[int]] = {}
+        self._plain: dict[int, int] = {}  # the source here whose URL has neither query nor route
+        self._queried = defaultdict[int, list[int]](list)
+        self._longer = defaultdict[int, list[int]](list)
+        self._with_pair = defaultdict[tuple[int, _Pair], list[int]](list)
 
     def add(self, number: int, url: ParsedUrl) -> None:
         """Add a source; no two have the same key."""
-        plain = not url.query and not url.route
         place = 0
         for step in (url.site, *url.segments):
-            self._below[place] = None if place in self._below else number
+            self._longer[place].append(number)
             place = self._steps.setdefault((place, step), len(self._steps) + 1)
-        if not plain:
-            self._below[place] = None if place in self._below else number
+        if not url.query and not url.route:
+            self._plain[place] = number
+            return
+        self._longer[place].append(number)
+        self._queried[place].append(number)
         for pair in dict.fromkeys(url.query):
-            self._with_pair.setdefault((place, pair), []).append(number)
-        known = self._here.get(place, (-1, None))[0]
-        if plain >= known:
-            self._here[place] = plain, None if plain == known else number
+            self._with_pair[place, pair].append(number)
 
     def continuing(self, url: ParsedUrl) -> int | None:
         """The only source that continues this path; a query is a set, has no beginning and is not continued."""
-        return None if url.query or url.route else self._below.get(self._at(url))
+        return None if url.query or url.route else _only(self._longer.get(self._at(url), ()))
 
     def parent(self, url: ParsedUrl) -> int | None:
         """The nearest source above whose path has at least two segments."""
         nearest, filled = None, 0
-        for place, segment in zip(self._along(url)[1:], ("", *url.segments[:-1]), strict=False):
+        for place, segment in zip(self._along(url), ("", *url.segments[:-1]), strict=False):
             filled += bool(segment)
-            if place in self._here and filled >= _LEAST_SEGMENTS:
-                nearest = self._here[place][1]
+            if filled >= _LEAST_SEGMENTS and (place in self._plain or place in self._queried):
+                nearest = self._plain.get(place, _only(self._queried.get(place, ())))
         return nearest
 
     def with_parameters(self, url: ParsedUrl) -> list[int]:
@@ -75,18 +76,21 @@ class _Paths:
 
     def _at(self, url: ParsedUrl) -> int:
         """The place of this path, -1 if there is none."""
-        places = self._along(url)
-        return places[-1] if len(places) == len(url.segments) + 2 else -1
+        places = list(self._along(url))
+        return places[-1] if len(places) > len(url.segments) else -1
 
-    def _along(self, url: ParsedUrl) -> list[int]:
-        """The places of a path from the root on, as far as there are any."""
-        places = [0]
+    def _along(self, url: ParsedUrl) -> Iterator[int]:
+        """The places of a path from its site on, as far as there are any."""
+        place = 0
         for step in (url.site, *url.segments):
-            place = self._steps.get((places[-1], step))
-            if place is None:
-                break
-            places.append(place)
-        return places
+            place = self._steps.get((place, step), -1)
+            if place < 0:
+                return
+            yield place
+
+
+def _only(numbers: Sequence[int]) -> int | None:
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def completes_identifier(start: str, whole: str) -> bool:
@@ -96,19 +100,12 @@ def completes_identifier(start: str, whole: str) -> bool:
     `4f2a91c`, `article` and `article12`), and where words with digits are on both sides of one mark
     (`1706` and `1706.03762`, the groups of a UUID or a date).
     """
-    left, right = _LEFT.search(start[-200:]), _RIGHT.match(whole, len(start), len(start) + 200)
-    if left is None or right is None:
-        return False
-    before, mark, after = left[1], left[2], right[1]
+    cut = _AT_CUT.search(f"{start[-200:]}\x00{whole[len(start) : len(start) + 200]}")
+    before, mark, after, next_mark, beyond = cut.groups() if cut else ("",) * 5
     if before and after and not mark:
-        return _has_digit(before + after)
-    if not (mark or (right[2] and not after)):
-        return False
-    return _has_digit(before) and _has_digit(after if mark else right[3])
-
-
-def _has_digit(text: str) -> bool:
-    return any(letter.isdigit() for letter in text)
+        return any(map(str.isdigit, before + after))
+    following = after if mark else beyond if next_mark and not after else ""
+    return any(map(str.isdigit, before)) and any(map(str.isdigit, following))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +147,9 @@ class SourceIndex:
         """The source this URL means, or None where no level gives exactly one."""
         if exact := self.match_exactly(text):
             return exact
-        stub = without_ellipsis(text)
+        stub, url = without_ellipsis(text), parse_url(text)
         if stub is not None:
-            number = self._cut_off(stub)
-            return None if number is None else Match(self._sources[number], "truncation", marked=True)
-        url = parse_url(text)
+            return self._match(self._cut_off(stub), "truncation", marked=True)
         return url and (
             self._match_continued(url)
             or self._match(self._paths.parent(url), "child_path")
@@ -174,13 +169,14 @@ class SourceIndex:
                 return Match(self._sources[number], "document", key)
         return None
 
-    def _match(self, number: int | None, level: MatchLevel) -> Match | None:
-        return None if number is None else Match(self._sources[number], level)
+    def _match(self, number: int | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
+        return None if number is None else Match(self._sources[number], level, marked=marked)
 
     def _cut_off(self, stub: str) -> int | None:
         """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""
-        url, start = parse_url(stub), spelled(stub)
-        if url is None or start is None or "/" not in start:
+        url = parse_url(stub)
+        start = _CUT_CODE.sub("", url.spelling) if url and "%" in stub else url.spelling if url else ""
+        if url is None or "/" not in start:
             return None
         at = bisect_left(self._spellings, (start, 0))
         longer = {number: text for text, number in self._spellings[at : at + 2] if text.startswith(start)}
@@ -199,8 +195,7 @@ class SourceIndex:
             return None
         routed = [number for number in shared if cited.route in ("", self._urls[number].route)]
         # a repeated parameter counts as often
-        fitting = [number for number in routed if not Counter(cited.query) - Counter(self._urls[number].query)]
-        return fitting[0] if len(fitting) == 1 else None
+        return _only([number for number in routed if Counter(cited.query) <= Counter(self._urls[number].query)])
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""

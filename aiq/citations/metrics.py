@@ -1,6 +1,7 @@
 """The metrics of citations, from an audit; the judge and `aiq audit` report the same."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from aiq.core.reports import Audit
 
@@ -10,17 +11,11 @@ KEPT = "citations.kept"
 REMOVED = "citations.removed"
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(NamedTuple):
     """`numerator` of `denominator`, which is positive."""
 
     numerator: int
     denominator: int
-
-    @property
-    def value(self) -> float:
-        """From 0 to 1."""
-        return self.numerator / self.denominator
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +35,9 @@ class CitationMetrics:
 
     def by_name(self) -> dict[str, float | int | None]:
         """The metrics under their names."""
-        return {
-            VALID_RATE: self.valid.value if self.valid else None,
-            EXACT_RATE: self.exact.value if self.exact else None,
-            KEPT: self.kept,
-            REMOVED: self.removed,
-        }
+        rates = {VALID_RATE: self.valid, EXACT_RATE: self.exact}
+        shares = {name: ratio and ratio.numerator / ratio.denominator for name, ratio in rates.items()}
+        return {**shares, KEPT: self.kept, REMOVED: self.removed}
 
 
 def metrics_of(*audits: Audit, with_sources: bool = True) -> CitationMetrics:
@@ -54,13 +46,10 @@ def metrics_of(*audits: Audit, with_sources: bool = True) -> CitationMetrics:
     removed = [citation for audit in audits for citation in audit.removed_citations]
     repeats = sum(citation.reason.startswith("duplicate_of_") for citation in removed)
     exact = sum(
-        citation.level in ("exact", "document") or (citation.level == "truncation" and citation.marked)
-        for citation in valid
+        found.level in ("exact", "document") or (found.level == "truncation" and found.marked) for found in valid
     )
     judged = len(valid) + len(removed) - repeats if with_sources else 0
-    return CitationMetrics(
-        valid=Ratio(len(valid), judged) if judged else None,
-        exact=Ratio(exact, judged) if judged else None,
-        kept=len(valid) if with_sources else None,
-        removed=len(removed),
-    )
+    kept = len(valid) if with_sources else None
+    if not judged:
+        return CitationMetrics(None, None, kept, len(removed))
+    return CitationMetrics(Ratio(len(valid), judged), Ratio(exact, judged), kept, len(removed))

@@ -13,7 +13,7 @@ from typing import Final
 from aiq.citations.entries import ListedEntry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, Place, gaps, position, read_markdown
-from aiq.citations.marks import Mark, find_marks, is_circled
+from aiq.citations.marks import Mark, find_marks
 from aiq.citations.references import ReferenceList, reference_lists
 
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
@@ -63,29 +63,26 @@ def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
-    rescued = _swallowed_from(markdown, lists)
-    if rescued is not None:
-        markdown = read_markdown(text, [(rescued, rescued)])
-        lists = reference_lists(markdown)
-    elif fence := _fence_of_prose(markdown, lists):
-        markdown = read_markdown(text, fence)
+    apart = _prose_in_fences(markdown, lists)
+    if apart:
+        markdown = read_markdown(text, apart)
         lists = tuple(  # one whose title is above the fence takes the fence's end with it
-            replace(found, end=fence[1][1]) if found.start < fence[0][0] < found.end < fence[1][1] else found
+            replace(found, end=apart[-1][1]) if found.start < apart[0][0] < found.end < apart[-1][1] else found
             for found in reference_lists(markdown)
         )
+    placed = [(section, place) for section, found in enumerate(lists) for place in found.entries]
+    urls = entry_urls(markdown, [(place.start, place.end) for _, place in placed])
     entries = tuple(
-        Entry(place, section, text[place.body : place.end].strip(), entry_urls(markdown, place.start, place.end))
-        for section, found in enumerate(lists)
-        for place in found.entries
+        Entry(place, section, text[place.body : place.end].strip(), found)
+        for (section, place), found in zip(placed, urls, strict=True)
     )
     body = gaps([(found.start, found.end) for found in lists], len(text))
-    listed = frozenset(entry.number for entry in entries)
     prose = markdown.prose()
-    spans = ((entry.number, entry.place.number_span) for entry in entries)
-    circled = frozenset(number for number, span in spans if span and is_circled(text[slice(*span)]))
-    marks = find_marks(markdown, prose, body, listed, circled)
-    if rescued is not None:  # what follows may be more of the code: `x = [7]` there is no dangling citation
-        marks = tuple(mark for mark in marks if mark.start < rescued or listed.issuperset(mark.numbers))
+    listed = {entry.number: text[slice(*entry.place.number_span or (0, 0))] for entry in entries}
+    # after a fence that is never closed may be more of the code: `x = [7]` there is no dangling citation
+    certain = apart[0][0] if len(apart) == 1 else len(text)
+    marks = find_marks(markdown, prose, body, listed)
+    marks = tuple(mark for mark in marks if mark.start < certain or listed.keys() >= {*mark.numbers})
     linked = {mark.url for mark in marks}
     return ParsedReport(
         text=text,
@@ -110,51 +107,42 @@ def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterat
             at += 1
 
 
-def _swallowed_from(markdown: Markdown, lists: Sequence[ReferenceList]) -> int | None:
-    """Where code is taken to end in a fence that is never closed, if a reference list follows in it."""
-    start = len(markdown.text) if markdown.unclosed is None else markdown.unclosed[0]
-    swallowed = next((found.start for found in lists if found.start > start), None)
-    if swallowed is None:
-        return None
-    lines = markdown.lines[markdown.line_at(start) + 1 : markdown.line_at(swallowed) + 1]
-    return next((line[0] for line in lines if not markdown.text[slice(*line)].strip()), lines[-1][0])
-
-
-def _fence_of_prose(markdown: Markdown, lists: Sequence[ReferenceList]) -> tuple[Place, Place] | None:
-    """First and last line of a fence that holds no code but the report, or its list."""
-    if not markdown.fences:
-        return None
-    return _around_report_with_code(markdown) if lists else _around_list(markdown)
-
-
-def _around_report_with_code(markdown: Markdown) -> tuple[Place, Place] | None:
-    """A fence of Markdown that the first code within it seems to close, so that its own end opens another."""
+def _prose_in_fences(markdown: Markdown, lists: Sequence[ReferenceList]) -> Sequence[Place]:
+    """Fenced "code" that is none: the first and last line of the fence; of one never closed, where code ends."""
+    text, unclosed = markdown.text, markdown.unclosed
+    swallowed = next((found.start for found in lists if unclosed and found.start > unclosed[0]), None)
+    if unclosed and swallowed is not None:  # code ends at the first blank line, if a list follows in it
+        lines = markdown.lines[markdown.line_at(unclosed[0]) + 1 : markdown.line_at(swallowed) + 1]
+        end = next((line[0] for line in lines if not text[slice(*line)].strip()), lines[-1][0])
+        return [(end, end)]
+    if not markdown.fences or not lists:
+        return _around_list(markdown) if markdown.fences else ()
     first = markdown.lines[markdown.line_at(markdown.fences[0][0])]
-    if markdown.unclosed is None or not _OF_MARKDOWN.fullmatch(markdown.text, *first):
-        return None
-    return first, markdown.lines[markdown.line_at(markdown.unclosed[0])]
+    if unclosed and _OF_MARKDOWN.fullmatch(text, *first):
+        # the first code in a fence of Markdown seems to close it, so that its own end opens another
+        return first, markdown.lines[markdown.line_at(unclosed[0])]
+    return ()
 
 
-def _around_list(markdown: Markdown) -> tuple[Place, Place] | None:
-    """The closed fence that holds the list of a report which has none outside of code.
+def _around_list(markdown: Markdown) -> Sequence[Place]:
+    """The first and last line of the closed fence that holds the list of a report which has none outside of code.
 
     It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
     list's title or at the report's end. Any other list in code is an example.
     """
-    found = next(iter(reference_lists(replace(markdown, fences=[]))), None)
-    if found is None:
-        return None
-    text, end = markdown.text, found.entries[-1].end
-    fence = next(((a, b) for a, b in markdown.fences if a < found.entries[0].start and end < b), None)
-    if fence is None:
-        return None
-    first, last = (markdown.lines[markdown.line_at(edge)] for edge in fence)
-    if not _OF_PROSE.fullmatch(text, *first):
-        return None
-    most = 2 * (fence[1] - first[0]) > len(text.strip()) and found.start > first[0]
-    alone = not text[first[1] : max(first[1], found.start)].strip() and not text[end : last[0]].strip()
-    placed = found.start < first[0] or not text[fence[1] :].strip()
-    return (first, last) if most or (alone and placed and found.entries[0].number_span) else None
+    text = markdown.text
+    for found in reference_lists(replace(markdown, fences=[]))[:1]:
+        begin, end = found.entries[0].start, found.entries[-1].end
+        for fence in markdown.fences:
+            first, last = (markdown.lines[markdown.line_at(edge)] for edge in fence)
+            if not fence[0] < begin < end < fence[1] or not _OF_PROSE.fullmatch(text, *first):
+                continue
+            most = 2 * (fence[1] - first[0]) > len(text.strip()) and found.start > first[0]
+            alone = not text[first[1] : max(first[1], found.start)].strip() and not text[end : last[0]].strip()
+            placed = found.start < first[0] or not text[fence[1] :].strip()
+            if most or (alone and placed and found.entries[0].number_span):
+                return first, last
+    return ()
 
 
 def without_references(text: str) -> str:
@@ -164,10 +152,10 @@ def without_references(text: str) -> str:
 
 def split_references(text: str) -> tuple[str, str]:
     """The report without its reference lists, and the lists as written."""
-    parsed = parse_report(text)
-    lists = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in parsed.lists)
-    body = cut(text, ((found.start, found.end, "") for found in parsed.lists))
-    return trimmed(body) if lists else body.strip(), lists
+    lists = parse_report(text).lists
+    body = cut(text, ((found.start, found.end, "") for found in lists))
+    listed = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in lists)
+    return trimmed(body) if lists else body.strip(), listed
 
 
 def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:

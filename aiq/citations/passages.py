@@ -1,26 +1,23 @@
 """Which sentence cites what, and the passage of its source that shares most words with it: where to read first.
 
-Works on the text at its own offsets: reference lists are blanked, each citation becomes a run of one
-sign of its own length (a pin), so that what is found has a place in the report.
+Works on the text at its own offsets: each citation becomes a run of one sign of its own length (a pin).
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 from typing import Final
 from unicodedata import normalize
 
-from aiq.citations.audit import ReportAudit
+from aiq.citations.audit import Finding, ReportAudit
 from aiq.citations.markdown import Place, masked
 from aiq.citations.parse import ParsedReport, cut, parse_report, trimmed
 from aiq.core.sources import Source
 
-_PIN: Final = "\ue000"
-"""In place of a citation."""
-_VOID: Final = "\ue001"
-"""In place of what is neither seen nor said: the syntax of a link around its label."""
+_PIN: Final = "\ue000"  # in place of a citation
+_VOID: Final = "\ue001"  # in place of what is neither seen nor said
 _PRIVATE: Final = str.maketrans({_PIN: "\ufffd", _VOID: "\ufffd"})
 _BRACKETED: Final = rf"[(（][ \t]?(?:(?i:source|sources|see|via|来源)[:： ]*)?(?:{_PIN}++[,，; ]*+)++[)）]"
 _PINS: Final = re.compile(f"[ \t]?(?:{_BRACKETED}|{_PIN}++)")
@@ -48,10 +45,9 @@ _WORTH_A_SENTENCE: Final = 1.2  # a further sentence must add a fifth to what is
 
 @dataclass(frozen=True, slots=True)
 class CitedStatement:
-    """A sentence, list item or table cell of a report that carries citations.
+    """A sentence, list item or table cell `start:end` of a report; `text` is without marks, URLs and emphasis.
 
-    `start:end` is its place in the report, `text` what it says: without marks, URLs and emphasis.
-    `marks` and `body_urls` are positions in `ParsedReport.marks` and `ParsedReport.body_urls`.
+    `marks` and `body_urls` are positions in `ParsedReport.marks` and `ParsedReport.body_urls`; it has one at least.
     """
 
     start: int
@@ -86,24 +82,22 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
     read: dict[int, SourceSentences] = {}
     found: dict[Place, CitedPassage] = {}
     for statement in cited_statements(audit.report):
-        for source, entry in _cited(audit, statement):
-            sentences = read.get(id(source)) or read.setdefault(id(source), SourceSentences(source.text))
-            if (pair := (statement.start, id(source))) not in found:
+        for worth, entry in _cited(audit, statement):
+            pair = statement.start, id(worth.match and worth.match.source)
+            if worth.match is not None and pair not in found:
+                source = worth.match.source
+                sentences = read.get(pair[1]) or read.setdefault(pair[1], SourceSentences(source.text))
                 found[pair] = CitedPassage(statement, source, entry, sentences.closest(statement.text))
     return tuple(found.values())
 
 
-def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Source, int | None]]:
+def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
     for mark in (audit.marks[number] for number in statement.marks):
-        if mark.url and mark.url.match:
-            yield mark.url.match.source, None
-            continue
-        for entry in mark.entries:
-            if entry is not None and (match := audit.entries[entry].match):
-                yield match.source, entry
-    for number in statement.body_urls:
-        if match := audit.body_urls[number].match:
-            yield match.source, None
+        if mark.url is not None and mark.url.match is not None:
+            yield mark.url, None
+        else:
+            yield from ((audit.entries[position], position) for position in mark.entries if position is not None)
+    yield from ((audit.body_urls[number], None) for number in statement.body_urls)
 
 
 class SourceSentences:
@@ -124,23 +118,23 @@ class SourceSentences:
         for word in wanted:
             for number in (holders := self._holders.get(word, [])):
                 shared.setdefault(number, {})[word] = log((len(self._places) + 1) / len(holders))
-        best, place = 0.0, (0, 0)
+        best, sentences = 0.0, (0, 0)
         for first in sorted(shared):
             together: dict[str, float] = {}
-            for more in range(_MOST_SENTENCES):
-                together |= shared.get(first + more, {})
-                if (score := sum(together.values()) / _WORTH_A_SENTENCE**more) > best:
-                    best, place = score, (first, first + more)
-        return self._passage(*place, wanted) if shared else None
-
-    def _passage(self, first: int, last: int, wanted: Mapping[str, None]) -> Passage:
-        text = self._text[self._places[first][0] : self._places[last][1]].strip()
-        start = self._text.index(text, self._places[first][0])
-        marks: list[Place] = []
-        for word, at, end in _words(text):
+            for last in range(first, first + _MOST_SENTENCES):
+                together |= shared.get(last, {})
+                if (score := sum(together.values()) / _WORTH_A_SENTENCE ** (last - first)) > best:
+                    best, sentences = score, (first, last)
+        if not shared:
+            return None
+        begin, end = self._places[sentences[0]][0], self._places[sentences[1]][1]
+        text = self._text[begin:end].strip()
+        begin = self._text.index(text, begin)
+        places: list[Place] = []
+        for word, at, stop in _words(text):
             if word in wanted:  # pairs of signs overlap
-                marks.append((marks.pop()[0] if marks and at < marks[-1][1] else at, end))
-        return Passage(start, start + len(text), text, tuple(marks))
+                places.append((places.pop()[0] if places and at < places[-1][1] else at, stop))
+        return Passage(begin, begin + len(text), text, tuple(places))
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
@@ -160,8 +154,10 @@ def _words(text: str) -> Iterator[tuple[str, int, int]]:
 def cited_statements(report: ParsedReport) -> tuple[CitedStatement, ...]:
     """The statements of a report that cite something, in order."""
     found: list[CitedStatement] = []
+    pins, voids = _hidden(report)
+    pinned = masked(masked(report.text.translate(_PRIVATE), pins, _PIN), voids, _VOID)
     citing = [[found.start for found in places] for places in (report.marks, report.body_urls)]
-    for start, end, text in _statements(_pinned(report)):
+    for start, end, text in _statements(pinned):
         marks, urls = (tuple(range(bisect_left(cites, start), bisect_left(cites, end))) for cites in citing)
         if (marks or urls) and text:
             found.append(CitedStatement(start, end, text, marks, urls))
@@ -171,21 +167,23 @@ def cited_statements(report: ParsedReport) -> tuple[CitedStatement, ...]:
 def without_citations(text: str) -> str:
     """The report without reference lists, citation marks and link targets; code stays as it is."""
     report = parse_report(text.translate(_PRIVATE))
-    lists = ((found.start, found.end, "") for found in report.lists)
-    pinned = cut(report.text, [*lists, *(stretch for stretch in _hidden(report) if stretch[0] < stretch[1])])
+    pins, voids = _hidden(report)
+    pinned = cut(report.text, [*((*pin, _PIN) for pin in pins), *((*void, "") for void in voids)])
     return trimmed(_without_pins(pinned))
 
 
-def _hidden(report: ParsedReport) -> Iterator[tuple[int, int, str]]:
-    """The stretches `start:end` of the body that a reader of its content does not read: _PIN or _VOID for each."""
-    for mark in report.marks:
-        yield mark.start, mark.end, _PIN
+def _hidden(report: ParsedReport) -> tuple[list[Place], list[Place]]:
+    """Where citations are, and what is neither seen nor said: lists, and the syntax of a link around its label."""
+    pins, voids = (
+        [(mark.start, mark.end) for mark in report.marks],
+        [(found.start, found.end) for found in report.lists],
+    )
     for use in report.body_urls:
         if use.label[0] < use.label[1]:
-            yield use.start, use.label[0], _VOID
-            yield use.label[1], use.end, _VOID
+            voids += [(use.start, use.label[0]), (use.label[1], use.end)]
         else:
-            yield use.start, use.end, _PIN
+            pins.append((use.start, use.end))
+    return pins, voids
 
 
 def _without_pins(pinned: str) -> str:
@@ -193,29 +191,26 @@ def _without_pins(pinned: str) -> str:
     return _PINS.sub("", pinned).replace(_VOID, "")
 
 
-def _pinned(report: ParsedReport) -> str:
-    """The report at the same offsets with lists blank and citations as pins."""
-    text = masked(report.text.translate(_PRIVATE), [(found.start, found.end) for found in report.lists], " ")
-    stretches = list(_hidden(report))
-    for sign in (_PIN, _VOID):
-        text = masked(text, [(start, end) for start, end, kind in stretches if kind == sign and start < end], sign)
-    return text
-
-
 def _statements(pinned: str) -> Iterator[tuple[int, int, str]]:
-    """Sentences with their places; lines end sentences, pins after a full stop belong to its sentence."""
+    """Sentences with their places; lines end sentences, pins after a full stop belong to its sentence.
+
+    A table's cell is a statement of its own: "row's name, column's heading: cell".
+    """
     heads: list[str] = []
     start = 0
     for line in pinned.splitlines(keepends=True):
         end = start + len(line.rstrip("\r\n"))
-        if not line.lstrip().startswith("|"):
-            heads = []
-            for first, last in _sentences(pinned, start, end):
-                yield first, last, _plain(pinned[first:last])
-        elif not heads:
-            heads = [text for _, _, text in _cells(pinned, start, end)]
+        if line.lstrip().startswith("|"):
+            places = [cell.span() for cell in _CELL.finditer(pinned, start, end) if cell[0].strip()]
+            cells = [_plain(pinned[slice(*place)]) for place in places]
+            for number, (place, text) in enumerate(zip(places, cells, strict=True) if heads else ()):
+                head = heads[number] if number < len(heads) else ""
+                yield *place, f"{cells[0][:_LONGEST_HEAD]}, {head}: {text}" if number and head else text
+            heads = heads or [text[:_LONGEST_HEAD] for text in cells]
         else:
-            yield from _row(heads, _cells(pinned, start, end))
+            heads = []
+            for place in _sentences(pinned, start, end):
+                yield *place, _plain(pinned[slice(*place)])
         start += len(line)
 
 
@@ -228,17 +223,6 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Place]:
         at = stop.end()
     if text[at:end].strip():
         yield at, end
-
-
-def _cells(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
-    return [(*cell.span(), _plain(cell[0])) for cell in _CELL.finditer(text, start, end) if cell[0].strip()]
-
-
-def _row(heads: Sequence[str], cells: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """A cell is a statement of its own: "row's name, column's heading: cell"."""
-    for number, (start, end, text) in enumerate(cells):
-        head = heads[number][:_LONGEST_HEAD] if number < len(heads) else ""
-        yield start, end, f"{cells[0][2][:_LONGEST_HEAD]}, {head}: {text}" if number and head else text
 
 
 def _plain(sentence: str) -> str:

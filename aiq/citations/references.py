@@ -6,34 +6,22 @@ Works on lines, because models write lists that Markdown sees as one paragraph.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, takewhile
 
-from aiq.citations.entries import (
-    UNNUMBERED,
-    EntryStart,
-    Family,
-    Line,
-    ListedEntry,
-    entries_in_line,
-    entry_start,
-    title_strength,
-)
+from aiq.citations.entries import UNNUMBERED, Family, Line, ListedEntry, title_strength
 from aiq.citations.markdown import Markdown
 
 _CITES = re.compile(r"[\[【]\^?\d")
+_COLON = re.compile(r"[^:：]{0,39}(?=[:：])")
 _FIRST_ENTRY_WITHIN = 8
 """Lines to look ahead from a title to the first entry."""
 _INTRODUCTION = 3
 """Lines of text that may be between a heading and the first entry."""
-_COLON_WITHIN = 40
-"""Characters in which the title that shares a line with its first entry must end."""
 _NEAR = 4
 """Lines in which what an entry names must begin."""
 _FAR = 6
-"""Lines to look ahead for what an entry lacks."""
-_REMARK = 4
-"""Lines to look ahead for the next entry, over what is said about this one."""
+"""Lines to look ahead for the next entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +40,28 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     a list without numbers only if none has them.
     """
     reader = _ListReader(markdown)
-    lists = list(reader.lists(reader.below_title))
-    footnotes = reader.lists(lambda line: reader.footnotes(line, lists))
-    lists = sorted([*lists, *footnotes], key=lambda found: found.start)
-    lists = lists or list(reader.lists(reader.after_colon)) or reader.headless()
+    titled = list(reader.lists(reader.below_title))
+    footnotes = reader.lists(lambda line: reader.footnotes(line, titled))
+    lists = sorted([*titled, *footnotes], key=lambda found: found.start)
+    lists = lists or list(reader.lists(reader.after_colon)) or list(reader.lists(reader.headless))
     lists = [found for found in lists if any(entry.names_target for entry in found.entries)] or lists
     return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
 
-_Read = tuple[int, list[ListedEntry]]
+_Read = tuple[int, Sequence[ListedEntry]] | None
 """The last line read, and the entries found."""
-_NOTHING: _Read = (-1, [])
 
 
 class _ListReader:
     """The lines of a report, in which each kind of list has a method of its own that reads on from a line."""
 
     def __init__(self, markdown: Markdown) -> None:
-        self.text = markdown.text
-        self.all = [Line(markdown, number) for number in range(len(markdown.lines))]
-        for fence in markdown.fences:
-            first, last = map(markdown.line_at, fence)
-            for line in self.all[first : last + 1]:
-                line.fenced = True
+        fences = [(markdown.line_at(start), markdown.line_at(end)) for start, end in markdown.fences]
+        fenced = {number for first, last in fences for number in range(first, last + 1)}
+        self.all = [
+            Line(markdown.text, number, start, end, markdown.headings.get(number), number in fenced)
+            for number, (start, end) in enumerate(markdown.lines)
+        ]
 
     def below(self, line: Line, most: int) -> list[Line]:
         """The next lines with text after this one, of at most so many lines."""
@@ -92,170 +79,144 @@ class _ListReader:
                 return True
         return False
 
-    def entries_from(self, first: int, family: Family, level: int | None = None) -> _Read:
-        """Entries from line `first` on, and the number of the last line that is theirs.
-
-        `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
-        """
-        follower = _Follower(self, family, level)
-        for line in self.all[first:]:
-            if line.bare and not follower.takes(line):
-                break
-        return follower.last, _numbered(follower.entries, family)
-
     def lists(self, read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
-        """The lists that a method finds, going through the lines."""
-        number = 0
-        while number < len(self.all):
-            line = self.all[number]
-            last, entries = read(line)
-            if entries:
-                yield ReferenceList(line.start, entries[-1].end, tuple(entries))
-            number = max(last, number) + 1
-
-    def headless(self) -> list[ReferenceList]:
-        """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
-        first = None
-        for line in reversed(self.all):
-            if not line.bare:
-                continue
-            start = line.begins("bracket") if not line.fenced and line.level is None else None
-            if start is None or self.text[start.mark[0]] in "(（" or not line.names_target:
-                break
-            first = line
-        entries = self.entries_from(first.number, "bracket")[1] if first else []
-        numbers = [entry.number for entry in entries]
-        upwards = len(entries) > 1 and numbers == sorted(set(numbers))
-        return [ReferenceList(entries[0].start, entries[-1].end, tuple(entries))] if upwards else []
-
-    def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
-        """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
-        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
-        start = line.begins("bracket") if not line.fenced else None
-        if start is None or (before >= 0 and line.start < taken[before].end):
-            return _NOTHING
-        mark = self.text[slice(*start.mark)]
-        if not mark.endswith((":", "：")) or not ("^" in mark or line.names_target):
-            return _NOTHING
-        last, entries = self.entries_from(line.number, "bracket")
-        return last, list(takewhile(lambda entry: self.text[entry.body - 1] in ":：", entries))
-
-    def after_colon(self, line: Line) -> _Read:
-        """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
-        text = self.text
-        colon = next((at for at, sign in enumerate(line.words[:_COLON_WITHIN], line.start) if sign in ":："), None)
-        if colon is None or line.fenced or title_strength(text[line.start : colon]) != "strong":
-            return _NOTHING
-        begin = colon + 1
-        while begin < line.end and text[begin] in "*_ \t":
-            begin += 1
-        start = entry_start(text, begin, line.end, "bracket")
-        if start is None or not line.names_target:
-            return _NOTHING
-        entries = entries_in_line(text, start, begin, line.end)
-        following = next((below.begins("bracket") for below in self.all[line.number + 1 :][:1]), None)
-        if following is None or following.number <= entries[-1].number:
-            return line.number, entries
-        last, more = self.entries_from(line.number + 1, "bracket")
-        return last, entries + more
+        last = -1
+        for line in self.all:
+            if line.number > last and (found := read(line)):
+                last, entries = found
+                if entries:
+                    yield ReferenceList(line.start, entries[-1].end, tuple(entries))
 
     def below_title(self, line: Line) -> _Read:
         """The list that a title in this line opens; no entries if it opens none."""
-        first = self._first_entry(line) if line.title else None
-        if first is None:
-            return _NOTHING
-        last, entries = self.entries_from(*first, line.level or 0)
-        if line.title == "weak" and not any(entry.names_target for entry in entries):
-            return _NOTHING
-        return last, entries
+        if not line.title or not (first := self._first_entry(line)):
+            return None
+        last, entries = _Follower(self, first[1], line.level or 0).read(first[0].number)
+        return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else None
 
-    def _first_entry(self, title: Line) -> tuple[int, Family] | None:
+    def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
+        """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
+
+        def is_defined(entry: ListedEntry) -> bool:
+            return line.text[entry.body - 1] in ":："
+
+        start = None if line.fenced else line.begins("bracket")
+        if not start or not is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
+            return None
+        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
+        if before >= 0 and line.start < taken[before].end:
+            return None
+        last, entries = _Follower(self, "bracket").read(line.number)
+        return last, list(takewhile(is_defined, entries))
+
+    def after_colon(self, line: Line) -> _Read:
+        """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
+        colon = None if line.fenced else _COLON.match(line.text, line.start, line.end)
+        if colon is None or title_strength(colon[0]) != "strong" or not line.names_target:
+            return None
+        start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
+        follower = _Follower(self, "bracket")
+        takes = follower.takes(Line(line.text, line.number, start, line.end, None, fenced=False))
+        return follower.read(line.number + 1) if takes else None
+
+    def headless(self, line: Line) -> _Read:
+        """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
+        start = None if line.parts_lists else line.begins("bracket")
+        if start is None or line.text[start.mark[0]] in "(（" or not line.names_target:
+            return None
+        last, entries = _Follower(self, "bracket").read(line.number)
+        upwards = len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries))
+        ends = not any(below.bare for below in self.all[last + 1 :])
+        return last, entries if upwards and ends else ()
+
+    def _first_entry(self, title: Line) -> tuple[Line, Family] | None:
         """Line and form of the first entry below a title: at once, or below a heading's introduction."""
+        strong = title.title == "strong"
         formal = title.level is not None or title.is_label or "<" in title.words
-        most = _INTRODUCTION if formal and title.title == "strong" else 0
-        passed = 0
+        introduction = 0
         for line in self.below(title, _FIRST_ENTRY_WITHIN):
             if line.number == title.number + 1 and not line.words.strip(" \t=-"):
                 continue  # underlines the title
             if line.ends_list:
                 return None
-            family = self._family(line, strong=title.title == "strong", formal=formal)
-            if family and (not passed or self.target_near(line, family)):
-                return line.number, family
-            if line.level is not None and line.level <= (6 if title.level is None else title.level):
-                return None
-            passed += not line.bare.startswith("|")
-            if passed > most:
+            family = self._family(line, strong=strong, formal=formal)
+            if family and (not introduction or self.target_near(line, family)):
+                return line, family
+            introduction += not line.bare.startswith("|")
+            same_level = line.level is not None and line.level <= (title.level or 6)
+            if same_level or introduction > (_INTRODUCTION if formal and strong else 0):
                 return None
         return None
 
     def _family(self, line: Line, *, strong: bool, formal: bool) -> Family | None:
         """The form in which an entry begins here; forms without brackets or points must name a target at once."""
-        start = line.begins()
-        if start is not None and start.family in ("table", "bracket", "ordered", "circled"):
-            return start.family
-        if start is not None and self.target_near(line, start.family):
-            return start.family if strong or start.family not in ("spaced", "row") else None
-        if start is not None and start.family == "titled":
-            return None
+        if start := line.begins():
+            sure = start.family in ("table", "bracket", "ordered", "circled")
+            likely = strong or start.family not in ("spaced", "row")
+            return start.family if sure or (likely and self.target_near(line, start.family)) else None
         return "plain" if strong and formal and line.names_target and line.level is None else None
 
 
+@dataclass
 class _Follower:
-    """A list as far as it has been read; asked line by line whether it goes on."""
+    """A list as far as it has been read; asked line by line whether it goes on.
 
-    def __init__(self, lines: _ListReader, family: Family, level: int | None) -> None:
-        self.entries: list[ListedEntry] = []
-        self.last = -1
-        self._lines = lines
-        self._family = family
-        self._level = level
-        self._indent = 0
+    `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
+    """
+
+    lines: _ListReader
+    family: Family
+    level: int | None = None
+    entries: list[ListedEntry] = field(default_factory=list)
+    last: int = -1
+    indent: int = 0
+
+    def read(self, first: int) -> tuple[int, Sequence[ListedEntry]]:
+        """Entries from this line on; bullets, and lists that say `1.` throughout, count by position."""
+        for number in range(first, len(self.lines.all)):
+            if self.lines.all[number].bare and not self.takes(self.lines.all[number]):
+                break
+        same = self.family == "ordered" and len({entry.number for entry in self.entries}) < len(self.entries[:2])
+        if self.family in UNNUMBERED or same:
+            self.entries = [replace(entry, number=n, number_span=None) for n, entry in enumerate(self.entries, 1)]
+        return self.last, self.entries
 
     def takes(self, line: Line) -> bool:
         """Whether this line belongs to the list; if so it is added."""
-        if line.fenced:
-            return False
-        start = line.begins(self._family)
-        if start is not None and self._begins_entry(start, line):
-            if not self.entries:
-                self._indent = line.indent
-            elif self._restarts(start, line):
-                return False
+        start = None if line.fenced else line.begins(self.family)
+        if start and self._begins_entry(start, line):
+            self.indent = self.indent if self.entries else line.indent
             self.entries += self._entries_in(start, line)
-        elif not self.entries:
+        elif line.fenced or not self.entries:
             return False
-        elif self._continues(line) or self._goes_on_below(line):
+        elif self._continues(line) or self._is_remark(line):
             named = self.entries[-1].names_target or line.names_target
             self.entries[-1] = replace(self.entries[-1], end=line.end, names_target=named)
-        else:
-            return self._labels_more(line)
+        elif not self._labels_more(line):
+            return False
         self.last = line.number
         return True
 
-    def _begins_entry(self, start: EntryStart, line: Line) -> bool:
-        """Items of a list within an entry are none; lines without a mark are entries if they name a target."""
+    def _begins_entry(self, start: ListedEntry, line: Line) -> bool:
+        """Items of a list within an entry are none; lines without a mark are entries if they name a target.
+
+        Numbers that start again after a blank belong to another list: `1. Method one` after the sources.
+        """
         if not self.entries:
             return True
-        if self._family == "plain":
-            more = line.number == self.last + 1 and line.goes_on
-            return line.names_target and not more and not line.parts_lists
-        if self._family == "spaced" and start.number <= self.entries[-1].number:
+        adjacent = line.number == self.last + 1
+        if self.family == "plain":
+            return line.names_target and not (adjacent and line.goes_on) and not line.parts_lists
+        if self.family in ("ordered", "bullet") and line.indent > self.indent + 1:
             return False
-        return self._family not in ("ordered", "bullet") or line.indent <= self._indent + 1
+        if start.number_span is None or start.number > self.entries[-1].number:
+            return True
+        return self.family != "spaced" and (adjacent or self.lines.target_near(line, self.family))
 
-    def _restarts(self, start: EntryStart, line: Line) -> bool:
-        """Whether a numbered line after a blank belongs to another list: `1. Method one` after the sources."""
-        if start.number_span is None or line.number == self.last + 1:
-            return False
-        return start.number <= self.entries[-1].number and not self._lines.target_near(line, self._family)
-
-    def _entries_in(self, start: EntryStart, line: Line) -> list[ListedEntry]:
+    def _entries_in(self, start: ListedEntry, line: Line) -> list[ListedEntry]:
         """The entries of a line; a number in it that the next entry's line has again was only cited."""
-        found = entries_in_line(self._lines.text, start, line.start, line.end)
-        if len(found) == 1:
-            return found
-        following = (below.begins(self._family) for below in self._lines.below(line, _FAR))
+        found = line.entries(start)
+        following = (below.begins(self.family) for below in self.lines.below(line, _FAR) if len(found) > 1)
         after = next((below.number for below in following if below is not None), 0)
         again = next((at for at, entry in enumerate(found) if at and entry.number == after), len(found))
         return [*found[: again - 1], replace(found[again - 1], end=line.end)] if after else found
@@ -268,50 +229,32 @@ class _Follower:
         adjacent = line.number == self.last + 1
         if self.entries[-1].names_target:
             return indented or (adjacent and line.goes_on)
-        return self._target_ahead(line) if adjacent else line.names_target and (indented or line.goes_on)
+        if adjacent:
+            return self.lines.target_near(line, self.family)
+        return line.names_target and (indented or line.goes_on)
 
-    def _target_ahead(self, line: Line) -> bool:
-        """Whether this line or one right below it, before the next entry, has what the entry lacks."""
-        for ahead in self._lines.all[line.number : line.number + _FAR]:
-            if not ahead.bare or ahead.level is not None or ahead.begins("bracket"):
-                return False
-            if ahead.names_target:
-                return True
-        return False
-
-    def _goes_on_below(self, line: Line) -> bool:
+    def _is_remark(self, line: Line) -> bool:
         """Whether this is a remark between two entries: the one with the next number follows soon."""
-        if self._family in UNNUMBERED or self._level is None or _CITES.search(line.words):
+        if self.family in UNNUMBERED or self.level is None or line.parts_lists or _CITES.search(line.words):
             return False
-        for ahead in [line, *self._lines.below(line, _REMARK)]:
-            deeper = self._family == "titled" and ahead.begins("titled")
-            if ahead.ends_list or (ahead.level is not None and not deeper):
-                return False
-            start = ahead.begins(self._family)
-            if start is not None and ahead is not line:
-                follows = start.number == self.entries[-1].number + 1
-                return follows and self._lines.target_near(ahead, self._family)
-        return False
+        following = self._next_entry(line)
+        return following is not None and following.number == self.entries[-1].number + 1
 
     def _labels_more(self, line: Line) -> bool:
         """Whether a line parts the list or names a further part of it, because entries go on below it."""
-        if line.ends_list and not line.is_rule:
+        deeper = 0 < (self.level or 0) < (line.level or 0)
+        label = (deeper if line.level else line.is_label) and not line.ends_list
+        following = self._next_entry(line) if line.is_rule or label else None
+        if following is None:
             return False
-        deeper = 0 < (self._level or 0) < (line.level or 0)
-        if not (deeper or line.is_rule) and (line.level is not None or not line.is_label):
-            return False
-        below = next((below for below in self._lines.below(line, _FAR) if not below.is_rule), None)
-        start = below.begins(self._family) if below is not None else None
-        if below is None or start is None or not self._lines.target_near(below, self._family):
-            return False
-        if line.is_rule:
-            return start.number_span is not None and start.number == self.entries[-1].number + 1
-        return start.number_span is None or start.number > self.entries[-1].number
+        step = following.number - self.entries[-1].number
+        return step == 1 if line.is_rule else step > 0 or not following.number_span
 
-
-def _numbered(entries: list[ListedEntry], family: Family) -> list[ListedEntry]:
-    """Bullets, and Markdown lists that say `1.` throughout, count by position."""
-    same = family == "ordered" and len(entries) > 1 and len({entry.number for entry in entries}) == 1
-    if family not in UNNUMBERED and not same:
-        return entries
-    return [replace(entry, number=n, number_span=None) for n, entry in enumerate(entries, 1)]
+    def _next_entry(self, line: Line) -> ListedEntry | None:
+        """The entry with a target that begins in one of the next lines, below nothing that ends the list."""
+        for below in self.lines.below(line, _FAR):
+            if start := below.begins(self.family):
+                return start if self.lines.target_near(below, self.family) else None
+            if below.parts_lists and not below.is_rule:
+                return None
+        return None

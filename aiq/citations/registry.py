@@ -32,8 +32,7 @@ class SourceRegistry:
         """Remember a source; one with neither URL nor citation key is nothing that can be cited."""
         key = identity(source)
         if key is not None:
-            named = source.url or source.citation_key or ""
-            self._seen.setdefault(key, []).append((_STRENGTH[source.kind], order, named, source))
+            self._seen.setdefault(key, []).append((_STRENGTH[source.kind], order, source.address, source))
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
         """Remember the URLs of a text. What a call was asked with and gives back is still an echo."""
@@ -52,10 +51,8 @@ class SourceRegistry:
 
     def known(self) -> tuple[Source, ...]:
         """Everything seen, of every kind, once: retrieved sources first, each kind by order."""
-        groups = sorted(
-            (sorted(group, key=_FIRST) for group in self._seen.values()), key=lambda group: _FIRST(group[0])
-        )
-        return tuple(map(_one, groups))
+        groups = [sorted(group, key=_FIRST) for group in self._seen.values()]
+        return tuple(map(_one, sorted(groups, key=lambda group: _FIRST(group[0]))))
 
 
 def identity(source: Source) -> Identity | None:
@@ -78,13 +75,9 @@ def _one(group: Sequence[_Seen]) -> Source:
     """One source of all that was seen of it, in order; a weaker kind adds nothing to a stronger one."""
     sources = [source for strength, _, _, source in group if strength == group[0][0]]
     text = max((source.text for source in sources), key=len)
-    update = {
-        "title": next((s.title for s in sources if s.title), ""),
-        "text": text,
-        "published": next((s.published for s in sources if s.published), None),
-        "digest": digest(text),
-    }
-    return sources[0].model_copy(update=update)
+    title = next((source.title for source in sources if source.title), "")
+    published = next((source.published for source in sources if source.published), None)
+    return sources[0].model_copy(update={"title": title, "text": text, "published": published, "digest": digest(text)})
 
 
 def digest(text: str) -> str:

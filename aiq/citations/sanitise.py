@@ -1,15 +1,14 @@
 """Decides whether a URL is unsafe or unreliable, whoever returned it, and whether its host passes for another.
 
-The names of hosts and schemes are in `rules.toml`. A rule sees the URL as a reader's browser
-would: entities, percent-encoding, case, control characters, backslashes and full-width letters undone.
-A look-alike host is flagged and not removed: that rule is about what eyes see and is sometimes wrong.
+The names of hosts and schemes are in `rules.toml`. A rule sees the URL as a browser would: with entities,
+percent-encoding, control characters and full-width letters undone. A look-alike host is flagged, not removed.
 """
 
 import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import unquote
 
 from aiq.citations.urls import canonical_host, parse_url, rules, under, unicode_labels, without_ellipsis
@@ -37,7 +36,6 @@ _RULES: dict[str, Callable[[str, str], bool]] = {
     "truncated_url": lambda url, host: without_ellipsis(url) is not None or _GARBLED.search(url) is not None,
 }
 """Name in the audit -> whether a URL (after `plain_text`) and its host break the rule; asked in this order."""
-HOMOGRAPH = "homograph_host"
 _TOGETHER = (
     frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
     frozenset({"LATIN", "CJK", "BOPOMOFO"}),
@@ -97,35 +95,30 @@ class KnownHosts:
         if parsed is None or parsed.site[0] in self._hosts:
             return ()
         host = parsed.site[0]
-        return (HOMOGRAPH,) if mixes_scripts(host) or skeleton(host) in self._skeletons else ()
+        return ("homograph_host",) if mixes_scripts(host) or skeleton(host) in self._skeletons else ()
 
 
 @lru_cache(maxsize=4096)
 def mixes_scripts(host: str) -> bool:
     """Whether a label has letters of scripts that do not go together, or of another one that all pass for Latin."""
-    return any(not label.isascii() and _mixed(label) for label in unicode_labels(host))
-
-
-def _mixed(label: str) -> bool:
-    scripts = {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
-    if len(scripts) > 1:
-        return not any(scripts <= together for together in _TOGETHER)
-    return "LATIN" not in scripts and skeleton(label).isascii()
+    for label in unicode_labels(host):
+        scripts = {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
+        if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
+            return True
+        if len(scripts) == 1 and "LATIN" not in scripts and skeleton(label).isascii():
+            return True
+    return False
 
 
 def skeleton(host: str) -> str:
     """What eyes make of a host: look-alikes (`confusables` of `rules.toml`) in Latin, marks left out."""
-    if host.isascii() and "xn--" not in host:
-        text = host
-    else:
-        decomposed = unicodedata.normalize("NFKD", ".".join(unicode_labels(host)))
-        text = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    text = text.translate(_table())
+    decomposed = unicodedata.normalize("NFKD", ".".join(unicode_labels(host)))
+    text = "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_table())
     for pair, single in _PAIRS:
         text = text.replace(pair, single)
     return text
 
 
-@lru_cache(maxsize=1)
+@cache
 def _table() -> dict[int, int]:
     return {ord(letter): ord(latin) for latin, letters in rules().confusables.items() for letter in letters}

@@ -1,7 +1,6 @@
 """URLs as values that can be compared: what two spellings of one address have in common (docs/citations.md).
 
-Knows no sources. Nothing here raises: what cannot be parsed is None. `rules.toml` has the hosts, parameters,
-schemes and words that this and other files go by.
+Nothing here raises: what cannot be parsed is None.
 """
 
 import ipaddress
@@ -9,6 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,9 @@ from aiq.core.base import Record
 
 Site = tuple[str, int | None]
 """Host in canonical form, and port (None: the scheme's default)."""
+Segments = tuple[str, ...]
+Query = tuple[tuple[str, str], ...]
+UrlKey = tuple[Site, Segments, Query, str]
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{0,9}))?")
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00-\ufe0f\ufeff]")
@@ -25,7 +28,6 @@ _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LONGEST, _LONGEST_LABEL = 253, 63
 """Characters of a host name and of one label (RFC 1035 2.3.4, less the length bytes)."""
-Segments = tuple[str, ...]
 _DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/.+)", re.IGNORECASE | re.DOTALL)
 _PUBLISHED = re.compile(
     r"doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|epub|epdfplus|reader)/)?"
@@ -36,19 +38,16 @@ _ARXIV = re.compile(
     r"(?:abs|pdf|html|format)/(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)(?:\.pdf)?(/.+)?",
     re.IGNORECASE | re.DOTALL,
 )
-_ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.DOTALL)
+_ARXIV_DOI = "10.48550/arxiv."
 _ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org"})
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
-Query = tuple[tuple[str, str], ...]
-UrlKey = tuple[Site, Segments, Query, str]
 _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
-LEFT_OUT = re.compile(r"[\t\r\n]+")
+_LEFT_OUT = re.compile(r"[\t\r\n]+")
 """What browsers take out of a URL, wherever it is (WHATWG URL 4.4)."""
 _UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
 """What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
 _MAX_LENGTH = 8192
-_CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
 
@@ -105,42 +104,35 @@ class ParsedUrl(NamedTuple):
 @lru_cache(maxsize=16384)  # those of a report are asked for again and again
 def parse_url(text: str) -> ParsedUrl | None:
     """The URL in canonical parts, or None where it is not a well-formed http or https address."""
-    raw = text.strip()
+    raw = plain = text.strip()
     if len(raw) > _MAX_LENGTH:
         return None
-    plain = raw if raw.isprintable() else _without_unseen(raw)
+    if not raw.isprintable():
+        scheme, slashes, rest = _LEFT_OUT.sub("", raw).partition("://")
+        plain = scheme + slashes + _UNSEEN.sub("", rest)
     match = _URL.fullmatch(_AMPERSAND.sub("&", plain))
-    if match is None:
+    site = read_site(match[1].lower(), match[2]) if match else None
+    if match is None or site is None:
         return None
-    scheme, authority, path, query, fragment = match.groups()
-    site = read_site(scheme.lower(), authority)
-    if site is None:
-        return None
-    path = path.replace("\\", "/")  # as browsers do: `https://e.com\@v.com/` leads to e.com
+    path, query, fragment = match[3].replace("\\", "/"), match[4], match[5] or ""  # `\` as browsers do
     host, segments = _canonical_paper(site[0], _segments(path))
+    # of a fragment that selects a page an encoded slash stays apart from a written one
+    route = "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
     return ParsedUrl(
         raw,
-        site if host == site[0] else (host, site[1]),
+        (host, site[1]),
         segments,
         _query(query, host, segments) if query else (),
-        _route(fragment) if fragment and fragment[0] in "/!" else "",
+        route if fragment.startswith(("/", "!")) else "",
         decoded(path if query is None else f"{path}?{query}"),
     )
 
 
-def _without_unseen(raw: str) -> str:
-    scheme, slashes, rest = LEFT_OUT.sub("", raw).partition("://")
-    return scheme + slashes + _UNSEEN.sub("", rest)
-
-
 def _segments(path: str) -> Segments:
     """Decoded segments; dot segments resolved, parameters of the last one and trailing slashes dropped."""
-    path = path.rstrip("/")
-    if ";" in path:
-        head, slash, last = path.rpartition("/")
-        path = (head + slash + last.partition(";")[0]).rstrip("/")
     kept: list[str] = []
-    for segment in map(decoded, path.split("/")[1:]):
+    *others, last = path.rstrip("/").split("/")
+    for segment in map(decoded, [*others[1:], last.partition(";")[0]] if others else ()):
         if segment == "..":
             kept[-1:] = []
         elif segment != ".":
@@ -152,28 +144,17 @@ def _segments(path: str) -> Segments:
 
 def _query(query: str, host: str, segments: Segments) -> Query:
     table = rules()
+    parts = [part.replace("+", " ").partition("=") for part in query.split("&") if part]
     pairs = []
-    for part in query.split("&"):
-        name, _, value = part.replace("+", " ").partition("=")
-        name, value = decoded(name), decoded(value)
+    for name, value in sorted((decoded(name), decoded(value)) for name, _, value in parts):
         folded = name.lower()
-        if not part or folded in table.trackers or folded.startswith("utm_"):
+        # `ref` and `source` name what is shown on code hosts and APIs
+        soft = folded in table.soft_trackers and not under(host, table.code_hosts)
+        if soft and table.api_labels.isdisjoint((*host.split("."), *segments)):
             continue
-        if folded in table.soft_trackers and not _selects_content(host, segments):
-            continue
-        pairs.append((name, value))
-    return tuple(sorted(pairs))
-
-
-def _route(fragment: str) -> str:
-    """A fragment that selects a page, decoded; an encoded slash stays apart from a written one."""
-    return "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
-
-
-def _selects_content(host: str, segments: Segments) -> bool:
-    """Whether `ref` and `source` name what is shown, as on code hosts and APIs."""
-    table = rules()
-    return under(host, table.code_hosts) or not table.api_labels.isdisjoint((*host.split("."), *segments))
+        if folded not in table.trackers and not folded.startswith("utm_"):
+            pairs.append((name, value))
+    return tuple(pairs)
 
 
 def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
@@ -183,6 +164,7 @@ def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
     publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), and nowhere else.
     Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are kept apart.
     """
+    doi = None
     if host in _ARXIV_HOSTS:
         paper = _ARXIV.fullmatch("/".join(segments))
         return "arxiv.org", ("abs", paper[1].lower() + (paper[2] or "")) if paper else segments
@@ -190,13 +172,11 @@ def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
         host, doi = "doi.org", _DOI.fullmatch("/".join(segments))
     elif segments and segments[0].lower() == "doi" and under(host, rules().doi_hosts):
         doi = _PUBLISHED.fullmatch("/".join(segments))
-    else:
-        doi = None
     if doi is None:
         return host, segments
     name = doi[1].lower()
-    paper = _ARXIV_DOI.fullmatch(name)
-    return ("arxiv.org", ("abs", paper[1])) if paper else ("doi.org", (name,))
+    number = name.removeprefix(_ARXIV_DOI)
+    return ("arxiv.org", ("abs", number)) if number not in ("", name) else ("doi.org", (name,))
 
 
 @lru_cache(maxsize=16384)
@@ -213,7 +193,10 @@ def read_site(scheme: str, authority: str) -> Site | None:
 def canonical_host(host: str) -> str | None:
     """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None where malformed."""
     if host.startswith("["):
-        return _ipv6(host)
+        try:  # without the zone (`%eth0`, `%25eth0`), which means something on one machine only
+            return ipaddress.IPv6Address(host[1:-1].partition("%")[0]).compressed if host.endswith("]") else None
+        except ValueError:
+            return None
     if not host.isascii() or "%" in host:
         host = _ascii(unquote(host))
     host = host.lower().removesuffix(".")
@@ -222,53 +205,36 @@ def canonical_host(host: str) -> str | None:
     return host.removeprefix("www.") if host.count(".") > 1 else host
 
 
-def _ipv6(host: str) -> str | None:
-    """The address without brackets and zone (`%eth0`, `%25eth0`), which means something on one machine only."""
-    try:
-        return ipaddress.IPv6Address(host[1:-1].partition("%")[0]).compressed if host.endswith("]") else None
-    except ValueError:
-        return None
-
-
 def _ascii(host: str) -> str:
     """Full-width and other forms undone, then each label that is not ASCII in punycode (RFC 3492).
 
-    As UTS 46 in its non-transitional form, which browsers use: `ß` stays itself. What is no valid
-    name comes back so that it does not pass for one.
+    As UTS 46 in its non-transitional form, which browsers use: `ß` stays itself. What can be no label
+    becomes an empty one, which no host may have.
     """
     plain = "".join(letter.lower() for letter in _IGNORED.sub("", unicodedata.normalize("NFKC", host)))
     labels = unicodedata.normalize("NFC", plain).replace("。", ".").split(".")
-    return ".".join(label if label.isascii() else _punycode(label) for label in labels)
-
-
-def _punycode(label: str) -> str:
-    """The label's ASCII form; an empty one, which no host may have, for what can be no label."""
-    if len(label) > _LONGEST_LABEL or not label.isprintable():
-        return ""
-    return "xn--" + label.encode("punycode").decode("ascii")
+    for position, label in enumerate(labels):
+        if not label.isascii():
+            possible = label.isprintable() and len(label) <= _LONGEST_LABEL
+            labels[position] = f"xn--{label.encode('punycode').decode()}" if possible else ""
+    return ".".join(labels)
 
 
 def under(host: str, names: frozenset[str]) -> bool:
     """Whether a canonical host is one of these names or a sub-domain of one."""
-    while host:
-        if host in names:
-            return True
+    while host and host not in names:
         host = host.partition(".")[2]
-    return False
+    return bool(host)
 
 
 def unicode_labels(host: str) -> list[str]:
     """The labels of a canonical host as people see them; one that is no valid punycode stays as it is."""
-    return [_seen(label) for label in host.split(".")]
-
-
-def _seen(label: str) -> str:
-    if not label.startswith("xn--"):
-        return label
-    try:
-        return label[4:].encode("ascii").decode("punycode")
-    except UnicodeError:
-        return label
+    labels = host.split(".")
+    for position, label in enumerate(labels):
+        if label.startswith("xn--"):
+            with suppress(UnicodeError):
+                labels[position] = label[4:].encode("ascii").decode("punycode")
+    return labels
 
 
 def decoded(text: str) -> str:
@@ -286,18 +252,12 @@ def without_ellipsis(text: str) -> str | None:
     return stub if "..." in tail or not tail.isascii() else None
 
 
-def spelled(stub: str) -> str | None:
-    """What every URL that was cut off here begins with; a percent-encoding cut in two is left out."""
-    url = parse_url(stub)
-    return _CUT_CODE.sub("", url.spelling) if url and "%" in stub else url and url.spelling
-
-
 def writable(url: str) -> str:
     """A URL that means itself in Markdown: what would end or break it is percent-encoded.
 
     Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
     """
-    path, *query = re.split(r"(?=[?#])", LEFT_OUT.sub("", url.strip()), maxsplit=1)
+    path, *query = re.split(r"(?=[?#])", _LEFT_OUT.sub("", url.strip()), maxsplit=1)
     plain = path.replace("\\", "/") + "".join(query)
     written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), plain)
     if written.count("(") != written.count(")"):

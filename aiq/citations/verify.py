@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aiq.citations.audit import EntryFinding, ReportAudit, audit_report
+from aiq.citations.audit import EntryFinding, Finding, ReportAudit, audit_report
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
-from aiq.citations.repair import Edit, apply_edits, composed, new_numbers, repair
+from aiq.citations.repair import Edit, apply_edits, new_numbers, repair
 from aiq.core.reports import Audit, RemovedCitation, ValidCitation
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
@@ -29,16 +29,6 @@ class Verified:
     numbers: Mapping[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Round:
-    """One repair: what was found, the edits, and for each entry the number it gets and how the first round found it."""
-
-    found: ReportAudit
-    edits: tuple[Edit, ...]
-    numbers: Mapping[int, int]
-    origins: Sequence[EntryFinding]
-
-
 def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> Verified:
     """Keep what can be traced to a source, remove the rest, renumber; the same again changes nothing.
 
@@ -55,80 +45,71 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     """The same with sources already indexed; without any (None) for structure and safety alone.
 
     One round of edits repairs a report. In a hostile text a removal can bring forth another list, mark
-    or URL: what the result still has to remove goes in further rounds.
+    or URL: what the result still has to remove goes in further rounds, and all is one edit.
     """
-    rounds: list[_Round] = []
-    verified, origins = text, dict[int, EntryFinding]()
-    while len(rounds) < _MOST_ROUNDS:
+    verified = text
+    rounds: list[ReportAudit] = []
+    edits: tuple[Edit, ...] = ()
+    removed: list[RemovedCitation] = []
+    dangling: set[int] = set()
+    known: dict[int, EntryFinding] = {}
+    for _ in range(_MOST_ROUNDS):
         found = audit_report(parse_report(verified), index, others)
+        rounds.append(found)
         numbers = new_numbers(found)
-        edits = repair(found, numbers)
-        known = [origins.pop(finding.entry.number, finding) for finding in found.entries]
-        rounds.append(_Round(found, edits, numbers, known))
-        if not edits:
+        # each entry as the first round found it, with target and number of the report as given
+        origins = [known.pop(finding.entry.number, finding) for finding in found.entries]
+        removed += _removed(found, origins)
+        dangling.update(found.dangling)
+        todo = repair(found, numbers)
+        if not todo:
             break
-        verified = apply_edits(verified, edits)
-        origins = {numbers[p]: known[p] for p, finding in enumerate(found.entries) if finding.kept}
-    last = rounds[-1]
-    kept = {id(last.origins[p]): last.numbers[p] for p, finding in enumerate(last.found.entries) if finding.kept}
-    first = rounds[0].found
-    return Verified(
-        verified,
-        _account(rounds),
-        composed(text, [one.edits for one in rounds if one.edits] or [()]),
-        first,
-        {p: kept[id(finding)] for p, finding in enumerate(first.entries) if id(finding) in kept},
-    )
-
-
-def _account(rounds: Sequence[_Round]) -> Audit:
-    """What all rounds removed and the last one kept, with targets and numbers of the report as given."""
-    found, numbers = rounds[-1].found, rounds[-1].numbers
-    listed = {finding.entry.number for finding in rounds[0].found.entries}
-    dangling = {number for one in rounds for number in one.found.dangling}
-    return Audit(
-        valid_citations=tuple(sorted(_valid(rounds[-1]), key=lambda citation: citation.number)),
-        removed_citations=tuple(citation for one in rounds for citation in _removed(one)),
-        dangling=tuple(sorted(dangling - listed)),
+        verified = apply_edits(verified, todo)
+        edits = (Edit(0, len(text), verified, todo[-1].rule),) if edits else todo
+        known = {numbers[p]: origins[p] for p, finding in enumerate(found.entries) if finding.kept}
+    first = rounds[0]
+    stays = {id(origins[p]): numbers[p] for p, finding in enumerate(found.entries) if finding.kept}
+    audit = Audit(
+        valid_citations=tuple(sorted(_valid(found, origins, numbers), key=lambda citation: citation.number)),
+        removed_citations=tuple(removed),
+        dangling=tuple(sorted(dangling - {finding.entry.number for finding in first.entries})),
         unused=tuple(sorted(numbers[position] for position in found.unused if position in numbers)),
         uncited_paragraphs=len(found.uncited_paragraphs),
     )
+    kept = {p: stays[id(finding)] for p, finding in enumerate(first.entries) if id(finding) in stays}
+    return Verified(verified, audit, edits, first, kept)
 
 
-def _valid(last: _Round) -> Iterator[ValidCitation]:
-    for position, (finding, origin) in enumerate(zip(last.found.entries, last.origins, strict=True)):
+def _valid(found: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int]) -> Iterator[ValidCitation]:
+    for position, (finding, origin) in enumerate(zip(found.entries, origins, strict=True)):
         match = origin.match or finding.match
         if finding.outcome == "valid" and match is not None:
             yield ValidCitation(
-                number=last.numbers[position],
+                number=numbers[position],
                 original_number=origin.entry.number,
                 target=origin.target,
-                source=match.source.url or match.source.citation_key or "",
+                source=match.source.address,
                 level=match.level,
                 marked=match.marked,
                 flags=origin.flags,
             )
 
 
-def _removed(one: _Round) -> Iterator[RemovedCitation]:
-    for finding, origin in zip(one.found.entries, one.origins, strict=True):
+def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
+    """The entries that go, and the URLs that go although no entry does: of other entries, of the body, of marks."""
+    for finding, origin in zip(found.entries, origins, strict=True):
         if not finding.kept:
-            reason = finding.reason or ""
-            if finding.duplicate_of is not None:
-                reason = f"duplicate_of_citation_{one.origins[finding.duplicate_of].entry.number}"
-            yield RemovedCitation(
-                number=origin.entry.number,
-                target=origin.target,
-                reason=reason,
-                seen_as=finding.seen_as,
-                flags=finding.flags,
-            )
-    # URLs that go although no entry goes with them: of entries that stay, of the body, of marks that are links
-    found = one.found
+            first = None if finding.duplicate_of is None else origins[finding.duplicate_of].entry.number
+            reason = finding.reason if first is None else f"duplicate_of_citation_{first}"
+            yield _citation(finding, origin.entry.number, origin.target, reason)
     urls = [url for finding in found.entries if finding.kept for url in finding.others if not url.kept]
     urls += [url for url in found.body_urls if url.unsafe]
     urls += [mark.url for mark in found.marks if mark.url is not None and not mark.url.kept]
     for url in urls:
-        yield RemovedCitation(
-            number=None, target=url.use.url, reason=url.reason or "", seen_as=url.seen_as, flags=url.flags
-        )
+        yield _citation(url, None, url.target, url.reason)
+
+
+def _citation(finding: Finding, number: int | None, target: str, reason: str | None) -> RemovedCitation:
+    return RemovedCitation(
+        number=number, target=target, reason=reason or "", seen_as=finding.seen_as, flags=finding.flags
+    )

@@ -9,19 +9,18 @@ source; kind is `retrieved` (the default), `mentioned` or `echoed`.
 Exit code 1: an entry is not valid, a number has no entry, or a URL in the text is unsafe.
 """
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:
-    from aiq.citations.files import AuditCase
+    from aiq.citations.files import AuditCase, AuditedReport
     from aiq.core.settings import CitationSettings
-
-_OUTPUTS = ("json", "repaired", "html")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,64 +47,72 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     _check_outputs(args)
-    cases, several = _cases(args)
-    return _audit_all(cases, args) if several else _audit_one(cases[0], args)
-
-
-def _audit_one(case: "AuditCase", args: Namespace) -> int:
+    cases = _cases(args)
+    several = args.sample is None and cases[0].sample_id is not None
+    for option in ("repaired", "html"):
+        if several and getattr(args, option) is not None:
+            raise UserError(f"--{option} is for one report, and {args.report} has several; choose one with --sample ID")
     from rich.console import Console
 
-    from aiq.citations.files import as_json, audited, write_text
-    from aiq.site.audit_table import print_audit
+    from aiq.citations.files import audited, write_text
+    from aiq.site.audit_table import print_audit, print_audits
 
-    audit = audited(case, passages=args.json is not None or args.html is not None)
+    audits = [audited(case, passages=args.json is not None or args.html is not None) for case in cases]
     if args.json is not None:
-        write_text(args.json, as_json(audit.record.model_dump(mode="json")))
+        write_text(args.json, json.dumps(_plain(audits, several=several), ensure_ascii=False, indent=2) + "\n")
     if args.repaired is not None:
-        write_text(args.repaired, audit.verified.text)
+        write_text(args.repaired, audits[0].verified.text)
     if args.html is not None:
         from aiq.site.audit_page import audit_page
 
-        write_text(args.html, audit_page(audit))
-    print_audit(audit.record, Console())
-    return 0 if audit.record.clean else 1
-
-
-def _audit_all(cases: Sequence["AuditCase"], args: Namespace) -> int:
-    """Several reports: a line each, and all together."""
-    from rich.console import Console
-
-    from aiq.citations.files import as_json, audited, together_json, write_text
-    from aiq.site.audit_table import print_audits
-
-    for option in ("repaired", "html"):
-        if getattr(args, option) is not None:
-            raise UserError(f"--{option} is for one report, and {args.report} has several; choose one with --sample ID")
-    audits = [audited(case, passages=args.json is not None) for case in cases]
-    if args.json is not None:
-        write_text(args.json, as_json(together_json(audits)))
-    print_audits(audits, Console())
+        write_text(args.html, audit_page(audits[0]))
+    if several:
+        print_audits(audits, Console())
+    else:
+        print_audit(audits[0].record, Console())
     return 0 if all(audit.record.clean for audit in audits) else 1
 
 
-def _cases(args: Namespace) -> tuple[list["AuditCase"], bool]:
-    """What REPORT means, and whether these are the reports of a collection."""
-    from aiq.citations.files import STDIN, AuditCase, read_report, read_sources
+def _plain(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any]:
+    """One audit as plain data, or several under `reports` with the metrics of all together."""
+    from aiq.citations.files import total
+
+    rows = [audit.record.model_dump(mode="json") for audit in audits]
+    if not several:
+        return rows[0]
+    named = [{"sample_id": a.case.sample_id, "epoch": a.case.epoch, **row} for a, row in zip(audits, rows, strict=True)]
+    return {"reports": named, "metrics": total(audits)}
+
+
+def _cases(args: Namespace) -> list["AuditCase"]:
+    """The reports that REPORT means: all of a run or of a file of reports, there the one that --sample names, or one.
+
+    Raises UserError for options that do not fit it.
+    """
+    from aiq.citations.files import STDIN, AuditCase, read_report, read_reports, read_sources
     from aiq.runs.folder import LATEST, find_run
 
-    path = Path(args.report)
-    if args.report == LATEST:
-        path = find_run(LATEST).path
+    path = find_run(LATEST).path if args.report == LATEST else Path(args.report)
     run = args.report != STDIN and path.is_dir()
-    _check_options(args, run=run)
+    if args.epoch is not None and not (run and args.sample is not None):
+        raise UserError("--epoch chooses a repetition of one sample of a run: name a run folder, and --sample ID")
+    for option in ("pages", "accept"):
+        if getattr(args, option) and not run and args.sources is None:
+            raise UserError(f"--{option} says which sources verify, and there are none; name them with --sources FILE")
     if run:
         return _chosen(_of_run(path, args), args)
-    if args.report != STDIN and path.name.endswith((".jsonl", ".jsonl.gz")):
-        return _chosen(_of_file(path, args), args)
-    if args.sample is not None:
+    several = path.name.endswith((".jsonl", ".jsonl.gz"))
+    if several and (path.parent / "manifest.json").is_file():
+        raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
+    if several and args.sources is not None and args.sample is None:
+        raise UserError(f"--sources are those of one report; choose it from {path} with --sample ID")
+    if not several and args.sample is not None:
         raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
-    sources = read_sources(args.sources) if args.sources else None
-    return [AuditCase(read_report(args.report), sources, _settings(args), title=path.name)], False
+    sources, settings = read_sources(args.sources) if args.sources else None, _settings(args)
+    if not several:
+        return [AuditCase(read_report(args.report), sources, settings, title=path.name)]
+    rows = read_reports(path)
+    return _chosen([AuditCase(row.article, sources, settings, row.id, title=row.prompt) for row in rows], args)
 
 
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
@@ -121,35 +128,23 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     return [replace(case, settings=_settings(args, case.settings)) for case in cases_of_run(RunFolder(path))]
 
 
-def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
-    from aiq.citations.files import AuditCase, read_reports, read_sources
-
-    if (path.parent / "manifest.json").is_file():
-        raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
-    if args.sources is not None and args.sample is None:
-        raise UserError(f"--sources are those of one report; choose it from {path} with --sample ID")
-    sources = read_sources(args.sources) if args.sources else None
-    settings = _settings(args)
-    return [AuditCase(row.article, sources, settings, row.id, title=row.prompt) for row in read_reports(path)]
-
-
-def _chosen(cases: list["AuditCase"], args: Namespace) -> tuple[list["AuditCase"], bool]:
+def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
     """The one that --sample names, or all."""
     if args.sample is None:
-        return cases, True
+        return cases
     epoch = 1 if args.epoch is None else args.epoch
-    chosen = [case for case in cases if case.sample_id == args.sample and case.epoch in (None, epoch)]
+    of_sample = [case for case in cases if case.sample_id == args.sample]
+    chosen = [case for case in of_sample if case.epoch in (None, epoch)]
     if len(chosen) == 1:
-        return chosen, False
+        return chosen
+    where = f"{args.report} has"
     if chosen:
-        raise UserError(
-            f"{args.report} has {len(chosen)} reports of sample {args.sample}; give each row an id of its own"
-        )
-    epochs = [str(case.epoch) for case in cases if case.sample_id == args.sample]
-    if epochs:
-        raise UserError(f"sample {args.sample} of {args.report} has no epoch {epoch}; it has {', '.join(epochs)}")
+        raise UserError(f"{where} {len(chosen)} reports of sample {args.sample}; give each row an id of its own")
+    if of_sample:
+        known = ", ".join(str(case.epoch) for case in of_sample)
+        raise UserError(f"{where} no epoch {epoch} of sample {args.sample}; it has {known}")
     known = ", ".join(case.name for case in cases[:8]) + (", ..." if len(cases) > 8 else "")
-    raise UserError(f"{args.report} has no report of sample {args.sample}; it has {known}")
+    raise UserError(f"{where} no report of sample {args.sample}; it has {known}")
 
 
 def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
@@ -161,21 +156,12 @@ def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "Cita
     return settings.model_copy(update={"accept": accept, "pages": args.pages or settings.pages})
 
 
-def _check_options(args: Namespace, *, run: bool) -> None:
-    """Raises UserError for options that would change nothing."""
-    if args.epoch is not None and not (run and args.sample is not None):
-        raise UserError("--epoch chooses a repetition of one sample of a run: name a run folder, and --sample ID")
-    for option in ("pages", "accept"):
-        if getattr(args, option) and not run and args.sources is None:
-            raise UserError(f"--{option} says which sources verify, and there are none; name them with --sources FILE")
-
-
 def _check_outputs(args: Namespace) -> None:
     """Raises UserError before any work where an output cannot be written or lies over another file of the command."""
     taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve it bears links that lead in a circle
     if args.sources is not None:
         taken[realpath(args.sources)] = "--sources"
-    for option in _OUTPUTS:
+    for option in ("json", "repaired", "html"):
         path: Path | None = getattr(args, option)
         if path is None:
             continue

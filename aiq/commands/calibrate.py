@@ -18,18 +18,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from rich.console import Console
-
     from aiq.analysis.calibration import calibrate
     from aiq.analysis.reliability import write_calibration
     from aiq.citations.files import write_text
     from aiq.runs.folder import find_run
-    from aiq.site.calibration_tables import tables
+    from aiq.site.analysis_tables import calibration_tables
     from aiq.site.tables import show
 
     folders = [find_run(name, args.results) for name in args.run]
     calibration = calibrate(folders, args.labels)
-    show(tables(calibration), Console())
+    show(calibration_tables(calibration))
     if calibration.metrics:
         print(f"written to {write_calibration(folders[0], calibration)}")
     if args.json is not None:

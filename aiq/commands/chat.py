@@ -16,28 +16,28 @@ import time
 import uuid
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aiq.agents.base import Agent, Checked, Resumable
+from aiq.core import plugins
 from aiq.core.errors import AiqError, ConfigError, UserError
-from aiq.site.terminal import LeftError, Terminal, TerminalUser, printable, show_progress
+from aiq.core.events import EventLog
+from aiq.core.reports import Report
+from aiq.core.samples import Question, Sample, SampleKey, Turn
+from aiq.core.session import RunSpend, Session
+from aiq.core.settings import RunSettings
+from aiq.site.terminal import LeftError, Terminal, printable, show_progress
 
 if TYPE_CHECKING:  # `--help` needs none of it
-    from aiq.agents.base import Agent
-    from aiq.core.reports import Report
-    from aiq.core.samples import Question, Turn
-    from aiq.core.session import Session
-    from aiq.core.settings import RunSettings
     from aiq.experiment.resources import Resources
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
-_NO_RUN = "a conversation is no run: it has no samples, judges or folder"
+_OF_RUNS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir", "runner", "cassette")
 _IDLE = {
-    **dict.fromkeys(
-        ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir", "runner", "cassette"),
-        _NO_RUN,
-    ),
+    **dict.fromkeys(_OF_RUNS, "a conversation is no run: it has no samples, judges or folder"),
     "resume": "a conversation is gone on with by --thread NAME (and a checkpointer that keeps it)",
     "user": "in `aiq chat` it is whoever types",
 }
@@ -52,9 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.experiment.runner import EXIT_CODE
-    from aiq.run import find_own_classes
 
-    find_own_classes()
     if args.thread is not None and not args.thread.strip():
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
     settings = _settings(args.overrides)
@@ -70,7 +68,7 @@ def run(args: Namespace) -> int:
     return code
 
 
-def _settings(given: Sequence[str]) -> "RunSettings":
+def _settings(given: Sequence[str]) -> RunSettings:
     """The settings of the conversation. Raises ConfigError, one line."""
     from aiq.experiment.compose import compose, settings_from
     from aiq.experiment.resources import needs_offline_stack
@@ -79,88 +77,78 @@ def _settings(given: Sequence[str]) -> "RunSettings":
     for name in sorted(names):
         if why := _IDLE.get(name.partition(".")[0]):
             raise ConfigError(f"{name}: {why}; leave it out")
-    if "experiment" in names:
-        return settings_from(compose(given))
-    defaults = [text for text in _DEFAULTS if text.partition("=")[0] not in names]
+    defaults = [text for text in _DEFAULTS if not {"experiment", text.partition("=")[0]} & names]
     settings = settings_from(compose([*defaults, *given]))
-    if "clock" in names or needs_offline_stack(settings):
+    if not defaults or "clock" in names or needs_offline_stack(settings):
         return settings
     return settings_from(compose([*defaults, *given, "clock=now"]))
 
 
-async def _converse(settings: "RunSettings", thread: str) -> None:
-    from aiq.agents.base import Checked
-    from aiq.core import plugins
+async def _converse(settings: RunSettings, thread: str) -> None:
+    from aiq.experiment.plan import with_documents
     from aiq.experiment.resources import is_offline_model, open_resources
 
     agent, _ = plugins.make(settings.agent, "agent")
-    blank = _blank(settings, thread)
+    question = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
+    (sample,) = with_documents((Sample(id=thread, question=question),), settings.knowledge)
     async with open_resources(settings) as resources:
         if isinstance(agent, Checked):
             agent.check(resources.tools)
         model = "the offline model" if is_offline_model(settings) else settings.llm.model
         print(f"thread {thread}, {model} (exit leaves)\n", flush=True)
         try:
-            await _Conversation(settings, resources, agent, blank).go()
+            await _Conversation(thread, settings, resources, agent, sample.question).go()
         except LeftError:
             return
 
 
-def _blank(settings: "RunSettings", thread: str) -> "Question":
-    """A question without a text, with the documents that questions of this conversation may look into."""
-    from aiq.core.samples import Question, Sample
-    from aiq.experiment.plan import with_documents
-
-    question = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
-    (sample,) = with_documents((Sample(id=thread, question=question),), settings.knowledge)
-    return sample.question
-
-
+@dataclass
 class _Conversation:
     """One thread at the terminal. Each turn has a session of its own, so its sources verify nothing later.
 
-    `blank`: what every question of it has in common, thread and documents.
+    `blank`: a question without a text, with the thread and the documents that all of them have in common.
     """
 
-    def __init__(self, settings: "RunSettings", resources: "Resources", agent: "Agent", blank: "Question") -> None:
-        from aiq.core.session import RunSpend
-
-        self._settings = settings
-        self._resources = resources
-        self._agent = agent
-        self._blank = blank
-        self._thread = str(blank.thread_id)
-        self._terminal = Terminal()
-        self._spend = RunSpend()
-        self._history: list[Turn] = []
-        self._turns = 0
+    thread: str
+    settings: RunSettings
+    resources: "Resources"
+    agent: Agent
+    blank: Question
+    terminal: Terminal = field(default_factory=Terminal)
+    spend: RunSpend = field(default_factory=RunSpend)
+    history: tuple[Turn, ...] = ()
+    turns: int = 0
 
     async def go(self) -> None:
         """First what the thread waits for, then line by line until somebody leaves. Raises LeftError."""
-        from aiq.agents.base import Resumable
-
-        agent = self._agent
+        agent = self.agent
         if isinstance(agent, Resumable):
             resume = agent.resume
-            await self._turn(lambda session: resume(self._thread, session))
+            await self._turn(lambda session: resume(self.thread, session))
         while True:
-            if text := self._terminal.line("you> "):
+            if text := self.terminal.line("you> "):
                 await self._ask(text)
 
     async def _ask(self, text: str) -> None:
-        from aiq.core.samples import Turn
-
-        question = self._blank.model_copy(update={"text": text, "history": tuple(self._history)})
-        report = await self._turn(lambda session: self._agent.research(question, session))
+        question = self.blank.model_copy(update={"text": text, "history": self.history})
+        report = await self._turn(lambda session: self.agent.research(question, session))
         if report is not None:
-            self._history += [Turn(speaker="user", text=text), Turn(speaker="assistant", text=report.text)]
+            self.history += (Turn(speaker="user", text=text), Turn(speaker="assistant", text=report.text))
 
-    async def _turn(self, work: "Callable[[Session], Awaitable[Report | None]]") -> "Report | None":
+    async def _turn(self, work: Callable[[Session], Awaitable[Report | None]]) -> Report | None:
         """Let the agent work and show what came of it; an error ends the turn, not the conversation."""
         from aiq.experiment.attempt import boundary_error
 
-        self._turns += 1
-        session, start = self._session(), time.monotonic()
+        self.turns += 1
+        start = time.monotonic()
+        session = self.resources.session(
+            self.settings,
+            key=SampleKey(f"{self.thread}.{self.turns}", 1),
+            user=self.terminal,
+            events=EventLog(show_progress),
+            collection_name=self.blank.collection_name,
+            spend=self.spend,
+        )
         try:
             with session.bind():
                 report = await work(session)
@@ -174,32 +162,8 @@ class _Conversation:
             print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
         return report
 
-    def _session(self) -> "Session":
-        from aiq.citations.registry import SourceRegistry
-        from aiq.core.events import EventLog
-        from aiq.core.samples import SampleKey
-        from aiq.core.session import Session
 
-        settings, lent = self._settings, self._resources
-        return Session(
-            key=SampleKey(f"{self._thread}.{self._turns}", 1),
-            run_seed=settings.seed,
-            now=settings.clock,
-            models=lent.models,
-            tools=lent.tools,
-            web=lent.web,
-            user=TerminalUser(self._terminal),
-            limits=settings.limits,
-            events=EventLog(show_progress),
-            sources=SourceRegistry(),
-            citations=settings.citations,
-            checkpointer=lent.checkpointer,
-            collection_name=self._blank.collection_name,
-            spend=self._spend,
-        )
-
-
-def _summary(report: "Report", session: "Session", seconds: float) -> str:
+def _summary(report: Report, session: Session, seconds: float) -> str:
     """How the answer came about: route, citations, spend, time."""
     parts = [report.route]
     if report.audit is not None:

@@ -47,15 +47,14 @@ def _settings(args: Namespace) -> "RunSettings":
 
 
 def _add(args: Namespace, settings: "RunSettings") -> int:
-    from aiq.tools.knowledge.adding import add_files
     from aiq.tools.knowledge.store import Collections
 
     knowledge = settings.knowledge
     if knowledge.collection is None:
         raise ConfigError("name the collection: --collection NAME")
     collection = Collections(knowledge.dir).collection(knowledge.collection)
-    added = add_files(collection, args.files, knowledge)
-    counts = f"{len(added.read)} read, {len(added.unchanged)} unchanged"
+    added = collection.add(args.files, knowledge.summary_chars)
+    counts = f"{sum(added.values())} read, {len(added) - sum(added.values())} unchanged"
     if knowledge.summarizer == "model":
         counts += f", {asyncio.run(_summarise(collection, settings))}"
     print(f"collection {collection.name}: {counts}; it holds {_documents(collection)}")
@@ -66,30 +65,23 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     """Summaries by the model; what they cost in calls and tokens."""
     from datetime import UTC, datetime
 
-    from aiq.citations.registry import SourceRegistry
     from aiq.core.events import EventLog
     from aiq.core.samples import SampleKey
-    from aiq.core.session import ApprovingUser, Session
+    from aiq.core.session import ApprovingUser
     from aiq.experiment.resources import open_resources
-    from aiq.tools.knowledge.adding import by_model, summarise
+    from aiq.tools.knowledge.summaries import by_model
 
     async with open_resources(settings) as resources:
-        session = Session(
+        session = resources.session(
+            settings,
             key=SampleKey("documents", 1),
-            run_seed=settings.seed,
             now=datetime.now(UTC),
-            models=resources.models,
-            tools=resources.tools,
-            web=resources.web,
             user=ApprovingUser(),
-            limits=settings.limits,
-            citations=settings.citations,
             events=EventLog(lambda event: None),
-            sources=SourceRegistry(),
         )
         try:
             with session.bind():
-                done = await summarise(collection, by_model, settings.knowledge)
+                done = await collection.summarise(by_model, settings.knowledge.summary_chars)
         except UserError:
             raise
         except AiqError as error:

@@ -20,10 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.export_drb import export
     from aiq.core.errors import UserError
-    from aiq.run import find_own_classes
     from aiq.runs.folder import find_run
 
-    find_own_classes()
     folder = find_run(args.run, args.results)
     name = folder.read_manifest().experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):

@@ -12,7 +12,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from rich.console import Console
     from rich.text import Text
 
     from aiq.analysis.fresheval import fresheval_tables
@@ -21,11 +20,10 @@ def run(args: Namespace) -> int:
     from aiq.site.tables import OFFLINE_NOTE, show
 
     folder = find_run(args.run, args.results)
-    console = Console()
     for found in fresheval_tables(folder):
-        show(fresheval_table(found), console)
+        show(fresheval_table(found))
         if found.unjudged:
-            show(Text(f"{found.unjudged} questions left out: the judge failed on them", style="red"), console)
+            show(Text(f"{found.unjudged} questions left out: the judge failed on them", style="red"))
     if folder.read_manifest().offline:
-        show(Text(OFFLINE_NOTE, style="yellow"), console)
+        show(Text(OFFLINE_NOTE, style="yellow"))
     return 0

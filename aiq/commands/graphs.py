@@ -1,6 +1,6 @@
 """Draw an agent's LangGraph graphs as Mermaid, from the code.
 
-aiq graphs --out docs/graphs.md      AI-Q; without --out the page is printed
+aiq graphs --out docs/reference/graphs.md      AI-Q; without --out the page is printed
 aiq graphs agent=mine                any agent that offers its graphs
 
 No model is asked, and nothing is fetched.
@@ -19,29 +19,26 @@ if TYPE_CHECKING:  # `--help` needs none of it
 
 _HEAD = """# Graphs of {name}
 
-Written by `aiq graphs --out docs/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test compares. Dotted
-edges are conditional.
+Written by `aiq graphs --out docs/reference/graphs.md` (`make graphs`) from the compiled LangGraph graphs; a test
+compares. Dotted edges are conditional.
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--out FILE] [agent=NAME] [agent.SETTING=VALUE ...]"
     parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent, and settings of it")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, e.g. docs/graphs.md")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, instead of printing")
 
 
 def run(args: Namespace) -> int:
-    from aiq.run import find_own_classes
-
-    find_own_classes()
     text = asyncio.run(_page(args.overrides))
     if args.out is None:
         print(text, end="")
-    else:
-        try:
-            args.out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"--out {args.out}: {error.strerror}") from None
+        return 0
+    try:
+        args.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--out {args.out}: {error.strerror}") from None
     return 0
 
 
@@ -54,10 +51,9 @@ async def _page(overrides: Sequence[str]) -> str:
     from aiq.llm.transport import open_client
 
     settings = settings_from(compose(["experiment=full_freshqa", *overrides]))
-    plugin = settings.agent
-    agent, _ = plugins.make(plugin, "agent")
+    agent, _ = plugins.make(settings.agent, "agent")
     if not isinstance(agent, Drawable):
-        raise UserError(f"{plugin.target} has no graphs to draw")
+        raise UserError(f"{settings.agent.target} has no graphs to draw")
     async with open_client(settings.llm, offline_port=None) as client:
         drawings = agent.graphs(RunModels(settings.llm, client))
     return "\n".join([_HEAD.format(name=type(agent).__name__), *map(_section, drawings)])

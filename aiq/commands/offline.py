@@ -65,16 +65,8 @@ def run(args: argparse.Namespace) -> int:
     def greet(port: int) -> None:
         print(GREETING.format(host=args.host, port=port, key=args.api_key or "none"), flush=True)
 
-    options = argparse.Namespace(
-        host=args.host,
-        port=args.port,
-        pages=page_files(args.world, args.pages, "--"),
-        faults=_faults(args.faults),
-        seed=args.seed,
-        api_key=args.api_key,
-        context_tokens=args.context_tokens,
-        keep=True,
-    )
+    given = {"pages": page_files(args.world, args.pages, "--"), "faults": _faults(args.faults), "keep": True}
+    options = argparse.Namespace(**{**vars(args), **given})
     with suppress(KeyboardInterrupt):
         asyncio.run(serve(options, greet))
     print("ended")

@@ -21,10 +21,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.experiment.rescore import plan_rescore, take_over
-    from aiq.run import carry_out, find_own_classes
+    from aiq.run import carry_out
     from aiq.runs.folder import RunFolder, find_run
 
-    find_own_classes()
     old = find_run(args.run, args.results)
     plan, manifest, notes = plan_rescore(old, args.overrides)
     for note in notes:

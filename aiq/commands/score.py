@@ -16,8 +16,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from rich.console import Console
-
     from aiq.analysis.official import fact_scores, race_scores
     from aiq.citations.files import write_text
     from aiq.site.analysis_tables import official_table
@@ -26,5 +24,5 @@ def run(args: Namespace) -> int:
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
     if args.json is not None:
         write_text(args.json, scores.model_dump_json(indent=2) + "\n")
-    show(official_table(scores), Console())
+    show(official_table(scores))
     return 0

@@ -1,7 +1,7 @@
 """The boundary errors of aiq: one flat set, so that every failure has exactly one meaning.
 
-A message is one line that names the file, row or setting and the remedy. `UserError` and its
-children end a command with exit code 2; the others end one attempt or one score and become a row.
+A message is one line that names the file, row or setting and the remedy. A `UserError` ends a command with exit
+code 2; the others end one attempt or one score and become a row.
 """
 
 from enum import StrEnum
@@ -28,10 +28,7 @@ class RunAborted(UserError):
 
 
 class ModelError(AiqError):
-    """A model call failed for good, after the retries that the policy allows.
-
-    `status` is the last HTTP status, or None where no answer arrived.
-    """
+    """A model call failed after all retries; `status` is the last HTTP status, None where no answer arrived."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
@@ -69,6 +66,7 @@ class ToolErrorKind(StrEnum):
     HTTP = "http"
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
+    FAILED = "failed"  # a tool of the user's own raised an exception
 
 
 class ToolError(AiqError):

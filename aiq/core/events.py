@@ -1,4 +1,4 @@
-"""What happened during an attempt, in order: the types of a run's events, one vocabulary for every agent.
+"""What happened during an attempt, in order: the events of a run, one vocabulary for every agent.
 
 Events are facts, not scores; totals are derived from them and never the other way round.
 """
@@ -64,10 +64,9 @@ class AgentFinished(Event):
 
 
 class ModelCalled(Event):
-    """One HTTP exchange with a model endpoint, as sent and as answered.
+    """One HTTP exchange with a model endpoint: `messages` and `reply` are what the wire had.
 
-    `attempt` counts earlier sends of the same request in this session. `messages` and `reply` are
-    the request's messages and the reply's message as the wire has them (text is data here).
+    `attempt` counts earlier sends of the same request in this session.
     """
 
     type: Literal["model_called"] = "model_called"
@@ -149,38 +148,15 @@ class ReportWritten(Event):
     route: str
 
 
-AnyEvent = (
-    RunStarted
-    | RunFinished
-    | StageChanged
-    | AgentStarted
-    | AgentFinished
-    | ModelCalled
-    | ToolCalled
-    | ToolReturned
-    | Decision
-    | Round
-    | Approval
-    | Recovery
-    | ReportWritten
-)
-
-
 class EventLog:
     """Numbers events and hands each to `write` (one JSON line a call); keeps none of them."""
 
-    def __init__(self, write: Callable[[AnyEvent], None]) -> None:
+    def __init__(self, write: Callable[[Event], None]) -> None:
         self._write = write
         self._seq = itertools.count()
         self._start_ns = time.monotonic_ns()
 
-    def emit(self, event: AnyEvent) -> None:
-        self._write(
-            event.model_copy(
-                update={
-                    "seq": next(self._seq),
-                    "time_ns": time.monotonic_ns() - self._start_ns,
-                    "parent_id": parent_call.get(),
-                }
-            )
-        )
+    def emit(self, event: Event) -> None:
+        since = time.monotonic_ns() - self._start_ns
+        place = {"seq": next(self._seq), "time_ns": since, "parent_id": parent_call.get()}
+        self._write(event.model_copy(update=place))

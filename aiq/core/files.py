@@ -29,14 +29,11 @@ class Files:
         return self._digest.hexdigest()
 
     def text(self, path: Path, setting: str) -> str:
-        """The file's text; raises DatasetError when it is absent, a folder, not UTF-8 or broken gzip.
-
-        `setting` is the config key that named it.
-        """
-        if path.is_dir():
-            raise DatasetError(f"{path} is a folder; {setting} must name a file")
+        """The file's text; `setting` is the config key that named it. Raises DatasetError."""
         try:
             data = path.read_bytes()
+        except IsADirectoryError:
+            raise DatasetError(f"{path} is a folder; {setting} must name a file") from None
         except FileNotFoundError:
             raise DatasetError(f"there is no file {path}; check {setting}") from None
         except OSError as error:
@@ -60,11 +57,8 @@ class Files:
 
 def find(folder: Path, *names: str) -> Path | None:
     """The first of the names that lies in the folder, plain or with `.gz`."""
-    for name in names:
-        for candidate in (folder / name, folder / f"{name}.gz"):
-            if candidate.is_file():
-                return candidate
-    return None
+    candidates = (folder / f"{name}{packed}" for name in names for packed in ("", ".gz"))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def as_text(value: JsonValue) -> str:
@@ -108,59 +102,51 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
     if suffix not in (".csv", ".json", ".jsonl"):
         raise DatasetError(f"{path}: expected a .csv, .json or .jsonl file (or one of these with .gz); check {setting}")
     text, name = files.text(path, setting), str(path)
-    match suffix:
-        case ".csv":
-            rows = list(csv_rows(text, name, columns))
-        case ".json":
-            rows = list(json_rows(text, name))
-        case _:
-            rows = list(jsonl_rows(text, name))
+    if suffix == ".csv":
+        rows = list(_csv_rows(text, name, columns))
+    else:
+        rows = list(_json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
     if not rows:
         raise DatasetError(f"{path} has no rows; check {setting}")
     return rows
 
 
-def csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
+def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
     """The rows below the header, which may have other rows above it; empty rows are skipped.
 
     Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row.
     """
     header: list[str] | None = None
-    for number, cells in _records(text, name):
-        if header is None:
-            names = [cell.strip().lower() for cell in cells]
-            if sum(column in names for column in columns) >= min(2, len(columns)):
-                header = _header(names, name, number, columns)
-            continue
-        if not any(cell.strip() for cell in cells):
-            continue
-        if any(cell.strip() for cell in cells[len(header) :]):
-            raise DatasetError(f"{name}, row {number}: more cells than the header has columns; check its quotes")
-        yield Row(f"{name}, row {number}", dict(zip(header, cells, strict=False)))
+    number = 0
+    try:
+        for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
+            where = f"{name}, row {number}"
+            if header is None:
+                header = _header([cell.strip().lower() for cell in cells], where, columns)
+            elif any(cell.strip() for cell in cells[len(header) :]):
+                raise DatasetError(f"{where}: more cells than the header has columns; check its quotes")
+            elif any(cell.strip() for cell in cells):
+                yield Row(where, dict(zip(header, cells, strict=False)))
+    except csv.Error as error:
+        raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
     if header is None:
         raise DatasetError(f"{name}: no header row with the columns {', '.join(columns)}; add one")
 
 
-def _header(names: list[str], name: str, number: int, columns: Sequence[str]) -> list[str]:
+def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] | None:
+    """The names where they are the header's: two of the columns, or the only one, are among them."""
     missing = [column for column in columns if column not in names]
+    if len(columns) - len(missing) < min(2, len(columns)):
+        return None
     if missing:
-        raise DatasetError(f"{name}, row {number}: the header lacks the column {', '.join(missing)}; add it")
+        raise DatasetError(f"{where}: the header lacks the column {', '.join(missing)}; add it")
     twice = next((column for column in names if column and names.count(column) > 1), None)
     if twice:
-        raise DatasetError(f"{name}, row {number}: the header has the column {twice} twice; rename one")
+        raise DatasetError(f"{where}: the header has the column {twice} twice; rename one")
     return names
 
 
-def _records(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    number = 0
-    try:
-        for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
-            yield number, cells
-    except csv.Error as error:
-        raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
-
-
-def json_rows(text: str, name: str) -> Iterator[Row]:
+def _json_rows(text: str, name: str) -> Iterator[Row]:
     """The objects of a JSON list."""
     value = _parsed(text, name)
     if not isinstance(value, list):
@@ -198,10 +184,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def shipped(name: str) -> Path:
-    """The folder `conf` or `benchmarks` (or a path below one) that came with aiq.
-
-    In a checkout it lies beside the package, in a wheel under `aiq/_shipped`.
-    """
+    """The folder `conf` or `benchmarks` (or a path below one) that came with aiq: beside the package, or in a wheel."""
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.exists() else _PACKAGE.parent / name
 

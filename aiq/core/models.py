@@ -1,13 +1,14 @@
 """How agents and judges reach a model: always by role, always through the run's one HTTP client."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import JsonValue
 
 from aiq.core.base import Record
+from aiq.core.concurrency import holding
 
 if TYPE_CHECKING:  # LangChain takes a second to import; only LangGraph agents need it
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -32,18 +33,13 @@ retries_of_calls: ContextVar[int | None] = ContextVar("retries_of_calls", defaul
 """Sends after the first that a failed model call gets here, in place of the run's policy; read by the transport."""
 
 
-@contextmanager
-def retrying(times: int) -> Iterator[None]:
+def retrying(times: int) -> AbstractContextManager[int]:
     """Give the model calls made inside this many retries. The transport stays the only one that sends again."""
-    token = retries_of_calls.set(times)
-    try:
-        yield
-    finally:
-        retries_of_calls.reset(token)
+    return holding(retries_of_calls, times)
 
 
 class Models(Protocol):
-    """The run's models. The session's transport adds role, attempt and seed, and records usage."""
+    """The run's models."""
 
     def name(self, role: str) -> str:
         """The model that serves this role."""
@@ -53,7 +49,7 @@ class Models(Protocol):
         """Who answers, as hashes and kept answers know it; the same wherever it moves to while a run lasts."""
 
     def setup(self, role: str) -> Mapping[str, JsonValue]:
-        """All that tells the role's answers from another set-up's: model, temperature, token limit, extra body."""
+        """All that tells the role's answers from another set-up's."""
 
     def chat(self, role: str) -> "BaseChatModel":
         """A LangChain chat model bound to the role; the same object for the whole run."""
@@ -74,8 +70,6 @@ class Models(Protocol):
 
         `subject` takes the place of sample and epoch in the seed: for a question that several samples may ask.
         `model`: another than the role's, for a member of a panel. `seconds`: how long each send may wait for
-        an answer, and then for its end, where `llm.timeout_seconds` does not end it sooner.
-
-        `options` are chat-completion parameters (temperature, max_tokens). Raises ModelError,
-        LimitReached, RunAborted.
+        an answer, and then for its end, where `llm.timeout_seconds` does not end it sooner. `options` are
+        chat-completion parameters (temperature, max_tokens). Raises ModelError, LimitReached, RunAborted.
         """

@@ -62,47 +62,47 @@ def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel]
 
     `settings`: the model, where the values are settings; then the line says how to write one.
     """
-    parts = []
-    for item in error.errors(include_url=False)[:3]:
-        name = ".".join([*([prefix] if prefix else []), *(str(part) for part in item["loc"])])
-        if item["type"] == "extra_forbidden":
-            parts.append(f"{name}: there is no such setting")
-        elif item["type"] == "missing":
-            parts.append(f"{name}: must be set")
-        else:
-            remedy = None if settings is None else _remedy(item, name, settings)
-            message = remedy or item["msg"].removeprefix("Value error, ")
-            parts.append(f"{name}={_shown(item['input'])}: {message}" if name else message)
-    more = error.error_count() - len(parts)
-    text = "; ".join(parts) + (f" (and {more} more)" if more > 0 else "")
-    lacking = settings is not None and any(item["type"] == "missing" for item in error.errors(include_url=False))
-    return f"{text}; a config file takes over what is shipped with `defaults: [OPTION, _self_]`" if lacking else text
+    items = error.errors(include_url=False)
+    text = "; ".join(_wrong(item, prefix, settings) for item in items[:3])
+    if len(items) > 3:
+        text += f" (and {len(items) - 3} more)"
+    if settings is not None and any(item["type"] == "missing" for item in items):
+        text += "; a config file takes over what is shipped with `defaults: [OPTION, _self_]`"
+    return text
+
+
+def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) -> str:
+    """What is wrong with one value, and how to write it instead where that is not pydantic's to say."""
+    name = ".".join(filter(None, (prefix, *map(str, item["loc"]))))
+    message = item["msg"].removeprefix("Value error, ")
+    if settings is not None and name:
+        message = _remedy(item, name, settings) or message
+    match item["type"]:
+        case "extra_forbidden":
+            return f"{name}: there is no such setting"
+        case "missing":
+            return f"{name}: must be set"
+    return f"{name}={_shown(item['input'])}: {message}" if name else message
 
 
 def _remedy(item: "ErrorDetails", name: str, settings: type[BaseModel]) -> str | None:
-    """How to write a setting whose value has the wrong form, instead of pydantic's word for the form."""
+    """How to write a setting whose value has the wrong form."""
     match item["type"]:
         case "tuple_type" | "list_type":
             return f"write a list: {name}=[...]"
         case "dict_type" | "mapping_type":
             return f"write {name}.KEY=VALUE"
-        case "model_type" | "model_attributes_type":
-            section = _section(settings, item["loc"])
-            return None if section is None or not name else f"is a section; {_example(section, name, item['input'])}"
+        case "model_type" | "model_attributes_type" if section := _section(settings, item["loc"]):
+            fields = section.model_fields
+            meant = next((field for field in fields if item["input"] in get_args(fields[field].annotation)), None)
+            if meant is not None:
+                return f"is a section; did you mean {name}.{meant}={item['input']}?"
+            return f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
     return None
 
 
-def _example(section: type[BaseModel], name: str, value: object) -> str:
-    """The setting of a section that this may be the value of, or how to write one of them."""
-    for field, info in section.model_fields.items():
-        if value in get_args(info.annotation):
-            return f"did you mean {name}.{field}={value}?"
-    return f"write {name}.{next(iter(section.model_fields))}=VALUE (its settings: {', '.join(section.model_fields)})"
-
-
-def _section(model: type[BaseModel], place: Sequence[int | str]) -> type[BaseModel] | None:
+def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:
     """The model at a place of a settings model, where there is one."""
-    kind: Any = model
     for part in place:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             field = kind.model_fields.get(str(part))

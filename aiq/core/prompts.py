@@ -25,8 +25,6 @@ def fence(text: object, label: str) -> str:
 class Prompts:
     """The templates of one folder, and of a second one (`variants`) that replaces some of them by name.
 
-    `render("x.j2", name=value, ...)` gives the text; `hash("x.j2")` the first 16 hex digits of the
-    SHA-256 of the template's source, which is in every row that the prompt produced.
     Raises ConfigError, with `setting`, for a variant that replaces nothing, is no template, or uses a variable that
     the shipped one does not.
     """
@@ -51,36 +49,30 @@ class Prompts:
 
     def source(self, name: str) -> str:
         """The template as its file has it."""
-        path = self._environment.get_template(name).filename
-        return Path(str(path)).read_text(encoding="utf-8")
+        return Path(str(self._environment.get_template(name).filename)).read_text(encoding="utf-8")
 
     def sources(self) -> Mapping[str, str]:
         """Every template in use by name."""
         return {name: self.source(name) for name in self._names}
 
     def hash(self, *names: str) -> str:
-        digest = hashlib.sha256()
-        for name in names:
-            digest.update(self.source(name).encode())
-        return digest.hexdigest()[:16]
+        """Of the templates' sources: the first 16 hex digits of their SHA-256."""
+        return hashlib.sha256("".join(map(self.source, names)).encode()).hexdigest()[:16]
 
     def _check(self, folder: Path, variants: Path, setting: str) -> None:
         if not variants.is_dir():
             raise ConfigError(f"{setting}: there is no folder {variants}")
         for path in sorted(variants.glob("*.j2")):
             if path.name not in self._names:
-                raise ConfigError(
-                    f"{setting}: {path.name} takes the place of no prompt; there are: {', '.join(self._names)}"
-                )
+                there = ", ".join(self._names)
+                raise ConfigError(f"{setting}: {path.name} takes the place of no prompt; there are: {there}")
             try:
                 used, given = self._variables(path), self._variables(folder / path.name)
             except jinja2.TemplateSyntaxError as error:
                 raise ConfigError(f"{setting}: {path}, line {error.lineno}: {error.message}") from None
-            if unknown := sorted(used - given):
-                raise ConfigError(
-                    f"{setting}: {path} uses {', '.join(unknown)}, which this prompt is not given; "
-                    f"it is given: {', '.join(sorted(given)) or 'nothing'}"
-                )
+            if unknown := ", ".join(sorted(used - given)):
+                known = f"it is given: {', '.join(sorted(given)) or 'nothing'}"
+                raise ConfigError(f"{setting}: {path} uses {unknown}, which this prompt is not given; {known}")
 
     def _variables(self, path: Path) -> set[str]:
         return jinja2.meta.find_undeclared_variables(self._environment.parse(path.read_text(encoding="utf-8")))

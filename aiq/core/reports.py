@@ -1,21 +1,18 @@
 """What an agent answers, what verification did to its citations, and what a judge says of it. Data only."""
 
-import math
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from aiq.core.base import Record
 
 
 class Metric(Record):
-    """What a judge declares of a metric before it scores anything.
+    """What a judge declares of a metric before it scores anything; values lie in `low` .. `high`, where given.
 
-    `worst` is what a failed agent attempt gets; None means that a failed attempt has no such
-    number (a count per report). `estimator` says how values become one number: the mean over
-    samples, or sum of numerators over sum of denominators. Values lie in `low` .. `high`; None
-    means that nothing bounds them on that side.
+    `worst` is what a failed agent attempt gets, None if it has no such number (a count per report). `estimator`: the
+    mean over samples, or sum of numerators over sum of denominators.
 
     For the calibration of judges: `notices` names the perturbations that the metric claims to notice
     (None: all that lower quality); `parity` is what a report scores that is compared with itself and comes
@@ -47,17 +44,19 @@ class Metric(Record):
         return cls(name=name, low=0.0, **declared)
 
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class Score(Record):
     """One named number about one report: a value, a ratio's two parts, or the reason it has none.
 
     Exactly one of `value`, (`numerator`, `denominator`), `error`, `not_applicable` is given.
-    NaN and infinities are refused.
     """
 
     metric: str
-    value: float | None = None
-    numerator: float | None = None
-    denominator: float | None = None
+    value: Finite | None = None
+    numerator: Finite | None = None
+    denominator: Finite | None = None
     error: str | None = None
     not_applicable: str | None = None
     detail: Mapping[str, JsonValue] = {}
@@ -69,9 +68,6 @@ class Score(Record):
         given = [self.value, self.numerator, self.error, self.not_applicable]
         if sum(x is not None for x in given) != 1:
             raise ValueError("give exactly one of value, numerator and denominator, error, not_applicable")
-        for number in (self.value, self.numerator, self.denominator):
-            if number is not None and not math.isfinite(number):
-                raise ValueError(f"{self.metric} is not finite")
         return self
 
 
@@ -114,9 +110,8 @@ class RemovedCitation(Record):
 class Audit(Record):
     """Everything verification did to one report.
 
-    `dangling` are numbers that the report cited and no list had. Of the verified report: `unused`
-    are numbers that no mark cites, `uncited_paragraphs` counts those in which nothing is cited (None
-    in audits written before it was counted).
+    `dangling`: numbers that the report cited and no list had. Of the verified report: `unused` are numbers that no mark
+    cites, `uncited_paragraphs` counts those without a citation (None in audits written before it was counted).
     """
 
     valid_citations: tuple[ValidCitation, ...] = ()
@@ -129,10 +124,9 @@ class Audit(Record):
 class Report(Record):
     """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
 
-    `text` is verified, `raw_text` is what the model wrote. `route` is `meta`, `shallow`, `deep`,
-    `escalated`, `rejected` or the agent's own word. `outcome` is `rejected` where a user's
-    rejection ended the work; a rejected attempt scores as a failed one does. `audit`: what verification
-    did to `raw_text`, None where nothing was verified.
+    `text` is verified, `raw_text` is what the model wrote, `audit` what verification did to it (None: nothing was
+    verified). `route` is the agent's own word for how it came about. `outcome` is `rejected` where a user's rejection
+    ended the work; such an attempt scores as a failed one does.
     """
 
     text: str

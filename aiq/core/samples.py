@@ -22,6 +22,7 @@ def source_ids(value: object) -> object:
 
 
 DataSources = Annotated[tuple[str, ...] | None, BeforeValidator(source_ids)]
+"""None allows every tool, an empty tuple none that belongs to a data source."""
 
 
 class Turn(Record):
@@ -39,11 +40,7 @@ class Document(Record):
 
 
 class Question(Record):
-    """All that an agent is told about a sample.
-
-    `data_sources`: None allows every tool, an empty tuple none that belongs to a data source.
-    `language`: an ISO 639-1 code where the dataset states one.
-    """
+    """All that an agent is told about a sample; `language` is an ISO 639-1 code where the dataset states one."""
 
     text: str
     history: tuple[Turn, ...] = ()
@@ -97,10 +94,9 @@ class TruthRow(Truth):
 class Sample(Record):
     """One row of a dataset: a question and what judges hold against the report.
 
-    `answers`: accepted short answers. `reference`: the reference report. `tags`: the properties by
-    which summaries are sliced (`fact_type`, `num_hops`, `language`, ...), values as the dataset
-    spells them. `preferences`: what the person who asks would want, as the dataset states it; a
-    simulated user knows it and the agent does not.
+    `answers`: accepted short answers. `reference`: the reference report. `tags`: the properties by which summaries are
+    sliced, values as the dataset spells them. `preferences`: what the person who asks would want; a simulated user
+    knows it and the agent does not.
     """
 
     id: str
@@ -118,9 +114,8 @@ class Sample(Record):
 
         What only judges read (answers, rubric, reference, truth) is not part of it.
         """
-        canonical = f"{self.id}\n{self.question.model_dump_json()}" + (
-            f"\n{self.preferences}" if self.preferences else ""
-        )
+        preferences = f"\n{self.preferences}" if self.preferences else ""
+        canonical = f"{self.id}\n{self.question.model_dump_json()}{preferences}"
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 

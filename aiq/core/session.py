@@ -7,8 +7,8 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import Awaitable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,17 +16,17 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from aiq.core.concurrency import holding
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
-from aiq.core.once import Answers, NoAnswers
 from aiq.core.plugins import describe
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
-from aiq.core.tools import Arguments, Toolbox, ToolResult, Web
+from aiq.core.tools import Toolbox, ToolResult, Web
 from aiq.core.usage import Limits, Usage, UsageLedger
 
 
@@ -41,15 +41,18 @@ class User(Protocol):
 
 
 class ApprovingUser:
-    """Skips every question, so that headless runs never wait, and approves every plan."""
+    """Skips every question, so that headless runs never wait; makes its remarks, one a plan, and then approves."""
 
     verdict = "approve"
+
+    def __init__(self, remarks: Iterable[str] = ()) -> None:
+        self._remarks = iter(remarks)
 
     async def answer(self, question: str) -> str:
         return "skip"
 
     async def review(self, plan: str) -> str:
-        return self.verdict
+        return next(self._remarks, self.verdict)
 
 
 class RejectingUser(ApprovingUser):
@@ -58,14 +61,15 @@ class RejectingUser(ApprovingUser):
     verdict = "reject"
 
 
-class FeedbackUser(ApprovingUser):
-    """Skips every question; says one remark of each plan as long as there are some, then approves."""
+class Answers:
+    """What models have answered to questions whose answer does not depend on who asks; this one remembers none."""
 
-    def __init__(self, remarks: Iterable[str]) -> None:
-        self._remarks = iter(remarks)
+    async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
+        """The answer under `key` (a digest of everything that decides it), asked for where there is none yet.
 
-    async def review(self, plan: str) -> str:
-        return next(self._remarks, self.verdict)
+        What `ask` raises passes, and leaves the question open for the next one.
+        """
+        return await ask()
 
 
 T = TypeVar("T")
@@ -75,7 +79,7 @@ _current: ContextVar["Session | None"] = ContextVar("session", default=None)
 
 @dataclass(slots=True)
 class RunSpend:
-    """What the whole run has spent so far, agents and judges together; shared by its sessions."""
+    """What the whole run has spent so far, agents and judges together."""
 
     total: Usage = field(default_factory=Usage)
 
@@ -84,9 +88,8 @@ class RunSpend:
 class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
-    `now` is the run's frozen clock. `attempt` counts attempts at this key from 1. The registry of a judge's session
-    holds what the agent retrieved. `collection_name`: the documents that the question may look into, where it names
-    any. `answers` are those that the judges of a run share.
+    `now` is the run's frozen clock. `attempt` counts from 1. In a judge's session `sources` are what the agent
+    retrieved, and `answers` what the judges of a run share. `collection_name`: the documents that the question names.
     """
 
     key: SampleKey
@@ -105,18 +108,13 @@ class Session:
     attempt: int = 1
     spend: RunSpend = field(default_factory=RunSpend)
     usage: UsageLedger = field(default_factory=UsageLedger)
-    answers: Answers = field(default_factory=NoAnswers)
+    answers: Answers = field(default_factory=Answers)
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
-        """The seed that model requests of this session carry: of (run seed, sample, epoch, vote).
-
-        A `subject` takes the place of sample and epoch: then it is the same whoever asks.
-        """
-        if subject is not None:
-            return derive(self.run_seed, subject, vote)
-        return derive(self.run_seed, self.key.sample_id, self.key.epoch, vote)
+        """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
+        return derive(self.run_seed, *(self.key if subject is None else (subject,)), vote)
 
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
@@ -129,7 +127,7 @@ class Session:
         return self._drafts[-1] if self._drafts else None
 
     def keep_draft(self, text: str) -> None:
-        """Remember a report as soon as it is written; a blank one is none, and does not replace an earlier one."""
+        """Remember a report as soon as it is written; a blank one does not replace an earlier one."""
         if text.strip():
             self._drafts[:] = [text]
 
@@ -137,61 +135,50 @@ class Session:
         """Raises LimitReached when no further model call may start."""
         self.limits.check(self.usage, self.spend.total)
 
-    async def call_tool(self, name: str, arguments: Arguments, call_id: str | None = None) -> ToolResult:
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
-        `call_id` is the model's id of the call; without one the session numbers it. Raises
-        ToolError, typed; the caller shows its text to the model.
+        `arguments` are as the model wrote them, `call_id` is its id of the call; without one the session numbers it.
+        Raises ToolError, typed; the caller shows its text to the model.
         """
-        call_id = call_id or f"call-{next(self._tool_calls)}"
+        call = {"call_id": call_id or f"call-{next(self._tool_calls)}", "tool": name}
         arguments = whole_value(dict(arguments))  # models cut characters in two
-        self.events.emit(ToolCalled(call_id=call_id, tool=name, arguments=arguments))
-        self._note(json.dumps(arguments, ensure_ascii=False, default=str), "echoed", call_id, name)
+        self.events.emit(ToolCalled(**call, arguments=arguments))
+        self.sources.note(json.dumps(arguments, ensure_ascii=False), "echoed", call_path.get(), **call)
         start = time.perf_counter()
 
-        def returned(content: str, **what: Any) -> None:
+        def returned(content: str, shown: str, kind: SourceKind, **what: Any) -> None:
             latency = (time.perf_counter() - start) * 1000
-            self.events.emit(ToolReturned(call_id=call_id, tool=name, content=content, latency_ms=latency, **what))
+            self.sources.note(shown, kind, call_path.get(), **call)
+            self.events.emit(ToolReturned(**call, content=content, latency_ms=latency, **what))
 
         try:
-            result = await self._run_tool(name, arguments, call_id)
+            with holding(parent_call, call["call_id"]):
+                result = await self._run_tool(name, arguments)
         except ToolError as error:
-            self._note(str(error), "echoed", call_id, name)
-            returned(str(error), success=False, error=error.kind)
+            returned(str(error), str(error), "echoed", success=False, error=error.kind)
             raise
         for rank, source in enumerate(result.sources):
-            self.sources.add(source.model_copy(update={"call_id": call_id, "tool": name}), (*call_path.get(), rank))
+            self.sources.add(source.model_copy(update=call), (*call_path.get(), rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])
-        self._note(shown, "mentioned" if result.sources else "echoed", call_id, name)
-        returned(result.content, success=True, sources=tuple(s.url or s.citation_key or "" for s in result.sources))
+        targets = tuple(source.address for source in result.sources)
+        returned(result.content, shown, "mentioned" if targets else "echoed", success=True, sources=targets)
         return result
 
-    async def _run_tool(self, name: str, arguments: Arguments, call_id: str) -> ToolResult:
+    async def _run_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         tool = self.tools.get(name)
         try:
             parsed = tool.parameters.model_validate(arguments)
         except ValidationError as error:
             raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
-        token = parent_call.set(call_id)
-        try:
-            result = await tool.run(parsed)
-        finally:
-            parent_call.reset(token)
+        result = await tool.run(parsed)
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
         return result
 
-    def _note(self, text: str, kind: SourceKind, call_id: str, tool: str) -> None:
-        self.sources.note(text, kind, call_path.get(), call_id=call_id, tool=tool)
-
-    @contextmanager
-    def bind(self) -> Iterator["Session"]:
+    def bind(self) -> "AbstractContextManager[Session]":
         """Make this the session that `current` finds, here and in tasks started from here."""
-        token = _current.set(self)
-        try:
-            yield self
-        finally:
-            _current.reset(token)
+        return holding(_current, self)
 
     async def within_time(self, work: Awaitable[T]) -> T:
         """Await `work` for at most `limits.sample_seconds`; raises LimitReached after that."""
@@ -209,17 +196,13 @@ class Session:
 def nested_call(turn: int, index: int, call_id: str | None) -> Iterator[None]:
     """Mark the running code as call `index` of `turn`, below the call that it is part of already.
 
-    Agent loops wrap each tool execution in it, so that sources and events have an order that does
-    not depend on which of several parallel calls returns first. `call_id` becomes the parent of what
-    runs inside; None where the code inside logs the call itself (`Session.call_tool`).
+    Agent loops wrap each tool execution in it, so that the order of sources and events does not depend on which of
+    several parallel calls returns first. `call_id` becomes the parent of what runs inside; None where the code inside
+    logs the call itself (`Session.call_tool`).
     """
-    path = call_path.set((*call_path.get(), turn, index))
-    parent = parent_call.set(call_id if call_id is not None else parent_call.get())
-    try:
+    parent = parent_call.get() if call_id is None else call_id
+    with holding(call_path, (*call_path.get(), turn, index)), holding(parent_call, parent):
         yield
-    finally:
-        parent_call.reset(parent)
-        call_path.reset(path)
 
 
 def current() -> Session:

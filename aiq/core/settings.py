@@ -42,8 +42,7 @@ class Settings(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _number_is_a_number(cls, value: object, info: ValidationInfo) -> object:
-        field = cls.model_fields.get(info.field_name or "")
-        if isinstance(value, bool) and field is not None:
+        if isinstance(value, bool) and (field := cls.model_fields.get(info.field_name or "")):
             optional = get_origin(field.annotation) in (Union, UnionType)
             kinds = get_args(field.annotation) if optional else (field.annotation,)
             if any(getattr(kind, "__origin__", kind) in (int, float) for kind in kinds):
@@ -86,12 +85,13 @@ def _endpoint(value: object) -> object:
     return value
 
 
-def _one_or_more(value: object) -> object:
-    return () if value is None else (value,) if isinstance(value, str) else value
+def _listed(value: object) -> object:
+    """A single name needs no brackets."""
+    return value if value is None or isinstance(value, list | tuple) else (value,)
 
 
-OneOrMore = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
-"""A list of names; a single one needs no brackets."""
+Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, BeforeValidator(_listed)]
+OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _listed(value) or ())]
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
@@ -131,9 +131,7 @@ class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint."""
 
     base_url: Endpoint = Field(description="address of the endpoint, with its path: http://127.0.0.1:8000/v1")
-    known_as: str | None = Field(
-        pattern=r"\S", description="name of the endpoint in hashes and kept answers; null: its address"
-    )
+    known_as: str | None = Field(pattern=r"\S", description="its name in hashes and kept answers; null: its address")
     model: str = Field(description="the model of every role that has none of its own")
     api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
     temperature: Temperature | None = Field(description="null: the endpoint's default")
@@ -217,9 +215,7 @@ class KnowledgeSettings(Settings):
     documents: OneOrMore = Field(description="files and folders that a run adds to the collection before it starts")
     max_results: Results = Field(description="pages of one search")
     max_content_length: Count = Field(description="characters of each result")
-    summarizer: Literal["rules", "model"] = Field(
-        description="who summarises documents for the prompts: rules, or model (the role knowledge.summarizer)"
-    )
+    summarizer: Literal["rules", "model"] = Field(description="by what: rules, or model (role knowledge.summarizer)")
     summary_chars: int = Field(ge=40, description="characters of a document's summary")
 
 
@@ -261,26 +257,16 @@ class DatasetSettings(Plugin):
         description="file or folder in the official format, relative to here; benchmarks/ also means what came with aiq"
     )
     hub: str | None = Field(description="a dataset on the Hugging Face hub instead of a path")
-    ids: tuple[str, ...] | None = Field(description="only these samples: [3,17]")
+    ids: Names = Field(description="only these samples: [3,17]")
     split: str | None = Field(description="only this split, such as DEV")
     language: str | None = Field(description="only this language: en or zh")
     type: str | None = Field(description="only this fact_type, topic or type")
     sample: Count | None = Field(description="this many samples, drawn with the run's seed, in dataset order")
-    truth: str | None = Field(
-        description="what the closed world knows, for its judges alone; null: truth.jsonl beside the path"
-    )
+    truth: str | None = Field(description="what the closed world knows, for its judges; null: truth.jsonl beside path")
 
     @property
     def given(self) -> dict[str, Any]:
         return {**super().given, "path": self.path, "hub": self.hub}
-
-    @field_validator("ids", mode="before")
-    @classmethod
-    def _as_text(cls, value: object) -> object:
-        """YAML reads ids such as 58 as numbers; a single one needs no brackets."""
-        if value is None:
-            return None
-        return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
 
 
 class CassetteSettings(Settings):
@@ -295,9 +281,7 @@ class CheckpointerSettings(Settings):
 
     kind: Literal["memory", "sqlite", "postgres"] = Field(description="memory: for the time of the run")
     path: str | None = Field(description="of kind=sqlite: the file, made where there is none")
-    dsn_env: str | None = Field(
-        description="of kind=postgres: the environment variable that holds postgresql://USER:PASSWORD@HOST/DATABASE"
-    )
+    dsn_env: str | None = Field(description="the environment variable with postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @model_validator(mode="after")
     def _has_a_place(self) -> Self:
@@ -338,9 +322,7 @@ class OfflineSettings(Settings):
     """Section `offline`: the embedded stack; it runs when an endpoint's host is under `offline.example`."""
 
     target: str = Field(description="the class that starts it")
-    world: str | None = Field(
-        description="pages.jsonl of the closed world, or a folder that holds it; null: the one that came with aiq"
-    )
+    world: str | None = Field(description="pages.jsonl of the closed world, or its folder; null: what came with aiq")
     pages: OneOrMore = Field(description="files of further pages, e.g. benchmarks/hostile_mini/pages.jsonl")
     faults: Mapping[str, Share] = Field(description="rate by fault, e.g. offline.faults.http_500=0.05")
     context_tokens: Count = Field(description="the longest prompt that the model takes")
@@ -366,9 +348,7 @@ class RunSettings(Settings):
     seed: int = Field(ge=0, description="of everything random: model seeds, samples drawn, planted faults")
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
-    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(
-        description="the time that agents are told: `now`, or an ISO 8601 time"
-    )
+    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"
@@ -381,6 +361,7 @@ class RunSettings(Settings):
     papers: PapersSettings = Field(description="search for scholarly papers: the tool paper_search")
     knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
     judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
+    tool: Mapping[str, Plugin] = Field(description="tools of your own, by name")
     cassette: CassetteSettings = Field(description="record and replay")
     checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
     user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")

@@ -16,9 +16,8 @@ SourceKind = Literal["retrieved", "mentioned", "echoed"]
 class Source(Record):
     """Something a tool returned: a web page by `url`, or a document by `citation_key`.
 
-    `text` is what the tool gave of it and `digest` the first 16 hex digits of its SHA-256 (empty
-    without text; the registry fills it in). `call_id` is the tool call that brought it first. What
-    is only `mentioned` or `echoed` has neither text nor title.
+    `text` is what the tool gave of it, `digest` the first 16 hex digits of its SHA-256 (the registry fills it in),
+    `call_id` the tool call that brought it first. What is only `mentioned` or `echoed` has neither text nor title.
     """
 
     url: str | None = None
@@ -31,13 +30,14 @@ class Source(Record):
     kind: SourceKind = "retrieved"
     digest: str = ""
 
+    @property
+    def address(self) -> str:
+        """Its URL, or the key of a document; empty where it cannot be cited."""
+        return self.url or self.citation_key or ""
+
 
 class Registry(Protocol):
-    """All sources of one (sample, epoch), in the order of turns and calls, whatever the arrival.
-
-    Kinds are kept apart: what was seen in several counts as its strongest, `retrieved` before
-    `mentioned` before `echoed`.
-    """
+    """All sources of one (sample, epoch), in the order of turns and calls; of several kinds the strongest counts."""
 
     def add(self, source: Source, order: CallPath) -> None:
         """Remember a source; the first of a URL or key, by `order`, gives its URL and call."""
@@ -63,5 +63,5 @@ class Page(Record):
 
     @property
     def digest(self) -> str:
-        """What pages with the same title and text have in common: SHA-256 of both, first 16 hex digits."""
+        """Of title and text: the first 16 hex digits of their SHA-256."""
         return hashlib.sha256(f"{self.title}\n\n{self.text}".encode("utf-8", "replace")).hexdigest()[:16]

@@ -16,20 +16,14 @@ def whole(text: str) -> str:
 
 def whole_value(value: Any) -> Any:
     """A JSON value with every string in it, keys too, as `whole` has it."""
-    if isinstance(value, str):
-        return whole(value)
-    if isinstance(value, list):
-        return [whole_value(item) for item in value]
-    if isinstance(value, dict):
-        return {whole(str(key)): whole_value(item) for key, item in value.items()}
-    return value
+    return json.loads(whole(json.dumps(value, ensure_ascii=False)))
 
 
 def whole_json(body: bytes) -> bytes:
     """A JSON document, mended where an escape in it spells half a pair; raises ValueError where it is no JSON."""
     if _HALF.encode() not in body.lower():
         return body
-    return json.dumps(whole_value(json.loads(body)), ensure_ascii=False).encode()
+    return whole(json.dumps(json.loads(body), ensure_ascii=False)).encode()
 
 
 def has_halves(text: str, value: Any) -> bool:

@@ -1,6 +1,5 @@
 """What a tool is, whoever calls it. Tools are made in `aiq.tools`; adapters turn them into a framework's own."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -11,10 +10,7 @@ from aiq.core.sources import Page, Source
 
 
 class ToolResult(Record):
-    """What a successful call gives: `content` for the model, `sources` for the registry.
-
-    Only what the tool declares in `sources` counts as retrieved. An empty result has no sources.
-    """
+    """What a successful call gives: `content` for the model, and in `sources` what counts as retrieved."""
 
     content: str
     sources: tuple[Source, ...] = ()
@@ -23,9 +19,8 @@ class ToolResult(Record):
 class Tool(Protocol):
     """A named function over the world.
 
-    `parameters` is the pydantic model of the arguments (its field descriptions reach the model's
-    prompt). `data_source` is the id by which questions select tools (`web`, `papers`,
-    `documents`); None marks a helper, which is always available and never a source.
+    `parameters` is the pydantic model of the arguments (its field descriptions reach the prompt). `data_source` is the
+    id by which questions select tools; None marks a helper, which is always available and never a source.
     """
 
     name: str
@@ -67,7 +62,3 @@ class Web(Protocol):
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text, as a reader service gives it where one is named. Raises ToolError, typed."""
-
-
-Arguments = Mapping[str, Any]
-"""A tool call's arguments as the model wrote them, before validation."""

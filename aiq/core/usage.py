@@ -43,7 +43,6 @@ class UsageLedger:
         return self._sends[digest] - 1
 
     def end(self) -> None:
-        """Count one call less in flight."""
         self.in_flight -= 1
 
     def record(self, role: str, usage: Usage) -> None:
@@ -63,9 +62,7 @@ class Limits(Record):
     sample_seconds: float | None = Field(gt=0, description="wall time of one attempt")
     sample_model_calls: int | None = Field(ge=1, description="model calls of one attempt")
     sample_usd: float | None = Field(gt=0, description="cost of one attempt, in US dollars")
-    run_usd: float | None = Field(
-        gt=0, description="cost of the run, agents and judges; when it is reached the run stops and can be resumed"
-    )
+    run_usd: float | None = Field(gt=0, description="cost of the run, judges included; then it stops, to be resumed")
 
     def of_run(self) -> "Limits":
         """The run's alone, none of a sample."""

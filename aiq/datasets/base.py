@@ -12,7 +12,7 @@ from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files, Row, find, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.core.samples import Sample, Truth, TruthRow
+from aiq.core.samples import Sample, Truth
 from aiq.core.settings import Settings
 
 
@@ -35,10 +35,7 @@ class SourceSettings(Settings):
 
 
 class DatasetSource:
-    """Reads one format. Config names the class; it is made as `Class(Class.Settings(...))`.
-
-    `columns` are those that a CSV's header must have; `form` says what `dataset.path` should name.
-    """
+    """Reads one format. `columns` are those that a CSV's header must have; `form` says what `dataset.path` names."""
 
     Settings: ClassVar[type[SourceSettings]] = SourceSettings
     columns: ClassVar[tuple[str, ...]]
@@ -63,44 +60,49 @@ class DatasetSource:
         return resolve(self.settings.path)
 
     def rows(self) -> list[Row]:
-        """The rows of `dataset.hub` or `dataset.path`. Raises DatasetError."""
-        if self.settings.hub is not None:
-            return self._hub_rows()
-        return read_rows(self.files, self.path(), "dataset.path", self.columns)
-
-    def _hub_rows(self) -> list[Row]:
-        """Through the hub's own client; their content enters the fingerprint."""
+        """The rows of `dataset.hub`, by the hub's own client, or of `dataset.path`. Raises DatasetError."""
+        if self.settings.hub is None:
+            return read_rows(self.files, self.path(), "dataset.path", self.columns)
         from datasets import load_dataset  # takes seconds to import; nobody else needs it
 
         name, split = self.settings.hub, self.settings.hub_split
         try:
             table = load_dataset(name, self.settings.hub_config, split=split)
         except (OSError, ValueError) as error:  # no network, no such dataset, no such split or configuration
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise DatasetError(
-                f"dataset.hub={name} (split {split}) could not be loaded: {reason} "
-                f"Check the name and the network, or download it and set dataset.path"
-            ) from None
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            remedy = "Check the name and the network, or download it and set dataset.path"
+            raise DatasetError(f"dataset.hub={name} (split {split}) could not be loaded: {reason} {remedy}") from None
         rows = [{str(column).strip().lower(): value for column, value in row.items()} for row in table]
         self.files.count(hashlib.sha256(json.dumps(rows, sort_keys=True, default=str).encode()).digest())
         return [Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1)]
 
 
+def rows_by(
+    files: Files, key: str, setting: str, given: str | None, path: str | None, *places: str
+) -> Mapping[str, Row]:
+    """Rows by their column `key` of the file `given` (in `setting`), else of the first of `places` beside `path`.
+
+    Raises DatasetError, also where two rows have the same key.
+    """
+    file = resolve(given) if given is not None else None
+    if file is None and path is not None:
+        base = resolve(path)
+        file = find(base if base.is_dir() else base.parent, *places)
+    rows: dict[str, Row] = {}
+    for row in read_rows(files, file, setting, (key,)) if file else ():
+        value = row.required(key)
+        if value in rows:
+            raise DatasetError(f"{row.where}: {key} {value} is already in {rows[value].where}; keep one")
+        rows[value] = row
+    return rows
+
+
 def read_truth(files: Files, path: str | None, given: str | None) -> Mapping[str, Truth]:
     """Truth by sample id: from the file `given` (`dataset.truth`), else from `truth.jsonl` beside `path`, else none."""
-    found: Path | None = None
-    if given is not None:
-        found = resolve(given)
-    elif path is not None:
-        base = resolve(path)
-        found = find(base if base.is_dir() else base.parent, "truth.jsonl")
-    truths: dict[str, Truth] = {}
-    for row in read_rows(files, found, "dataset.truth", ("sample_id",)) if found else ():
+    truths = {}
+    for key, row in rows_by(files, "sample_id", "dataset.truth", given, path, "truth.jsonl").items():
         try:
-            parsed = TruthRow.model_validate(row.values)
+            truths[key] = Truth.model_validate({name: row.values[name] for name in row.values if name != "sample_id"})
         except ValidationError as error:
             raise DatasetError(f"{row.where}: {describe(error)}; mend it, or generate the dataset again") from None
-        if parsed.sample_id in truths:
-            raise DatasetError(f"{row.where}: sample_id {parsed.sample_id} is there already; keep one")
-        truths[parsed.sample_id] = Truth(hops=parsed.hops, needs_depth=parsed.needs_depth, facts=parsed.facts)
     return truths

@@ -4,16 +4,16 @@ Takes a flat folder (`query.jsonl`, `criteria.jsonl`, `reference.jsonl`), a chec
 with its nested `data/`, or a single file of tasks with the two others beside it; all plain or gzipped.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Row, find, read_rows, resolve
+from aiq.core.files import Row, find
 from aiq.core.plugins import describe
-from aiq.core.samples import Criterion, Question, Rubric, Sample
-from aiq.datasets.base import DatasetSource, SourceSettings
+from aiq.core.samples import Question, Rubric, Sample
+from aiq.datasets.base import DatasetSource, SourceSettings, rows_by
 
 
 class BenchSettings(SourceSettings):
@@ -22,10 +22,7 @@ class BenchSettings(SourceSettings):
 
 
 class DeepResearchBench(DatasetSource):
-    """Research tasks; a task without criteria or reference has none, and judges say what they need.
-
-    Tags: `topic` and `language` as the file spells them.
-    """
+    """Research tasks, some without criteria or reference. Tags: `topic` and `language` as the file spells them."""
 
     Settings = BenchSettings
     columns = ("id", "prompt")
@@ -33,9 +30,11 @@ class DeepResearchBench(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         """All tasks in the order of the query file."""
-        queries = self.rows()
-        rubrics = {key: _rubric(row) for key, row in self._side("criteria", self.settings.criteria).items()}
-        references = self._side("reference", self.settings.references)
+        queries, given = self.rows(), self.settings
+        path = given.path if given.hub is None else None
+        criteria = rows_by(self.files, "id", "dataset.criteria", given.criteria, path, *places("criteria"))
+        rubrics = {key: _rubric(row) for key, row in criteria.items()}
+        references = rows_by(self.files, "id", "dataset.references", given.references, path, *places("reference"))
         articles = {key: row.required("article") for key, row in references.items()}
         for row in queries:
             key = row.required("id")
@@ -62,23 +61,6 @@ class DeepResearchBench(DatasetSource):
             raise DatasetError(f"{path} has no {' or '.join(places('query'))}; check dataset.path")
         return found
 
-    def _side(self, what: str, given: str | None) -> Mapping[str, Row]:
-        """The rows of the criteria or reference file by task id; none where there is no such file."""
-        path: Path | None = None
-        if given is not None:
-            path = resolve(given)
-        elif self.settings.hub is None:
-            base = super().path()
-            path = find(base if base.is_dir() else base.parent, *places(what))
-        rows: dict[str, Row] = {}
-        setting = "dataset.criteria" if what == "criteria" else "dataset.references"
-        for row in read_rows(self.files, path, setting, ("id",)) if path else ():
-            key = row.required("id")
-            if key in rows:
-                raise DatasetError(f"{row.where}: id {key} is already in {rows[key].where}; keep one")
-            rows[key] = row
-        return rows
-
 
 def places(what: str) -> tuple[str, ...]:
     """Where a file may be below the folder: flat, and as the official repository has it."""
@@ -89,15 +71,9 @@ def places(what: str) -> tuple[str, ...]:
 
 def _rubric(row: Row) -> Rubric:
     """Criteria of at least one dimension, each dimension with a weight. Raises DatasetError."""
-    dimensions = row.values.get("criterions")
-    values = {
-        "dimension_weight": row.values.get("dimension_weight"),
-        "criteria": {name: _criteria(items) for name, items in dimensions.items()}
-        if isinstance(dimensions, dict)
-        else dimensions,
-    }
+    values = {"dimension_weight": row.values.get("dimension_weight"), "criteria": row.values.get("criterions")}
     try:
-        rubric = Rubric.model_validate(values)
+        rubric = Rubric.model_validate(values, extra="ignore")  # the official file has remarks of its annotators
     except ValidationError as error:
         raise DatasetError(f"{row.where}: {describe(error)}; mend dimension_weight or criterions") from None
     weightless = [name for name in rubric.criteria if name not in rubric.dimension_weight]
@@ -105,12 +81,3 @@ def _rubric(row: Row) -> Rubric:
         lack = f"no weight for {', '.join(weightless)}" if weightless else "criterions is empty"
         raise DatasetError(f"{row.where}: {lack}; mend dimension_weight or criterions")
     return rubric
-
-
-def _criteria(items: JsonValue) -> JsonValue:
-    """Without keys that are not ours; the official file has remarks of its annotators."""
-    if not isinstance(items, list):
-        return items
-    return [
-        {key: item.get(key) for key in Criterion.model_fields} if isinstance(item, dict) else item for item in items
-    ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, Field
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, as_text
@@ -14,18 +14,21 @@ from aiq.datasets.base import DatasetSource, SourceSettings
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
 _VERSION = re.compile(r"v(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?P<year>\d\d)(?!\d)", re.IGNORECASE)
-_DATE = re.compile(r"(?P<year>20\d\d)(?:-\d\d-\d\d)?")
+_DATE = re.compile(r"20(?P<year>\d\d)(?:-\d\d-\d\d)?")
 
 
 def _release_year(value: object) -> object:
     """The year of a release: `FreshQA_v112425` and `v112425` (month, day, year), `2025-11-24`, or 2025."""
     if value is None:
         return None
-    if found := _VERSION.search(str(value)):
-        return 2000 + int(found["year"])
-    if found := _DATE.fullmatch(str(value)):
-        return int(found["year"])
-    raise ValueError("write a release such as v112425 (month, day, year), its date 2025-11-24, or its year 2025")
+    found = _VERSION.search(str(value)) or _DATE.fullmatch(str(value))
+    if found is None:
+        raise ValueError("write a release such as v112425 (month, day, year), its date 2025-11-24, or its year 2025")
+    return _year(found)
+
+
+def _year(release: re.Match[str]) -> int:
+    return 2000 + int(release["year"])
 
 
 class FreshQASettings(SourceSettings):
@@ -48,7 +51,8 @@ class FreshQA(DatasetSource):
     form = "a FreshQA file (.csv, .json or .jsonl)"
 
     def samples(self) -> Iterator[Sample]:
-        release = self.settings.release or _named_release(self.settings.path or self.settings.hub or "")
+        named = _VERSION.search(re.split(r"[/\\]", self.settings.path or self.settings.hub or "")[-1])
+        release = self.settings.release or (named and _year(named))
         for row in self.rows():
             tags = {name: row.text(name) for name in _TAGS if row.text(name)}
             tags["false_premise"] = _false_premise(row)
@@ -69,12 +73,6 @@ def _false_premise(row: Row) -> str:
     return "TRUE" if text.lower() in _TRUE else "FALSE"
 
 
-def _named_release(source: str) -> int | None:
-    """The release year in the name of a file or hub dataset."""
-    found = _VERSION.search(re.split(r"[/\\]", source)[-1])
-    return 2000 + int(found["year"]) if found else None
-
-
 def _age(effective: str, release: int | None) -> str | None:
     """`before 2022` is old; a year is new when it is the release's or the one before."""
     year = re.fullmatch(r"(before )?(\d{4})", effective.lower())
@@ -86,14 +84,10 @@ def _age(effective: str, release: int | None) -> str | None:
 
 def _answers(row: Row) -> tuple[str, ...]:
     """The columns `answer_0` to `answer_9`, or `expected_output` as object, list or text; each answer once."""
-    texts = [row.text(f"answer_{index}") for index in range(10)]
+    names = [f"answer_{index}" for index in range(10)]
+    texts = [row.text(name) for name in names]
     if not any(texts):
-        texts = [as_text(value) for value in _expected(row)]
-    return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _expected(row: Row) -> list[JsonValue]:
-    value = row.values.get("expected_output")
-    if isinstance(value, dict):
-        return [value.get(f"answer_{index}") for index in range(10)]
-    return value if isinstance(value, list) else [value]
+        expected = row.values.get("expected_output")
+        values = [expected.get(name) for name in names] if isinstance(expected, dict) else expected
+        texts = [as_text(value) for value in (values if isinstance(values, list) else [values])]
+    return tuple(dict.fromkeys(filter(None, texts)))

@@ -14,15 +14,36 @@ _TAGS = {"split": ("split",), "language": ("language",), "type": ("fact_type", "
 """The tags that a setting compares with."""
 
 
+def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
+    """The chosen samples of a dataset. `seed` draws `dataset.sample`; `limit` keeps the first n.
+
+    Raises DatasetError for files, rows and filters, ConfigError for unknown settings of the class.
+    """
+    if settings.path is not None and settings.hub is not None:
+        raise DatasetError("dataset.path and dataset.hub are both set; leave one of them null")
+    source: DatasetSource = make(settings, "dataset")[0]
+    samples = list(source.samples())
+    numbers: dict[str, int] = {}
+    for number, sample in enumerate(samples, start=1):
+        first = numbers.setdefault(sample.id, number)
+        if first != number:
+            place = settings.path or settings.hub
+            raise DatasetError(f"{place}: samples {first} and {number} have the same id {sample.id}")
+    files = Files()
+    truths = read_truth(files, settings.path, settings.truth)
+    files.count(source.fingerprint.encode())
+    samples = [sample.model_copy(update={"truth": truths.get(sample.id, sample.truth)}) for sample in samples]
+    chosen = select(samples, settings, seed=seed, limit=limit)
+    return Dataset(name=settings.name, samples=chosen, fingerprint=files.fingerprint, size=len(samples))
+
+
 def select(samples: Sequence[Sample], settings: DatasetSettings, *, seed: int, limit: int | None) -> tuple[Sample, ...]:
     """The samples that pass every filter, in dataset order.
 
     `split` and `language` compare with the sample's; `type` with its `fact_type`, `topic` or `type`;
     case does not count. Raises DatasetError when an id does not exist or a filter leaves nothing.
     """
-    chosen = list(samples)
-    if settings.ids is not None:
-        chosen = _by_ids(chosen, settings)
+    chosen = list(samples) if settings.ids is None else _by_ids(samples, settings.ids, settings.name)
     for setting in _TAGS:
         if (value := getattr(settings, setting)) is not None:
             chosen = _by_tags(chosen, setting, value)
@@ -33,61 +54,26 @@ def select(samples: Sequence[Sample], settings: DatasetSettings, *, seed: int, l
     return tuple(chosen[:limit])
 
 
-def _by_ids(samples: list[Sample], settings: DatasetSettings) -> list[Sample]:
-    wanted = settings.ids or ()
-    known = {sample.id for sample in samples}
+def _by_ids(samples: Sequence[Sample], wanted: Sequence[str], name: str) -> list[Sample]:
+    known = {sample.id: sample for sample in samples}
     absent = [key for key in wanted if key not in known]
     if absent:
         there = f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
-        raise DatasetError(f"dataset.ids: {settings.name} has no sample {', '.join(absent[:5])}{there}")
+        raise DatasetError(f"dataset.ids: {name} has no sample {', '.join(absent[:5])}{there}")
     if not wanted:
         raise DatasetError("dataset.ids is empty; name at least one id, or leave it out for all samples")
     return [sample for sample in samples if sample.id in wanted]
 
 
-def _by_tags(samples: list[Sample], setting: str, value: str) -> list[Sample]:
-    kept = [sample for sample in samples if value.lower() in _values(sample, setting)]
+def _by_tags(samples: Sequence[Sample], setting: str, value: str) -> list[Sample]:
+    def values(sample: Sample) -> set[str]:
+        found = [sample.tags.get(name) for name in _TAGS[setting]]
+        found += [sample.question.language] if setting == "language" else []
+        return {text.lower() for text in found if text}
+
+    kept = [sample for sample in samples if value.lower() in values(sample)]
     if not kept:
-        there = sorted({text for sample in samples for text in _values(sample, setting)})
+        there = sorted(set().union(*map(values, samples)))
         listed = f"there are {', '.join(there[:8])}" if there else f"no sample has a {setting}"
         raise DatasetError(f"dataset.{setting}={value} leaves no sample; {listed}")
     return kept
-
-
-def _values(sample: Sample, setting: str) -> list[str]:
-    values = [sample.tags.get(name) for name in _TAGS[setting]]
-    if setting == "language":
-        values.append(sample.question.language)
-    return [value.lower() for value in values if value]
-
-
-def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
-    """The chosen samples of a dataset. `seed` draws `dataset.sample`; `limit` keeps the first n.
-
-    Raises DatasetError for files, rows and filters, ConfigError for unknown settings of the class.
-    """
-    if settings.path is not None and settings.hub is not None:
-        raise DatasetError("dataset.path and dataset.hub are both set; leave one of them null")
-    source: DatasetSource = make(settings, "dataset")[0]
-    samples = list(source.samples())
-    _refuse_duplicates(samples, settings)
-    files = Files()
-    truths = read_truth(files, settings.path, settings.truth)
-    files.count(source.fingerprint.encode())
-    samples = [sample.model_copy(update={"truth": truths.get(sample.id, sample.truth)}) for sample in samples]
-    return Dataset(
-        name=settings.name,
-        samples=select(samples, settings, seed=seed, limit=limit),
-        fingerprint=files.fingerprint,
-        size=len(samples),
-    )
-
-
-def _refuse_duplicates(samples: list[Sample], settings: DatasetSettings) -> None:
-    seen: dict[str, int] = {}
-    for number, sample in enumerate(samples, start=1):
-        first = seen.setdefault(sample.id, number)
-        if first != number:
-            raise DatasetError(
-                f"{settings.path or settings.hub}: samples {first} and {number} have the same id {sample.id}"
-            )

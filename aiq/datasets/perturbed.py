@@ -3,7 +3,7 @@
 The reports themselves come from `agent=perturbed`, which reads both from the sample's id.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Annotated, NamedTuple, Self
 
@@ -18,10 +18,7 @@ UNPERTURBED = "none"
 
 
 class Perturbed(NamedTuple):
-    """Which task's report, and what was done to it.
-
-    `severity`: how much, in percent: of the sections, sentences or citations there are, or of the length added.
-    """
+    """Which task's report, and its damage: `severity` in percent of sections, sentences or citations, or of length."""
 
     base: str
     perturbation: str
@@ -74,14 +71,13 @@ class PerturbedBench(DatasetSource):
     def samples(self) -> Iterator[Sample]:
         """Task by task, the report as it is first."""
         truths = read_truth(self.files, self.settings.path, None)
+        damages = [
+            (name, severity)
+            for name, severities in self.settings.perturbations.items()
+            for severity in sorted(set(severities or ()))
+        ]
         for task in islice(self._tasks.samples(), self.settings.tasks):
-            for variant in _variants(task.id, self.settings.perturbations):
-                tags = {**task.tags, **variant.tags}
-                yield task.model_copy(update={"id": variant.id, "tags": tags, "truth": truths.get(task.id)})
-
-
-def _variants(base: str, perturbations: Mapping[str, Sequence[int] | None]) -> Iterator[Perturbed]:
-    yield Perturbed(base, UNPERTURBED, 0)
-    for name, severities in perturbations.items():
-        for severity in sorted(set(severities or ())):
-            yield Perturbed(base, name, severity)
+            for name, severity in [(UNPERTURBED, 0), *damages]:
+                variant = Perturbed(task.id, name, severity)
+                update = {"id": variant.id, "tags": {**task.tags, **variant.tags}, "truth": truths.get(task.id)}
+                yield task.model_copy(update=update)

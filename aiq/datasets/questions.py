@@ -39,37 +39,38 @@ class Questions(DatasetSource):
                     history=_valid(tuple[Turn, ...], row.values.get("history") or (), row, "history"),
                     language=row.text("language") or None,
                     data_sources=_data_sources(row),
-                    documents=_documents(row),
+                    documents=tuple(_valid(Document, item, row, "documents") for item in _documents(row)),
                     collection_name=row.text("collection_name") or None,
                 ),
                 preferences=row.text("preferences") or None,
-                answers=_texts(row, "answers"),
+                answers=tuple(dict.fromkeys(map(as_text, _items(row, "answers")))),
                 reference=row.text("reference") or None,
                 tags=tags,
             )
 
 
 def _items(row: Row, name: str) -> list[JsonValue]:
-    """A list as it is, or the parts of a cell."""
+    """The items of a list, or the parts of a cell; `[]` in a CSV is the empty list."""
     value = row.values.get(name)
-    return value if isinstance(value, list) else list(row.text(name).split(" | "))
+    if isinstance(value, list):
+        return [item for item in value if as_text(item)]
+    text = row.text(name)
+    return list(text.split(" | ")) if text not in ("", "[]") else []
 
 
 def _data_sources(row: Row) -> DataSources:
-    """Ids, or None where the cell is empty; `[]` in a CSV is the empty list."""
+    """Ids, or None where the cell is empty."""
     value = row.values.get("data_sources")
     if not row.text("data_sources"):
         return None
-    if isinstance(value, str):
-        value = [] if value.strip() == "[]" else list(value.split(" | "))
-    sources: DataSources = _valid(DataSources, value, row, "data_sources")
-    return sources
+    sources = _items(row, "data_sources") if isinstance(value, str) else value
+    checked: DataSources = _valid(DataSources, sources, row, "data_sources")
+    return checked
 
 
-def _documents(row: Row) -> tuple[Document, ...]:
-    items = [item if isinstance(item, dict) else {"file_name": as_text(item)} for item in _items(row, "documents")]
-    named = [item for item in items if item.get("file_name") != ""]
-    return tuple(_valid(Document, item, row, "documents") for item in named)
+def _documents(row: Row) -> list[JsonValue]:
+    items = _items(row, "documents")
+    return [item if isinstance(item, dict) else {"file_name": as_text(item)} for item in items]
 
 
 def _valid(kind: Any, value: object, row: Row, name: str) -> Any:
@@ -77,8 +78,3 @@ def _valid(kind: Any, value: object, row: Row, name: str) -> Any:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         raise DatasetError(f"{row.where}: {describe(error, name)}") from None
-
-
-def _texts(row: Row, name: str) -> tuple[str, ...]:
-    items = _items(row, name)
-    return tuple(dict.fromkeys(text for item in items if (text := as_text(item))))

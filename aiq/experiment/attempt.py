@@ -3,7 +3,8 @@
 import asyncio
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
@@ -16,8 +17,9 @@ from aiq.experiment.provenance import utc_now
 from aiq.runs.journal import writable
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
 
-RUN_BUDGET = "limits.run_usd"
-"""The limit that ends the run and not an attempt: what it stops is done when the run is resumed with more."""
+T = TypeVar("T")
+
+RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with more, the run does what it stopped
 
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
@@ -26,29 +28,53 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     A failure is a row, never an exception, except what ends the whole run: then the row says
     `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
     """
-    started, start = utc_now(), time.perf_counter()
 
-    def ended(status: AttemptStatus, report: Report | None, error: BaseException | None) -> SampleRow:
-        timing = Timing(started=started, seconds=round(time.perf_counter() - start, 4))
-        row = _row(sample, session, status, report, timing, error)
-        write(row)
-        session.events.emit(RunFinished(status=status, error=_trace(error)))
-        return row
-
-    try:
-        with session.bind():
-            session.events.emit(RunStarted(question=sample.question.text, clock=session.now.isoformat()))
-            report = await session.within_time(agent.research(sample.question, session))
+    async def research() -> Report:
+        report = await session.within_time(agent.research(sample.question, session))
         if not isinstance(report, Report):
             raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
+        return report
+
+    started, start = utc_now(), time.perf_counter()
+    report, error = await outcome(session, sample.question.text, research)
+    status, fatal = classify(error)
+    raw = report.raw_text if report else session.draft
+    row = SampleRow(
+        sample_id=sample.id,
+        sample_hash=sample.hash,
+        epoch=session.key.epoch,
+        attempt=session.attempt,
+        status=status,
+        question=sample.question.text,
+        tags=sample.tags,
+        report=writable(report.text) if report else None,
+        raw_report=None if raw is None else writable(raw),
+        route=report.route if report else None,
+        outcome=report.outcome if report else None,
+        extras=report.extras if report else {},
+        sources=worth_keeping(session.sources.known(), raw or ""),
+        audit=report.audit if report else None,
+        usage=session.usage.by_role(),
+        timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
+        error=as_row_error(error) if error else None,
+    )
+    write(row)
+    session.events.emit(RunFinished(status=status, error=_trace(error)))
+    if error is not None and fatal:
+        raise error from None
+    return row
+
+
+async def outcome(
+    session: Session, question: str, work: Callable[[], Awaitable[T]]
+) -> tuple[T, None] | tuple[None, BaseException]:
+    """What work in the session gave, and the error that ended it: one of them is None."""
+    try:
+        with session.bind():
+            session.events.emit(RunStarted(question=question, clock=session.now.isoformat()))
+            return await work(), None
     except BaseException as raised:
-        error = boundary_error(raised)
-        status, fatal = classify(error)
-        row = ended(status, None, error)
-        if fatal:
-            raise error from None
-        return row
-    return ended("completed", report, None)
+        return None, boundary_error(raised)
 
 
 def boundary_error(error: BaseException) -> BaseException:
@@ -66,8 +92,10 @@ def as_row_error(error: BaseException) -> RowError:
     return RowError(type=type(error).__name__, message=" ".join(message.split())[:2000])
 
 
-def classify(error: BaseException) -> tuple[AttemptStatus, bool]:
-    """How an attempt that raised ended, and whether the run ends with it."""
+def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
+    """How work that ended in this error, or in none, counts, and whether the run ends with it."""
+    if error is None:
+        return "completed", False
     if isinstance(error, LimitReached):
         return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
     if isinstance(error, UserError):
@@ -83,36 +111,6 @@ def being_cancelled() -> bool:
     """Whether the running task has been asked to end, even if an agent has caught the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _row(
-    sample: Sample,
-    session: Session,
-    status: AttemptStatus,
-    report: Report | None,
-    timing: Timing,
-    error: BaseException | None,
-) -> SampleRow:
-    raw = report.raw_text if report else session.draft
-    return SampleRow(
-        sample_id=sample.id,
-        sample_hash=sample.hash,
-        epoch=session.key.epoch,
-        attempt=session.attempt,
-        status=status,
-        question=sample.question.text,
-        tags=sample.tags,
-        report=writable(report.text) if report else None,
-        raw_report=None if raw is None else writable(raw),
-        route=report.route if report else None,
-        outcome=report.outcome if report else None,
-        extras=report.extras if report else {},
-        sources=worth_keeping(session.sources.known(), raw or ""),
-        audit=report.audit if report else None,
-        usage=session.usage.by_role(),
-        timing=timing,
-        error=as_row_error(error) if error else None,
-    )
 
 
 def _trace(error: BaseException | None) -> str | None:

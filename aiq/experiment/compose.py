@@ -1,16 +1,16 @@
 """From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made.
 
-Hydra's own errors become one line that says what is wrong and what is near it. What there is to choose from is
-read from the config files without Hydra, so that `aiq run --help` is quick.
+What there is to choose from is read from the config files without Hydra, so that `aiq run --help` is quick.
 """
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import JsonValue
+from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
@@ -20,15 +20,16 @@ from aiq.core.settings import Price, RoleSettings, RunSettings
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
-_OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")
-"""Maps whose keys are the user's: a new key below them needs no `+`."""
-
+_OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")  # new keys below them need no `+`
 _UNREADABLE = (
     "this is no SETTING=VALUE; write each setting as an argument of its own, close what you open, "
     "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
 )
 
+LISTS = ("judge", "tool")
+"""Groups of which a run may have several options."""
 _LONGEST_LIST = 12
+_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
 
 
 def config_folders() -> list[Path]:
@@ -93,57 +94,67 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         if missing:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
+        return dict(config)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, overrides)) from None
-    return {str(key): value for key, value in config.items()}
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
-    """Raises ConfigError for a group that is given something else than one option; only judges stand in lists."""
+    """Raises ConfigError for a group that is given something else than one option (of `LISTS`: several)."""
     known = groups()
     for override in overrides:
         group = override.get_key_element()
         if override.is_delete() or group not in known:
             continue
         value = override.value()
-        chosen = value if group == "judge" and isinstance(value, list) else [value]
-        if not all(isinstance(name, str) for name in chosen):
-            how = "in brackets, as judge=[race,fact] (judge=[]: none)" if group == "judge" else "one option"
+        chosen = value if group in LISTS and isinstance(value, list) else [value]
+        names = [name for name in chosen if isinstance(name, str)]
+        if len(names) < len(chosen):
+            how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
             raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
+        for name in names:
+            if name not in options(group):
+                raise ConfigError(_no_option(group, name))
+
+
+def _no_option(group: str, name: str) -> str:
+    have = options(group)
+    known = f"there are: {listed(have)}" if have else f"write conf/{group}/{name}.yaml"
+    return f"{group}={name}: there is no such {group}{near(name, have)} ({known})"
 
 
 def _composed(overrides: Sequence[str]) -> Any:
     """What Hydra makes of our folders and these overrides; raises its errors."""
     from hydra import compose as hydra_compose
+
+    with _hydra() as search_path:
+        return hydra_compose("config", [*search_path, *overrides])
+
+
+@contextmanager
+def _hydra() -> Iterator[list[str]]:
+    """Hydra set up on our folder; the overrides that let it look into the user's own."""
     from hydra import initialize_config_dir
 
-    with initialize_config_dir(str(config_folders()[0]), version_base=None):
-        return hydra_compose("config", [*_search_path(), *overrides])
-
-
-def _search_path() -> list[str]:
-    """The override that lets Hydra look into the folders of the user's own."""
-    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in config_folders()[1:]]
-    return ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
+    shipped_folder, *others = config_folders()
+    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in others]
+    with initialize_config_dir(str(shipped_folder), version_base=None):
+        yield ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
 
 
 def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
-    """The option of each group that overrides which compose come to, by its place in the config.
-
-    `{"agent": "ai_q_deep", "judge.race": "race", "experiment": "deep_drb", ...}`
-    """
-    from hydra import initialize_config_dir
+    """The option of each group by its place in the config, e.g. `judge.race`, for overrides that compose."""
     from hydra.core.global_hydra import GlobalHydra
     from hydra.types import RunMode
 
     known, found = groups(), {}
     selections = [text for text in overrides if text.partition("=")[0].lstrip("+~") in known]
-    with initialize_config_dir(str(config_folders()[0]), version_base=None):
+    with _hydra() as search_path:
         loader = GlobalHydra.instance().config_loader()
-        listed = loader.compute_defaults_list("config", [*_search_path(), *selections], RunMode.RUN).defaults
-    for item in listed:
+        defaults = loader.compute_defaults_list("config", [*search_path, *selections], RunMode.RUN).defaults
+    for item in defaults:
         group, _, option = (item.config_path or "").partition("/")
-        if group in known and not str(item.parent).startswith(f"{group}/"):
+        if group in known and not str(item.parent).startswith(f"{group}/"):  # not one that is only inherited
             found[item.package or group] = option
     return found
 
@@ -152,25 +163,21 @@ def config_of_options(selection: Sequence[str]) -> dict[str, Any]:
     """The config as these overrides compose it; what must be set is left out. Raises Hydra's errors."""
     from omegaconf import OmegaConf
 
-    return dict(_without_missing(OmegaConf.to_container(_composed(selection))))
+    def known(value: Any) -> Any:
+        return {k: known(v) for k, v in value.items() if v != "???"} if isinstance(value, dict) else value
+
+    return dict(known(OmegaConf.to_container(_composed(selection))))
 
 
 def option_config(group: str, option: str | None) -> dict[str, Any]:
     """The config with this option of a group, None for the default. Empty where there is no such option."""
     from hydra.errors import HydraException
 
-    if option is None:
-        return config_of_options([])
+    chosen = [] if option is None else [f"{group}=[{option}]" if group in LISTS else f"{group}={option}"]
     try:
-        return config_of_options([f"{group}=[{option}]" if group == "judge" else f"{group}={option}"])
+        return config_of_options(chosen)
     except HydraException:
         return {}
-
-
-def _without_missing(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {key: _without_missing(item) for key, item in value.items() if item != "???"}
 
 
 def options(group: str) -> list[str]:
@@ -188,8 +195,7 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
-        have = options(group)
-        return f"{group}={option}: there is no such {group}{near(option, have)} (there are: {listed(have)})"
+        return _no_option(group, option)
     text = str(error) or str(error.__cause__ or error)
     unknown = re.search(r"Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
@@ -200,21 +206,11 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
 
 def _settings(overrides: Sequence[str]) -> list[str]:
     """Names of all settings, under those group choices of `overrides` that exist."""
-    choices = [text.partition("=") for text in overrides]
-    chosen = [f"{group}={option}" for group, _, option in choices if group in groups() and option in options(group)]
-    names: list[str] = []
-
-    def collect(value: Any, name: str) -> None:
-        if isinstance(value, dict) and value:
-            for key, item in value.items():
-                collect(item, f"{name}.{key}" if name else str(key))
-        else:
-            names.append(name)
-
     from omegaconf import OmegaConf
 
-    collect(OmegaConf.to_container(_composed(chosen), resolve=False), "")
-    return [*groups(), "resume", *names]
+    choices = [text.partition("=") for text in overrides]
+    chosen = [f"{group}={option}" for group, _, option in choices if group in groups() and option in options(group)]
+    return [*groups(), "resume", *dotted(OmegaConf.to_container(_composed(chosen)))]
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -234,23 +230,15 @@ def listed(names: Sequence[str]) -> str:
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:
     """Composed config as settings. Raises ConfigError, one line."""
-    values = dict(config)
-    if isinstance(config.get("llm"), Mapping):
-        values["llm"] = {
-            **config["llm"],
-            "roles": dotted(config["llm"].get("roles") or {}, frozenset(RoleSettings.model_fields)),
-            "prices": dotted(config["llm"].get("prices") or {}, frozenset(Price.model_fields)),
-        }
-    return validate(RunSettings, values, "")
+    llm = config.get("llm")
+    if isinstance(llm, Mapping):
+        kinds: dict[str, type[BaseModel]] = {"roles": RoleSettings, "prices": Price}
+        llm = {**llm, **{name: dotted(llm.get(name) or {}, kind.model_fields) for name, kind in kinds.items()}}
+        config = {**config, "llm": llm}
+    return validate(RunSettings, config, "")
 
 
-def config_of(settings: RunSettings) -> dict[str, JsonValue]:
-    """Settings as config: as the manifest has them, to give the same settings again."""
-    config: dict[str, JsonValue] = settings.model_dump(mode="json")
-    return config
-
-
-def dotted(nested: Any, fields: frozenset[str]) -> Any:
+def dotted(nested: Any, fields: Container[str] = ()) -> Any:
     """A map whose keys have dots in them, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
 
     `fields` are those of the map's values: where a mapping has one of them, it is a value.
@@ -259,32 +247,24 @@ def dotted(nested: Any, fields: frozenset[str]) -> Any:
         return nested
     flat: dict[str, Any] = {}
     for key, value in nested.items():
-        if not isinstance(value, Mapping):
-            flat[str(key)] = value
-            continue
-        own = {name: item for name, item in value.items() if name in fields}
-        below = {name: item for name, item in value.items() if name not in fields}
+        below = value if isinstance(value, Mapping) else {}
+        own = {name: item for name, item in below.items() if name in fields}
+        below = {name: item for name, item in below.items() if name not in fields}
         if own or not below:
-            flat[str(key)] = own
+            flat[str(key)] = own if isinstance(value, Mapping) else value
         flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
     return flat
 
 
-_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
-
-
 def overview() -> str:
     """Experiments with a line each, then every other group with its options."""
-    experiments = {name: description("experiment", name) for name in options("experiment")}
-    width = max(map(len, experiments), default=0)
-    lines = ["experiments (experiment=NAME):", *(f"  {name:<{width}}  {text}" for name, text in experiments.items())]
-    for group in groups():
-        if group == "experiment":
-            continue
+    lines = []
+    for group in sorted(filter(options, groups()), key=lambda name: (name != "experiment", name)):
         choices = {name: description(group, name) for name in options(group)}
-        inner = max(map(len, choices), default=0)
-        lines += ["", f"{group}=", *(f"  {name:<{inner}}  {text}" for name, text in choices.items())]
-    lines += ["", f"config is read from: {', '.join(str(folder) for folder in config_folders())}", _EXIT_CODES]
+        width = max(map(len, choices), default=0)
+        heading = "experiments (experiment=NAME):" if group == "experiment" else f"{group}="
+        lines += [heading, *(f"  {name:<{width}}  {text}" for name, text in choices.items()), ""]
+    lines += [f"config is read from: {', '.join(map(str, config_folders()))}", _EXIT_CODES]
     return "\n".join(lines).replace("%", "%%")
 
 

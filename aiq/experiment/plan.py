@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq.agents.base import Agent
 from aiq.core import plugins
 from aiq.core.errors import ConfigError
-from aiq.core.samples import Document, Question, Sample, SampleKey
+from aiq.core.samples import Document, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
 from aiq.judges.base import Judge, make_judge
 from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
-from aiq.tools.knowledge.adding import add_files
 from aiq.tools.knowledge.store import Collections
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class RunPlan:
 
     @cached_property
     def spec(self) -> RunSpec:
-        """The rules of the run, with every (sample, epoch), sample by sample."""
+        """The rules of the run, with every key, sample by sample."""
         epochs = range(1, self.settings.epochs + 1)
         keys = tuple(SampleKey(sample.id, epoch) for sample in self.dataset.samples for epoch in epochs)
         return RunSpec(keys, tuple(planned.spec for planned in self.judges), self.settings.runner)
@@ -69,7 +68,10 @@ def make_plan(
 
     agent, agent_settings = plugins.make(settings.agent, "agent")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
-    _check_metrics(judges)
+    owners: dict[str, str] = {}
+    for name, metric in [(planned.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
+        if owners.setdefault(metric, name) != name:
+            raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
     if not dataset.samples:
         raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")
@@ -83,19 +85,17 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
     """The judge with a hash of all that decides its scores but the reports."""
     judge, settings = make_judge(name, plugin)
     llm = run.llm
-    digest = digest_of(
-        {
-            "target": plugin.target,
-            "settings": settings.model_dump(mode="json"),
-            "version": judge.version,
-            "prompt": judge.prompt_hash,
-            "models": {role: llm.setup(role) for role in judge.roles},
-            **({"endpoint": llm.endpoint} if judge.roles else {}),
-            **({"web": web_of(run)} if judge.reads_web else {}),
-        }
-    )
+    decides: dict[str, Any] = {
+        "target": plugin.target,
+        "settings": settings.model_dump(mode="json"),
+        "version": judge.version,
+        "prompt": judge.prompt_hash,
+        "models": {role: llm.setup(role) for role in judge.roles},
+    }
+    decides |= {"endpoint": llm.endpoint} if judge.roles else {}
+    decides |= {"web": web_of(run)} if judge.reads_web else {}
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}
-    spec = JudgeSpec(name=name, version=judge.version, hash=digest, metrics=judge.metrics)
+    spec = JudgeSpec(name=name, version=judge.version, hash=digest_of(decides), metrics=judge.metrics)
     return JudgePlan(judge, spec, ", ".join(sorted(models)) or None)
 
 
@@ -104,28 +104,28 @@ def web_of(settings: RunSettings) -> tuple[str, str | None]:
     return settings.web.kind, settings.search.corpus if settings.web.kind == "corpus" else None
 
 
-def _check_metrics(judges: Sequence[JudgePlan]) -> None:
-    owners: dict[str, str] = {}
-    for name, metric in [(planned.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
-        if owners.setdefault(metric, name) != name:
-            raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
-
-
 def with_documents(samples: Sequence[Sample], settings: KnowledgeSettings) -> tuple[Sample, ...]:
     """The samples, each question listing the documents of its collection where its row lists none.
 
-    Adds `knowledge.documents` first. Raises UserError for a file or collection, ConfigError for a setting.
+    One that may not search documents is told of none. Adds `knowledge.documents` first. Raises UserError for a file
+    or collection, ConfigError for a setting.
     """
     _add_documents(settings)
-    listed = {
-        name: tuple(
-            Document(file_name=stored.file_name, summary=stored.summary)
-            for stored in Collections(settings.dir).existing(name).documents
-        )
-        for name in dict.fromkeys(sample.question.collection_name or settings.collection for sample in samples)
-        if name is not None
-    }
-    return tuple(sample.model_copy(update={"question": _with(sample.question, settings, listed)}) for sample in samples)
+
+    @cache
+    def listed(collection: str) -> tuple[Document, ...]:
+        stored = Collections(settings.dir).existing(collection).documents
+        return tuple(Document(file_name=document.file_name, summary=document.summary) for document in stored)
+
+    found = []
+    for sample in samples:
+        question = sample.question
+        name = question.collection_name or settings.collection
+        documents = listed(name) if name is not None else ()
+        barred = question.data_sources is not None and DATA_SOURCE not in question.data_sources
+        documents = question.documents if barred or question.documents else documents
+        found.append(sample.model_copy(update={"question": question.model_copy(update={"documents": documents})}))
+    return tuple(found)
 
 
 def _add_documents(settings: KnowledgeSettings) -> None:
@@ -139,16 +139,7 @@ def _add_documents(settings: KnowledgeSettings) -> None:
             f"`aiq documents add FILES --collection {settings.collection} --summarizer model` and leave "
             "knowledge.documents empty"
         )
-    add_files(Collections(settings.dir).collection(settings.collection), settings.documents, settings)
-
-
-def _with(question: Question, settings: KnowledgeSettings, listed: Mapping[str, tuple[Document, ...]]) -> Question:
-    """The question with its documents; one that may not search documents is told of none."""
-    name = question.collection_name or settings.collection
-    barred = question.data_sources is not None and DATA_SOURCE not in question.data_sources
-    if name is None or barred or question.documents:
-        return question
-    return question.model_copy(update={"documents": listed[name]})
+    Collections(settings.dir).collection(settings.collection).add(settings.documents, settings.summary_chars)
 
 
 def collections_of(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -159,11 +150,11 @@ def collections_of(samples: Sequence[Sample]) -> tuple[str, ...]:
 def check_data_sources(samples: Sequence[Sample], tools: Toolbox) -> None:
     """Raises ConfigError where a question names a data source that no tool of the run serves."""
     known = {tool.data_source for tool in tools.select(None) if tool.data_source}
-    for sample in samples:
-        for name in sample.question.data_sources or ():
-            if name not in known:
-                remedy = {"papers": "; set papers.provider", DATA_SOURCE: "; set knowledge.collection"}.get(name, "")
-                raise ConfigError(
-                    f"sample {sample.id}: no tool of this run serves the data source '{name}' "
-                    f"(there are: {', '.join(sorted(known)) or 'none'}){remedy}"
-                )
+    asked = ((sample.id, name) for sample in samples for name in sample.question.data_sources or ())
+    for sample, name in asked:
+        if name not in known:
+            remedy = {"papers": "; set papers.provider", DATA_SOURCE: "; set knowledge.collection"}.get(name, "")
+            raise ConfigError(
+                f"sample {sample}: no tool of this run serves the data source '{name}' "
+                f"(there are: {', '.join(sorted(known)) or 'none'}){remedy}"
+            )

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from aiq import __version__
 from aiq.core.files import resolve
 from aiq.core.settings import LlmSettings
-from aiq.experiment.compose import config_of
 from aiq.experiment.resources import is_offline_model
 from aiq.experiment.sessions import user_prompt_hash
 from aiq.judges.base import Judge
@@ -29,7 +29,7 @@ _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagen
 def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
-    config = config_of(settings)
+    config = settings.model_dump(mode="json")
     prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
     prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
     manifest = Manifest(
@@ -87,33 +87,23 @@ def prompts_digest(plan: "RunPlan") -> str | None:
 def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]:
     """Model by role: the default, the roles with a model of their own, and those that were really used."""
     llm = plan.settings.llm
-    judged = {
-        role: ", ".join(models_of_role(planned.judge, llm, role))
-        for planned in plan.judges
-        for role in planned.judge.roles
-    }
-    roles = sorted({*llm.roles, *used_roles, *judged})
-    return {"default": llm.model, **{role: judged.get(role) or model_of(llm, role) for role in roles}}
+    models = {role: llm.role(role).model or llm.model for role in (*llm.roles, *used_roles)}
+    for judge in (planned.judge for planned in plan.judges):
+        models |= {role: ", ".join(models_of_role(judge, llm, role)) for role in judge.roles}
+    return {"default": llm.model, **dict(sorted(models.items()))}
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
     """The models that a judge asks in a role: the panel it names, or the role's own."""
-    return judge.panels.get(role) or (model_of(llm, role),)
-
-
-def model_of(llm: LlmSettings, role: str) -> str:
-    """The model that serves a role, as `RunModels.name` has it."""
-    return llm.role(role).model or llm.model
+    return judge.panels.get(role) or (llm.role(role).model or llm.model,)
 
 
 def _package_versions() -> dict[str, str]:
     """Versions of aiq and of the packages that shape requests and answers."""
     found = {"aiq": __version__}
     for name in _PACKAGES:
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return found
 
 

@@ -1,7 +1,6 @@
-"""Scoring the reports of a run again, with other judges: a new run folder that holds the old run's reports.
+"""Scoring the reports of a run again, with other judges and no agent: a new run folder takes over what still holds.
 
-The old run stays as it is, so that the two can be compared. Taken over are its attempts, the scores of
-those judges that have not changed, and the pages and answers that its judges got. No agent is asked.
+The old run stays as it is, so that the two can be compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,27 +9,23 @@ from typing import Any, Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.compose import chosen_options, compose, named_overrides, settings_from
-from aiq.experiment.older import brought_up_to_date
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
-from aiq.experiment.resume import check_dataset, check_finished, load_state
+from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
 from aiq.runs.events import copy_agent_events
 from aiq.runs.folder import RunFolder, new_run_id
 from aiq.runs.journal import json_line, whole_lines
 from aiq.runs.manifest import Manifest, Rescored
 from aiq.runs.reader import every_score
 
-GROUPS: Final = ("judge", "llm", "web", "search", "runner")
-"""Groups whose option, and whose settings, may be others than the old run's: none of them changes a report."""
-
+GROUPS: Final = ("judge", "llm", "web", "search", "runner")  # none of them changes a report
 _SETTINGS: Final = (*(f"{group}." for group in GROUPS), "limits.run_usd")
 
 
 def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:
     """The old run's plan with other judges, the manifest of its new folder, and notes on it. Touches no folder.
 
-    Raises UserError where an override would change more than judging, where attempts of the run are not
-    finished, and where every judge has scored everything already.
+    Raises UserError for an override of more than judging, an unfinished run, and where nothing is left to score.
     """
     earlier, notes = brought_up_to_date(old.read_manifest())
     settings = settings_from(_config(earlier.config, overrides))
@@ -59,27 +54,25 @@ def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
         kept = [*sorted(old.path.glob("samples*.jsonl")), old.answers_path]
         if web_of(settings_from(brought_up_to_date(old.read_manifest())[0].config)) == web_of(plan.settings):
             kept.append(old.pages_path)
-        for path in kept:
-            _copy_whole_lines(path, new.path / path.name)
+        for path in filter(Path.exists, kept):
+            with (new.path / path.name).open("wb") as file:
+                file.writelines(whole_lines(path))
         copy_agent_events(old, new)
         unchanged = {judge.hash for judge in plan.spec.judges}
-        with new.scores_path.open("w", encoding="utf-8") as file:
-            file.writelines(json_line(row) for row in every_score(old) if row.judge_hash in unchanged)
-
-
-def _copy_whole_lines(old: Path, new: Path) -> None:
-    if old.exists():
-        with new.open("wb") as file:
-            file.writelines(whole_lines(old))
+        with new.scores_path.open("w", encoding="utf-8") as scores:
+            scores.writelines(json_line(row) for row in every_score(old) if row.judge_hash in unchanged)
 
 
 def _options(options: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
     """The old run's options, with those of the groups that are chosen anew."""
-    chosen = [text for text, (name, _) in zip(overrides, named_overrides(overrides), strict=True) if name in GROUPS]
-    anew = tuple(name for name, _ in named_overrides(chosen))
-    kept = {place: option for place, option in options.items() if place.partition(".")[0] not in anew}
-    new = chosen_options(chosen) if chosen else {}
-    return kept | {place: option for place, option in new.items() if place.partition(".")[0] in anew}
+    chosen = {override.input_line: name for name, override in named_overrides(overrides) if name in GROUPS}
+    new = chosen_options([text for text in overrides if text in chosen]) if chosen else {}
+
+    def is_anew(place: str) -> bool:
+        return place.partition(".")[0] in chosen.values()
+
+    kept = {place: option for place, option in options.items() if not is_anew(place)}
+    return kept | {place: option for place, option in new.items() if is_anew(place)}
 
 
 def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -93,11 +86,10 @@ def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, An
                 f"rescore keeps the reports of the run, so {name} cannot change "
                 f"(only {', '.join(GROUPS)}, their settings and limits.run_usd can); start a new run for anything else"
             )
-    changed, chosen = dict(config), [name for name, _ in named if name in GROUPS]
-    for group in chosen:
-        own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] == group]
-        changed[group] = compose(["name=rescore", *own]).get(group, {})
-    merged = OmegaConf.create(changed)
+    chosen = [name for name, _ in named if name in GROUPS]
+    own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] in chosen]
+    composed = compose(["name=rescore", *own]) if chosen else {}
+    merged = OmegaConf.create({**config, **{group: composed.get(group, {}) for group in chosen}})
     if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
         OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
     for name, override in named:

@@ -1,7 +1,5 @@
 """What a run opens once and lends to its sessions: the offline stack, the HTTP client, models, tools, checkpointer.
 
-Where LangGraph agents keep conversations: opened for a run and closed with it, by the settings' kind.
-
 A checkpoint brings back only types that are known to be harmless and those that an agent registers with
 `with_allowlist`; everything else comes back as plain data. A database may hold what somebody else wrote.
 """
@@ -21,16 +19,14 @@ from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.models import Models
+from aiq.core.session import Session
 from aiq.core.settings import CheckpointerSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
 from aiq.llm.route import is_offline
 
-BUSY_SECONDS = 30.0
-"""How long a write waits for another process's in the same SQLite file."""
-
+BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
 CONNECT_SECONDS = 10
 MOST_CONNECTIONS = 8
-
 _SETUP_LOCK = 0x61_69_71  # "aiq": whoever holds it in the database makes or migrates the tables
 
 
@@ -40,73 +36,53 @@ async def open_checkpointer(settings: CheckpointerSettings) -> AsyncIterator[Any
 
     Raises ConfigError or RunAborted, one line, when a database cannot be opened.
     """
-    if settings.kind == "sqlite":
-        async with _sqlite(str(settings.path)) as saver:
-            yield saver
-    elif settings.kind == "postgres":
-        async with _postgres(str(settings.dsn_env)) as saver:
-            yield saver
-    else:
-        yield _memory()
-
-
-def _memory() -> Any:
-    if "langgraph" not in sys.modules:
-        return None
+    if settings.kind == "memory" and "langgraph" not in sys.modules:
+        yield None
+        return
     from langgraph.checkpoint.memory import InMemorySaver
-
-    return InMemorySaver(serde=_strict())
-
-
-def _strict() -> Any:
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-    return JsonPlusSerializer(allowed_msgpack_modules=None)
+    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
+    if settings.kind == "sqlite":
+        async with _sqlite(str(settings.path), strict) as saver:
+            yield saver
+    elif settings.kind == "postgres":
+        async with _postgres(str(settings.dsn_env), strict) as saver:
+            yield saver
+    else:
+        yield InMemorySaver(serde=strict)
 
 
 @asynccontextmanager
-async def _sqlite(path: str) -> AsyncIterator[Any]:
-    _check_sqlite(path)
-    import aiosqlite
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
-    async with aiosqlite.connect(resolve(path), timeout=BUSY_SECONDS) as connection:
-        saver = AsyncSqliteSaver(connection, serde=_strict())
-        await _set_up(saver)
-        await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, and no wait a step
-        yield saver
-
-
-async def _set_up(saver: Any) -> None:
-    """Make the tables; unlike other statements the switch to the write-ahead log does not wait for other openers."""
-    import sqlite3
-
-    end = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            await saver.setup()
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-        await asyncio.sleep(0.05)
-
-
-def _check_sqlite(path: str) -> None:
+async def _sqlite(path: str, strict: Any) -> AsyncIterator[Any]:
     """Raises ConfigError where the file can be none; aiosqlite would start a thread that says so at length."""
     import sqlite3
 
+    import aiosqlite
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
     try:
-        with closing(sqlite3.connect(resolve(path), timeout=BUSY_SECONDS)) as connection:
-            connection.execute("PRAGMA schema_version")
+        with closing(sqlite3.connect(resolve(path), timeout=BUSY_SECONDS)) as checked:
+            checked.execute("PRAGMA schema_version")
     except sqlite3.OperationalError as error:
         raise ConfigError(f"checkpointer.path={path}: cannot be opened ({error}); its folder must exist") from None
     except sqlite3.DatabaseError as error:
         raise ConfigError(f"checkpointer.path={path}: is no SQLite file ({error}); name another") from None
+    async with aiosqlite.connect(resolve(path), timeout=BUSY_SECONDS) as connection:
+        saver, end = AsyncSqliteSaver(connection, serde=strict), time.monotonic() + BUSY_SECONDS
+        while not saver.is_setup:
+            try:
+                await saver.setup()  # its switch to the write-ahead log does not wait for other openers by itself
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                await asyncio.sleep(0.05)
+        await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, and no wait a step
+        yield saver
 
 
 @asynccontextmanager
-async def _postgres(variable: str) -> AsyncIterator[Any]:
+async def _postgres(variable: str, strict: Any) -> AsyncIterator[Any]:
     try:
         import psycopg
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -125,16 +101,17 @@ async def _postgres(variable: str) -> AsyncIterator[Any]:
     except psycopg.Error as error:
         why = " ".join(str(error).split())
         raise RunAborted(f"checkpointer=postgres: ${variable} leads to no database: {why}") from None
-    async with connection:
-        await _make_tables(connection, AsyncPostgresSaver(connection))
+    async with connection:  # closing it frees the lock
+        await _take_setup_lock(connection)
+        await AsyncPostgresSaver(connection).setup()
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         dsn, min_size=1, max_size=MOST_CONNECTIONS, open=False, kwargs=options
     )
     async with pool:
-        yield AsyncPostgresSaver(pool, serde=_strict())
+        yield AsyncPostgresSaver(pool, serde=strict)
 
 
-async def _make_tables(connection: Any, saver: Any) -> None:
+async def _take_setup_lock(connection: Any) -> None:
     """Once at a time: two runs that start together would make the same tables.
 
     Tried for instead of waited for: an index is built concurrently, which waits for every waiting statement.
@@ -142,9 +119,8 @@ async def _make_tables(connection: Any, saver: Any) -> None:
     while True:
         row = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS ours", (_SETUP_LOCK,))).fetchone()
         if row["ours"]:
-            break
+            return
         await asyncio.sleep(0.1)
-    await saver.setup()  # closing the connection frees the lock
 
 
 @dataclass(frozen=True)
@@ -156,13 +132,29 @@ class Resources:
     web: Web
     checkpointer: Any
 
+    def session(self, settings: RunSettings, **own: Any) -> Session:
+        """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
+        from aiq.citations.registry import SourceRegistry
+
+        fields = {
+            "run_seed": settings.seed,
+            "now": settings.clock,
+            "limits": settings.limits,
+            "citations": settings.citations,
+            "sources": SourceRegistry(),
+            "models": self.models,
+            "tools": self.tools,
+            "web": self.web,
+            "checkpointer": self.checkpointer,
+        }
+        return Session(**{**fields, **own})
+
 
 @asynccontextmanager
 async def open_resources(settings: RunSettings, collections: Sequence[str] = ()) -> AsyncIterator[Resources]:
-    """Start and open everything, and ask the model's endpoint whether it is there.
+    """Start and open everything; `collections` are those that questions name.
 
-    `collections`: the document collections that questions name. Raises RunAborted, one line, when the
-    endpoint refuses connections or the key.
+    Raises RunAborted, one line, when the model's endpoint refuses connections or the key.
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
@@ -170,7 +162,7 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
 
     async with AsyncExitStack() as opened:
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
-        port: int | None = None
+        port = None
         if needs_offline_stack(settings):
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
             opened.push_async_callback(stack.stop)
@@ -187,6 +179,7 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
             papers=settings.papers,
             knowledge=settings.knowledge,
             collections=collections,
+            own=settings.tool,
         )
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
         yield Resources(models, tools, web, saver)
@@ -194,17 +187,13 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
 
 def needs_offline_stack(settings: RunSettings) -> bool:
     """Whether any endpoint of the run is one of the reserved host names that the offline stack answers."""
-    hosts = (_is_offline(settings.llm.base_url), _is_offline(settings.search.base_url))
-    return any(hosts) or settings.web.kind == "offline"
+    urls = (settings.llm.base_url, settings.search.base_url)
+    return settings.web.kind == "offline" or any(is_offline(urlsplit(url or "").hostname or "") for url in urls)
 
 
 def is_offline_model(settings: RunSettings) -> bool:
     """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
-    return _is_offline(settings.llm.base_url) or settings.llm.model.startswith("offline-")
-
-
-def _is_offline(url: str | None) -> bool:
-    return is_offline(urlsplit(url or "").hostname or "")
+    return is_offline(urlsplit(settings.llm.base_url).hostname or "") or settings.llm.model.startswith("offline-")
 
 
 def _load_libraries(web: str) -> None:

@@ -1,11 +1,21 @@
-"""What an earlier start of a run left: its config, its rows, and which of them still hold."""
+"""What an earlier start of a run left: its config, brought up to date, its rows, and which of them still hold.
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+In manifests of older versions a setting that lacks comes from the shipped option, and a class may have moved.
+"""
 
-from aiq.core.errors import DatasetError, UserError
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pydantic import BaseModel, ValidationError
+
+from aiq.core.errors import ConfigError, DatasetError, UserError
+from aiq.core.plugins import load
 from aiq.core.samples import SampleKey
-from aiq.experiment.compose import named_overrides
+from aiq.core.settings import RunSettings
+from aiq.experiment.compose import groups, named_overrides, option_config, options
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
@@ -17,11 +27,9 @@ from aiq.runs.state import RunState
 if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
+_ABSENT: Final = object()
 _ALLOWED: Final = ("runner.", "limits.", "llm.base_url")
-"""What settings that may change between starts begin with: none of them can change a finished attempt or score.
-
-`runner.agent_failures` says how failures are counted, in the summary alone.
-"""
+"""What settings that may change between starts begin with: none of them can change a finished attempt or score."""
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
@@ -38,20 +46,17 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
         if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
             OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; its answers still hold
         OmegaConf.update(config, name, override.value())
-    restart = Resumption(time=utc_now(), overrides=tuple(overrides))
-    changed = {"config": OmegaConf.to_container(config), "resumed": (*manifest.resumed, restart)}
-    return manifest.model_copy(update=changed)
+    resumed = (*manifest.resumed, Resumption(time=utc_now(), overrides=tuple(overrides)))
+    return manifest.model_copy(update={"config": OmegaConf.to_container(config), "resumed": resumed})
 
 
 def check_same(plan: RunPlan, manifest: Manifest, folder: RunFolder) -> list[str]:
     """Notes on what else has changed since the run was started. Raises DatasetError as `check_dataset` does."""
     check_dataset(plan.dataset, manifest, folder)
-    notes = []
+    judges = [judge.name for judge in plan.spec.judges if manifest.hashes.judges.get(judge.name) != judge.hash]
+    notes = [f"judge {name} has changed since the run was started; it scores every report anew" for name in judges]
     if agent_digest(plan) != manifest.hashes.agent:
-        notes.append("the agent or its prompts have changed since the run was started; finished attempts are kept")
-    for judge in plan.spec.judges:
-        if manifest.hashes.judges.get(judge.name) != judge.hash:
-            notes.append(f"judge {judge.name} has changed since the run was started; it scores every report anew")
+        notes.insert(0, "the agent or its prompts have changed since the run was started; finished attempts are kept")
     return notes
 
 
@@ -80,8 +85,7 @@ def check_finished(state: RunState, run: str) -> None:
 def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
     """The state of a run folder, and the whole rows of those attempts that a judge has yet to score.
 
-    Raises DatasetError when a row belongs to a sample that the dataset no longer has, or to another
-    question.
+    Raises DatasetError for a row of a sample, or a question, that the dataset no longer has.
     """
     state = RunState(plan.spec)
     state.add_scores(every_score(folder))
@@ -100,3 +104,83 @@ def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[Samp
         else:
             unscored[row.key] = row
     return state, unscored
+
+
+def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
+    """The manifest with what no longer fits its settings mended where options can do it, and a note on each change."""
+    config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
+    plugins = {place: config.get(place) for place in ("agent", "dataset")}
+    plugins |= {f"judge.{name}": plugin for name, plugin in (config.get("judge") or {}).items()}
+    notes = []
+    for place, plugin in plugins.items():
+        if isinstance(plugin, dict):
+            notes += _mend_plugin(plugin, place, manifest.options.get(place))
+    for path in _lacking(RunSettings, config):
+        group = str(path[0])
+        notes += _fill(config, path, _configs(group, manifest.options.get(group)), "")
+    return (manifest.model_copy(update={"config": config}) if notes else manifest), notes
+
+
+def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None) -> list[str]:
+    """Gives a plugin the class that its option names now, and the settings that its class did not have then."""
+    group, notes, then = place.partition(".")[0], [], plugin["target"]
+    try:
+        kind = load(then, place)
+    except ConfigError:
+        now = option and _at(option_config(group, option), (*place.split("."), "target"))
+        if not isinstance(now, str) or now == then:
+            return []  # make_plan says what is wrong
+        plugin["target"], kind = now, load(now, place)
+        notes.append(f"{place}.target: {then} is now {now}, as {group}={option} has it")
+    known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
+    for path in _lacking(kind.Settings, known):
+        notes += _fill(plugin, path, _plugins(group, plugin["target"], option), f"{place}.")
+    return notes
+
+
+def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[int | str, ...]]:
+    """The places of settings that must be set and are not."""
+    try:
+        model.model_validate(values)
+    except ValidationError as error:
+        return [item["loc"] for item in error.errors(include_url=False) if item["type"] == "missing"]
+    return []
+
+
+def _configs(group: str, option: str | None) -> Iterator[Any]:
+    """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
+    names = [option, "_base", *options(group)] if group in groups() else []
+    return (option_config(group, name) for name in [*filter(None, dict.fromkeys(names)), None])
+
+
+def _plugins(group: str, target: str, option: str | None) -> Iterator[Any]:
+    """Sections to take a setting from: options of the class, then of other ones."""
+    others = []
+    for config in _configs(group, option):
+        below = config.get(group, {})
+        for section in below.values() if group == "judge" else [below]:
+            if section.get("target") == target:
+                yield section
+            else:
+                others.append(section)
+    yield from others
+
+
+def _fill(
+    values: dict[str, Any], path: tuple[int | str, ...], sections: Iterable[Mapping[str, Any]], prefix: str
+) -> list[str]:
+    """Puts what is lacking in its place, from the first of the sections that has it; the note on it."""
+    value = next((found for section in sections if (found := _at(section, path)) is not _ABSENT), _ABSENT)
+    if value is _ABSENT:
+        return []
+    reduce(getitem, path[:-1], cast("Any", values))[path[-1]] = value
+    name = prefix + ".".join(map(str, path))
+    return [f"{name} is not in the manifest, which an older version wrote; it is {value!r} now, as shipped"]
+
+
+def _at(values: Any, path: Iterable[int | str]) -> Any:
+    """What is at a place of nested mappings, or _ABSENT."""
+    try:
+        return reduce(getitem, path, values)
+    except (LookupError, TypeError):
+        return _ABSENT

@@ -6,14 +6,14 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from aiq.agents.base import Checked
 from aiq.core.errors import LimitReached, UserError
-from aiq.core.samples import Sample, SampleKey
+from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.attempt import being_cancelled, run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
@@ -29,11 +29,8 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-GRACE_SECONDS: Final = 10.0
-"""How long attempts may take to notice that they are cancelled."""
-
-EXIT_CODE: Final = 130
-"""Of a command that a signal has ended."""
+GRACE_SECONDS: Final = 10.0  # how long attempts may take to notice that they are cancelled
+EXIT_CODE: Final = 130  # of a command that a signal has ended
 
 
 class Observer(Protocol):
@@ -43,7 +40,7 @@ class Observer(Protocol):
         """The run begins to work, with what earlier starts of it have left in `state`."""
 
     def retrying(self, key: SampleKey) -> None:
-        """The agent is asked again: its last attempt at the key was cut off, or failed and is to be made again."""
+        """The agent is asked again: its last attempt was cut off, or failed and is to be made again."""
 
     def spent(self, total: Usage) -> None:
         """What the whole run has spent so far, after each row."""
@@ -69,8 +66,7 @@ class RunOutcome:
 async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None) -> RunOutcome:
     """Run the plan in the folder; `earlier` is the folder's manifest when the run is resumed.
 
-    Raises UserError before anything is written when the endpoint, the folder or an earlier start
-    does not fit. Whatever happens later, manifest and summary are written.
+    Raises UserError before anything is written; whatever happens later, manifest and summary are written.
     """
     start = time.monotonic()
     async with AsyncExitStack() as held:
@@ -93,17 +89,17 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             if resources is None:
                 status = "finished"
             else:
-                status, error = await _work(plan, resources, folder, state, unscored, observer)
+                status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
         finally:
+            seconds = time.monotonic() - start + (before.timing.run_seconds if before else 0)
             manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
-            summary = summarise(
-                manifest, state, (before.timing.run_seconds if before else 0) + time.monotonic() - start
-            )
-            changed = before is None or summary.model_copy(update={"timing": before.timing}) != before
-            if changed or before is None:
+            summary = summarise(manifest, state, seconds)
+            if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
+                summary = before
+            else:
                 folder.write_summary(summary)
             folder.write_manifest(_with_counts(manifest, plan, summary))
-        return RunOutcome(summary if before is None or changed else before, state, error, changed)
+        return RunOutcome(summary, state, error, changed=summary is not before)
 
 
 async def _open(plan: RunPlan, held: AsyncExitStack) -> Resources:
@@ -116,27 +112,6 @@ async def _open(plan: RunPlan, held: AsyncExitStack) -> Resources:
     return resources
 
 
-async def _work(
-    plan: RunPlan,
-    resources: Resources,
-    folder: RunFolder,
-    state: RunState,
-    unscored: Mapping[SampleKey, SampleRow],
-    observer: Observer,
-) -> tuple[RunStatus, UserError | LimitReached | None]:
-    """Work until everything is done or something stops the run: how it ended, and what stopped it."""
-    stop = asyncio.Event()
-    runner = Runner(plan, resources, folder, state, unscored, observer)
-    with closing(runner), stop_on_signal(stop, folder.path):
-        observer.started(state)
-        try:
-            return ("finished" if await runner.run(stop) else "interrupted"), None
-        except LimitReached as error:
-            return "interrupted", error
-        except UserError as error:
-            return "failed", error
-
-
 def _with_counts(manifest: Manifest, plan: RunPlan, summary: Summary) -> Manifest:
     """The manifest of a run that has ended: with its counts, and the models of all roles that were used."""
     roles = [role for account in summary.usage.values() for role in account.roles]
@@ -147,10 +122,7 @@ def _with_counts(manifest: Manifest, plan: RunPlan, summary: Summary) -> Manifes
 
 
 class Runner:
-    """Brings every key of a plan to a finished attempt and finished scores, and keeps the state.
-
-    `unscored` holds whole rows of earlier attempts that judges have yet to score.
-    """
+    """Brings every key to a finished attempt and finished scores. `unscored`: earlier rows for the judges alone."""
 
     def __init__(
         self,
@@ -161,42 +133,44 @@ class Runner:
         unscored: Mapping[SampleKey, SampleRow],
         observer: Observer,
     ) -> None:
-        self._plan = plan
-        self._state = state
+        self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
-        self._observer = observer
-        self._samples: dict[str, Sample] = {sample.id: sample for sample in plan.dataset.samples}
+        self._samples = {sample.id: sample for sample in plan.dataset.samples}
         self._sessions = Sessions(plan.settings, resources, folder, state.spent())
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
-    def close(self) -> None:
-        for files in (self._sessions, self._sample_rows, self._score_rows):
-            files.close()
+    async def run(self) -> tuple[RunStatus, UserError | LimitReached | None]:
+        """Work until everything is done or something stops the run: how it ended, and what stopped it.
 
-    async def run(self, stop: asyncio.Event) -> bool:
-        """Work until everything is done (True) or `stop` is set (False).
-
-        Raises what ended the run: UserError, or LimitReached for the run's budget. In either case the
-        attempts in flight are cancelled, and their rows say so.
+        Attempts that are in flight then are cancelled, and their rows say so.
         """
+        stop = asyncio.Event()
         queue = iter(self._state.left())
-        workers = [asyncio.create_task(self._work(queue)) for _ in range(self._plan.settings.runner.concurrency)]
-        everything = asyncio.gather(*workers)
-        stopped = asyncio.create_task(stop.wait())
-        try:
-            ends: set[asyncio.Future[Any]] = {everything, stopped}
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if everything.done():
+        with ExitStack() as opened:
+            for files in (self._sessions, self._sample_rows, self._score_rows):
+                opened.callback(files.close)
+            opened.enter_context(stop_on_signal(stop, self._folder.path))
+            self._observer.started(self._state)
+            workers = [asyncio.create_task(self._work(queue)) for _ in range(self._plan.settings.runner.concurrency)]
+            everything, stopped = asyncio.gather(*workers), asyncio.create_task(stop.wait())
+            try:
+                ends: set[asyncio.Future[Any]] = {everything, stopped}
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                if not everything.done():
+                    return "interrupted", None
                 everything.result()
-                return True
-            return False
-        finally:
-            for task in (*workers, stopped):
-                task.cancel()
-            await asyncio.wait({*workers, stopped}, timeout=GRACE_SECONDS)
-            if everything.done() and not everything.cancelled():
-                everything.exception()  # seen: asyncio need not report it
+                return "finished", None
+            except LimitReached as error:
+                return "interrupted", error
+            except UserError as error:
+                return "failed", error
+            finally:
+                for task in (*workers, stopped):
+                    task.cancel()
+                await asyncio.wait({*workers, stopped}, timeout=GRACE_SECONDS)
+                if everything.done() and not everything.cancelled():
+                    everything.exception()  # seen: asyncio need not report it
 
     async def _work(self, queue: Iterator[SampleKey]) -> None:
         for key in queue:
@@ -213,8 +187,8 @@ class Runner:
         earlier = self._state.attempts.get(key)
         if earlier is not None:
             self._observer.retrying(key)
-        sample, number = self._samples[key.sample_id], earlier.number + 1 if earlier else 1
-        with self._sessions.agent(sample, key.epoch, number) as session:
+        sample = self._samples[key.sample_id]
+        with self._sessions.agent(sample, key.epoch, earlier.number + 1 if earlier else 1) as session:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
@@ -249,10 +223,7 @@ def _journal(path: Path) -> Journal[Any]:
 
 @contextmanager
 def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once.
-
-    `run` is the folder to go on with. Needs a running loop in the main thread.
-    """
+    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once."""
 
     def on_signal() -> None:
         if stop.is_set():
@@ -263,11 +234,8 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
         stop.set()
 
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        loop.add_signal_handler(number, on_signal)
-    try:
+    with ExitStack() as handled:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, on_signal)
+            handled.callback(loop.remove_signal_handler, number)
         yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aiq.core.errors import JudgeError
-from aiq.core.events import RunFinished, RunStarted
+from aiq.core.events import RunFinished
 from aiq.core.reports import Metric, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.experiment.attempt import as_row_error, boundary_error, classify
+from aiq.experiment.attempt import as_row_error, classify, outcome
 from aiq.experiment.plan import JudgePlan
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
 
@@ -24,40 +24,40 @@ async def score_report(
     A judge that fails gives error rows. Raises what ends the whole run: UserError, LimitReached (the run's
     budget) or CancelledError; what the judge had spent until then is kept in error rows.
     """
-    session.events.emit(RunStarted(question=f"judge {planned.name}", clock=session.now.isoformat()))
-    try:
-        with session.bind():
-            scores = _checked(planned, await planned.judge.score(sample, row.as_report(), session))
-    except BaseException as raised:
-        error = boundary_error(raised)
-        status, fatal = classify(error)
-        if not fatal or session.usage.by_role():
-            write(_with_usage(_failed(planned, row, error), session))
-        session.events.emit(RunFinished(status=status, error=str(error)))
-        if fatal:
-            raise error from None
-        return
-    write(_with_usage([_scored(planned, row, metric, scores) for metric in planned.spec.metrics], session))
-    session.events.emit(RunFinished(status="completed"))
+
+    async def judged() -> Mapping[str, Score]:
+        return _checked(planned, await planned.judge.score(sample, row.as_report(), session))
+
+    scores, error = await outcome(session, f"judge {planned.name}", judged)
+    status, fatal = classify(error)
+    if error is None:
+        rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
+    else:
+        stopped = isinstance(error, asyncio.CancelledError)
+        failure = RowError(type="CancelledError", message="the run was stopped") if stopped else as_row_error(error)
+        rows = [_row(planned, row, metric, "error", error=failure) for metric in planned.spec.metrics]
+    usage = session.usage.by_role()
+    if usage or not fatal:  # usage is that of the whole work: it is in the first row alone
+        write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
+    session.events.emit(RunFinished(status=status, error=str(error) if error else None))
+    if error is not None and fatal:
+        raise error from None
 
 
 def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """Rows of an attempt without a report to judge: each metric's declared worst, and no judge is asked."""
     reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
     applies = {metric.name for metric in planned.judge.metrics_for(sample)}
-    return [
-        _row(planned, row, metric, "agent_failed", reason=reason, **_worst(metric))
-        if metric.name in applies
-        else _row(planned, row, metric, "not_applicable", reason=_NO_METRIC)
-        for metric in planned.spec.metrics
-    ]
-
-
-def _failed(planned: JudgePlan, row: SampleRow, error: BaseException) -> list[ScoreRow]:
-    """Error rows of a judge that ended in `error`."""
-    stopped = isinstance(error, asyncio.CancelledError)
-    failure = RowError(type="CancelledError", message="the run was stopped") if stopped else as_row_error(error)
-    return [_row(planned, row, metric, "error", error=failure) for metric in planned.spec.metrics]
+    rows = []
+    for metric in planned.spec.metrics:
+        worst: dict[str, float | None] = {"value": metric.worst}
+        if metric.estimator == "ratio" and metric.worst is not None:
+            worst = {"numerator": metric.worst, "denominator": 1.0}
+        if metric.name in applies:
+            rows.append(_row(planned, row, metric, "agent_failed", reason=reason, **worst))
+        else:
+            rows.append(_row(planned, row, metric, "not_applicable", reason=_NO_METRIC))
+    return rows
 
 
 def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
@@ -74,12 +74,6 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {planned.name} gave {name}={score.value:g}, outside the bounds it declared")
     return found
-
-
-def _worst(metric: Metric) -> dict[str, float | None]:
-    if metric.estimator == "ratio" and metric.worst is not None:
-        return {"numerator": metric.worst, "denominator": 1.0}
-    return {"value": metric.worst}
 
 
 def _scored(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
@@ -107,8 +101,3 @@ def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus
         status=status,
         **found,
     )
-
-
-def _with_usage(rows: list[ScoreRow], session: Session) -> list[ScoreRow]:
-    """The judge's spend on the report, put on its first row."""
-    return [row.model_copy(update={"usage": session.usage.by_role()}) if row is rows[0] else row for row in rows]

@@ -10,7 +10,7 @@ from aiq.core.events import EventLog
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
-from aiq.core.session import ApprovingUser, FeedbackUser, RejectingUser, RunSpend, Session, User
+from aiq.core.session import ApprovingUser, RejectingUser, RunSpend, Session, User
 from aiq.core.settings import RunSettings, UserSettings
 from aiq.core.usage import Usage
 from aiq.experiment.resources import Resources
@@ -19,17 +19,12 @@ from aiq.runs.events import EventFiles
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import SampleRow
 
-SIMULATED_USER: Final = "user.simulated"
-"""The role in which a simulated user asks the model."""
-
+SIMULATED_USER: Final = "user.simulated"  # the role in which it asks the model
 _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 
 
 class Sessions:
-    """The sessions of one run; all share the run's spend, which begins at what earlier starts have spent.
-
-    Judges read the web through the run's page store and share the answers that they have paid for.
-    """
+    """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers."""
 
     def __init__(self, settings: RunSettings, resources: Resources, folder: RunFolder, spent: Usage) -> None:
         self._settings = settings
@@ -47,19 +42,16 @@ class Sessions:
             yield self._session(
                 key=key,
                 attempt=attempt,
-                web=self._resources.web,
                 user=make_user(self._settings.user, sample, self._resources.models),
-                limits=self._settings.limits,
                 events=EventLog(write),
                 collection_name=sample.question.collection_name,
             )
 
     @contextmanager
     def judge(self, row: SampleRow) -> Iterator[Session]:
-        """A session for one judge's work on a row, with the sources that the agent left.
+        """A session for one judge's work on a row, with the sources that the agent left, and only the run's limits.
 
-        Limits of a sample bind the agent alone; a judge only has the run's. Whoever uses it writes the
-        rows before leaving: then the answers it has paid for are kept as well.
+        Whoever uses it writes the rows before leaving: then the answers it has paid for are kept as well.
         """
         answers = SharedAnswers(self._answers)
         with self._events.session(row.key, row.attempt, "judge") as write:
@@ -80,20 +72,7 @@ class Sessions:
                 answers.write()
 
     def _session(self, **own: Any) -> Session:
-        """A session with what all of them share."""
-        from aiq.citations.registry import SourceRegistry
-
-        return Session(
-            run_seed=self._settings.seed,
-            now=self._settings.clock,
-            models=self._resources.models,
-            tools=self._resources.tools,
-            sources=SourceRegistry(),
-            citations=self._settings.citations,
-            checkpointer=self._resources.checkpointer,
-            spend=self._spend,
-            **own,
-        )
+        return self._resources.session(self._settings, spend=self._spend, **own)
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):
@@ -102,15 +81,11 @@ class Sessions:
 
 def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
     """The user that the settings name, for one attempt at one sample."""
-    match settings.kind:
-        case "reject":
-            return RejectingUser()
-        case "feedback":
-            return FeedbackUser(settings.feedback)
-        case "simulated":
-            return SimulatedUser(sample.question.text, sample.preferences or "", models)
-        case _:
-            return ApprovingUser()
+    if settings.kind == "simulated":
+        return SimulatedUser(sample, models)
+    if settings.kind == "reject":
+        return RejectingUser()
+    return ApprovingUser(settings.feedback if settings.kind == "feedback" else ())
 
 
 def user_prompt_hash(settings: UserSettings) -> str | None:
@@ -119,14 +94,10 @@ def user_prompt_hash(settings: UserSettings) -> str | None:
 
 
 class SimulatedUser:
-    """A model that plays the person who asked. It knows the question, the preferences and what was said, no more.
+    """A model that plays the person who asked. It knows the question, the preferences and what was said, no more."""
 
-    Its calls are made in the attempt's session, under a role of their own.
-    """
-
-    def __init__(self, question: str, preferences: str, models: Models) -> None:
-        self._question = question
-        self._preferences = preferences
+    def __init__(self, sample: Sample, models: Models) -> None:
+        self._sample = sample
         self._models = models
         self._said: list[str] = []
 
@@ -138,11 +109,9 @@ class SimulatedUser:
 
     async def _reply(self, kind: str, prompt: str) -> str:
         instructions, request = _TEMPLATES
-        shown = {"question": self._question, "preferences": self._preferences, "said": self._said}
-        asked = (
-            Message(role="system", content=_prompts().render(instructions)),
-            Message(role="user", content=_prompts().render(request, kind=kind, prompt=prompt, **shown)),
-        )
+        known = {"question": self._sample.question.text, "preferences": self._sample.preferences or ""}
+        shown = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **known)
+        asked = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=shown))
         reply = (await self._models.complete(SIMULATED_USER, asked)).text.strip()
         self._said += [f"Assistant: {prompt}", f"You: {reply}"]
         return reply

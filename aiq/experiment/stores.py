@@ -1,16 +1,15 @@
-"""What the judges of a run share: the pages that they have read and the answers that they have paid for, once a run.
+"""What the judges of a run share: pages are fetched once and questions paid for once a run, however often resumed.
 
-A page with its statements may be cited by two reports, or by two epochs' reports. It is then fetched once, and the
-question about it asked once, with a seed of its own content, so that it makes no difference whose turn it was.
-A resumed run and a second judge see the same text and pay for nothing again.
+A question is asked with a seed of its own content, so that it makes no difference which report's turn it was.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from aiq.core.base import Record
+from aiq.core.concurrency import Locks
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.once import Locks
+from aiq.core.session import Answers
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, Web
 from aiq.runs.folder import RunFolder
@@ -27,60 +26,45 @@ class StoredAnswer(Record):
 
 
 class AnswerStore:
-    """The answers of one run. One is written only when the spend of who asked for it has been written.
-
-    Otherwise a run that is killed in between would come by answers that no row has paid for.
-    """
+    """The answers of one run. One is written only after the spend on it, so that no killed run finds any unpaid for."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._written = KeyedJournal(folder.answers_path, StoredAnswer, "key")
-        self._unwritten: dict[str, StoredAnswer] = {}
-        self._locks = Locks()
-
-    async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
-        """The answer, and whether it was asked for now."""
-        async with self._locks.held(key):
-            if key in self._unwritten:
-                return self._unwritten[key].text, False
-            if key in self._written:
-                return self._written.read(key).text, False
-            answer = StoredAnswer(key=key, text=await ask())
-            self._unwritten[key] = answer
-            return answer.text, True
-
-    def write(self, key: str) -> None:
-        """Keep an answer: the spend on it is written."""
-        self._written.append(self._unwritten.pop(key))
+        self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key")
+        self.unwritten: dict[str, StoredAnswer] = {}
+        self.locks = Locks()
 
     def close(self) -> None:
-        self._written.close()
+        self.written.close()
 
 
-class SharedAnswers:
-    """Implements core `Answers` for one judge's work on one report, and knows what that work has paid for."""
+class SharedAnswers(Answers):
+    """The answers of the run, for one judge's work on one report, and knows what that work has paid for."""
 
     def __init__(self, store: AnswerStore) -> None:
         self._store = store
         self._paid: list[str] = []
 
     async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
-        text, now = await self._store.once(key, ask)
-        if now:
-            self._paid.append(key)
-        return text
+        store = self._store
+        async with store.locks.of(key):
+            if key not in store.unwritten:
+                if key in store.written:
+                    return store.written.read(key).text
+                store.unwritten[key] = StoredAnswer(key=key, text=await ask())
+                self._paid.append(key)
+            return store.unwritten[key].text
 
     def write(self) -> None:
         """Keep what was paid for; called when the spend has been written."""
         for key in self._paid:
-            self._store.write(key)
+            self._store.written.append(self._store.unwritten.pop(key))
         self._paid.clear()
 
 
 class PageStore:
     """The web as the judges of one run see it: implements core `Web` over another; texts stay on the disk.
 
-    Who wants a page that is being fetched waits for it. A failure is remembered for as long as the
-    process lives, so that a page cited a hundred times is tried once; a resumed run tries it again.
+    A failure is remembered for as long as the process lives; a resumed run tries the page again.
     """
 
     def __init__(self, web: Web, folder: RunFolder) -> None:
@@ -92,20 +76,17 @@ class PageStore:
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page, from the store or fetched now. Raises ToolError, typed."""
         asked = url if reader is None else reader.address(url)
-        async with self._locks.held(asked):
+        async with self._locks.of(asked):
             if asked in self._failed:
                 raise ToolError(*self._failed[asked])
             if asked not in self._pages:
-                await self._fetch(asked, url, reader)
+                try:
+                    page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
+                except ToolError as error:
+                    self._failed[asked] = (error.kind, str(error))
+                    raise
+                self._pages.append(StoredPage(**page.model_dump(), asked=asked, digest=page.digest))
         return self._pages.read(asked).page()
-
-    async def _fetch(self, asked: str, url: str, reader: Reader | None) -> None:
-        try:
-            page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
-        except ToolError as error:
-            self._failed[asked] = (error.kind, str(error))
-            raise
-        self._pages.append(StoredPage(**page.model_dump(), asked=asked, digest=page.digest))
 
     def close(self) -> None:
         self._pages.close()

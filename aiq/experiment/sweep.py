@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aiq.core.errors import ConfigError
-from aiq.experiment.compose import groups, parse
+from aiq.experiment.compose import LISTS, groups, parse
 
 MOST_JOBS = 1000
 
@@ -41,7 +41,7 @@ def refuse(overrides: Sequence[str]) -> None:
         if override.is_sweep_override():
             text = override.input_line or ""
             key, _, value = text.partition("=")
-            one = "" if key in groups() and key != "judge" else f"; for one list write {key}=[{value}]"
+            one = "" if key in groups() and key not in LISTS else f"; for one list write {key}=[{value}]"
             raise ConfigError(f"{text}: several values are a sweep, which needs -m{one}")
 
 

@@ -9,8 +9,8 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import JudgeError, ToolError
-from aiq.core.gather import gather_bounded
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session

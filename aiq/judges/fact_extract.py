@@ -12,7 +12,7 @@ from aiq.citations import passages
 from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
 from aiq.citations.parse import ParsedReport, parse_report, split_references
-from aiq.core.gather import gather_bounded
+from aiq.core.concurrency import gather_bounded
 from aiq.core.session import Session
 from aiq.judges.fact_questions import FactCitation, FactQuestions, canonical
 

@@ -11,8 +11,8 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, JsonValue, model_validator
 
+from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import JudgeError
-from aiq.core.gather import gather_bounded
 from aiq.core.reports import Score
 from aiq.core.session import Session
 from aiq.core.settings import OneOrMore, Settings

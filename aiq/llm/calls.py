@@ -64,22 +64,17 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        headers = Headers([pair for pair in self._request.headers.raw if pair[0].lower() not in _DROPPED])
+        asked = self._request
+        headers = Headers([pair for pair in asked.headers.raw if pair[0].lower() not in _DROPPED])
         headers[ATTEMPT] = str(attempt)
-        return Request(
-            self._request.method,
-            self._request.url,
-            headers=headers,
-            content=json.dumps(self.body, ensure_ascii=False).encode(),
-            extensions=self._request.extensions,
-        )
+        content = json.dumps(self.body, ensure_ascii=False).encode()
+        return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
 async def read_call(request: Request, session: Session) -> ModelCall:
     """The call a client made, completed: the session's seed, and usage asked for where it is streamed.
 
-    Raises RuntimeError when the request names no role: such a call is a bug, because nobody could
-    say whose money it spent.
+    Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
     role = request.headers.get(ROLE)
     if not role:
@@ -108,27 +103,21 @@ class PriceList:
     def usage(self, model: str, reported: Any) -> Usage:
         """One exchange's usage from the `usage` object of a chat completion.
 
-        An object that is absent or has no token counts gives an unreported call: its tokens and
-        cost are unknown, so totals with `unreported_calls` are lower bounds.
+        One without token counts gives an unreported call: totals with `unreported_calls` are lower bounds.
         """
         prompt, completion = _count(reported, "prompt_tokens"), _count(reported, "completion_tokens")
-        if prompt is None or completion is None:
-            return self._priced(model, Usage(calls=1, unreported_calls=1))
-        cached = min(_count(reported.get("prompt_tokens_details"), "cached_tokens") or 0, prompt)
-        return self._priced(model, Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=completion))
+        usage = Usage(calls=1, unreported_calls=1)
+        if prompt is not None and completion is not None:
+            cached = min(_count(reported.get("prompt_tokens_details"), "cached_tokens") or 0, prompt)
+            usage = Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=completion)
+        if not self.knows(model) and model not in self._warned:
+            self._warned.add(model)
+            _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
+        return usage.model_copy(update={"cost_usd": self._prices[model].cost(usage) if self.knows(model) else None})
 
     def knows(self, model: str) -> bool:
         """Whether this model has a price."""
         return model in self._prices
-
-    def _priced(self, model: str, usage: Usage) -> Usage:
-        price = self._prices.get(model)
-        if price is not None:
-            return usage.model_copy(update={"cost_usd": price.cost(usage)})
-        if model not in self._warned:
-            self._warned.add(model)
-            _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
-        return usage.model_copy(update={"cost_usd": None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +130,6 @@ class Failure:
     message: str
     status: int | None = None
     code: str = ""
-    retry: bool = True
     retry_after: float | None = None
 
 
@@ -161,21 +149,25 @@ class Exchange:
 
     def answered(self, message: Any, finish_reason: str | None, reported: Any) -> None:
         """A reply came, whatever its use; `reported` is its `usage` object."""
-        usage = self._prices.usage(self._call.model, reported)
-        self._book(usage, status=200, reply=message, finish_reason=finish_reason)
+        self._book(self._usage(reported), status=200, reply=message, finish_reason=finish_reason)
 
-    def refused(self, failure: Failure) -> None:
+    def refused(self, failure: Failure) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
         self._book(Usage(calls=1), status=failure.status, error=failure.message)
+        return failure
 
-    def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> None:
+    def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
         """The request went out and its answer did not come whole: tokens may have been spent on it."""
-        usage = self._prices.usage(self._call.model, reported)
-        self._book(usage, status=status, error=error, reply=reply)
+        self._book(self._usage(reported), status=status, error=error, reply=reply)
+        return Failure(error, status)
 
-    def unsent(self, error: str) -> None:
+    def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged, nothing is counted, but the attempt is in the log."""
         self._book(None, status=None, error=error)
+        return Failure(error)
+
+    def _usage(self, reported: Any) -> Usage:
+        return self._prices.usage(self._call.model, reported)
 
     def _book(self, usage: Usage | None, **what: Any) -> None:
         if not self._open:
@@ -184,16 +176,15 @@ class Exchange:
         self._session.usage.end()
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
-        self._session.events.emit(
-            ModelCalled(
-                call_id=f"model-{self._call.digest[:16]}-{self.attempt}",
-                role=self._call.role,
-                model=self._call.model,
-                attempt=self.attempt,
-                latency_ms=(time.perf_counter() - self._start) * 1000,
-                usage=usage,
-                messages=self._call.body.get("messages"),
-                request_sha256=self._call.digest,
-                **what,
-            )
+        called = ModelCalled(
+            call_id=f"model-{self._call.digest[:16]}-{self.attempt}",
+            role=self._call.role,
+            model=self._call.model,
+            attempt=self.attempt,
+            latency_ms=(time.perf_counter() - self._start) * 1000,
+            usage=usage,
+            messages=self._call.body.get("messages"),
+            request_sha256=self._call.digest,
+            **what,
         )
+        self._session.events.emit(called)

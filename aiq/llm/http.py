@@ -8,57 +8,26 @@ import ssl
 from typing import Any
 
 import anyio
-from httpx2 import (
-    URL,
-    AsyncBaseTransport,
-    AsyncByteStream,
-    AsyncClient,
-    AsyncHTTPTransport,
-    BaseTransport,
-    Client,
-    ConnectError,
-    ConnectTimeout,
-    Headers,
-    InvalidURL,
-    Limits,
-    ReadTimeout,
-    Request,
-    RequestError,
-    Response,
-    Timeout,
-    TimeoutException,
-    TransportError,
-    UnsupportedProtocol,
-)
+from httpx2 import URL as URL
+from httpx2 import AsyncBaseTransport as AsyncBaseTransport
+from httpx2 import AsyncByteStream as AsyncByteStream
+from httpx2 import AsyncClient as AsyncClient
+from httpx2 import AsyncHTTPTransport as AsyncHTTPTransport
+from httpx2 import BaseTransport as BaseTransport
+from httpx2 import Client as Client
+from httpx2 import ConnectError as ConnectError
+from httpx2 import ConnectTimeout as ConnectTimeout
+from httpx2 import Headers as Headers
+from httpx2 import InvalidURL as InvalidURL
+from httpx2 import Limits as Limits
+from httpx2 import ReadTimeout as ReadTimeout
+from httpx2 import Request as Request
+from httpx2 import RequestError as RequestError
+from httpx2 import Response as Response
+from httpx2 import Timeout as Timeout
+from httpx2 import TimeoutException as TimeoutException
 
 from aiq.core.text import whole
-
-__all__ = [
-    "SEND_ERRORS",
-    "URL",
-    "AsyncBaseTransport",
-    "AsyncByteStream",
-    "AsyncClient",
-    "AsyncHTTPTransport",
-    "BaseTransport",
-    "Client",
-    "ConnectError",
-    "ConnectTimeout",
-    "Headers",
-    "InvalidURL",
-    "Limits",
-    "ReadTimeout",
-    "Request",
-    "Response",
-    "Timeout",
-    "TimeoutException",
-    "TransportError",
-    "UnsupportedProtocol",
-    "error_text",
-    "failure_text",
-    "read_error",
-    "without_key",
-]
 
 SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 """What sending a request or reading its answer may raise; the last two are TLS failures httpx2 leaves unmapped."""

@@ -28,8 +28,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def read_key(variable: str, setting: str) -> str:
     """The key in the environment variable that `setting` names.
 
-    Raises ConfigError when `variable` is no name of one (it may be the key itself, so it is not
-    repeated), when it is not set, and when no HTTP header can hold its value.
+    Raises ConfigError when `variable` is no name (it may be the key itself, so it is not repeated), is not set, or
+    holds what no HTTP header can.
     """
     if not _VARIABLE.fullmatch(variable):
         raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
@@ -42,10 +42,7 @@ def read_key(variable: str, setting: str) -> str:
 
 
 class RunModels:
-    """Implements `aiq.core.models.Models` on the run's one HTTP client.
-
-    Raises ConfigError when `llm.api_key_env` names a variable that holds no key.
-    """
+    """Implements `aiq.core.models.Models` on the run's one HTTP client. Raises ConfigError where the key is missing."""
 
     def __init__(self, settings: LlmSettings, client: AsyncClient) -> None:
         self._settings = settings
@@ -64,25 +61,24 @@ class RunModels:
         return self._settings.setup(role)
 
     def chat(self, role: str) -> "BaseChatModel":
-        if role in self._chats:
-            return self._chats[role]
-        from langchain_openai import ChatOpenAI
-        from pydantic import SecretStr
+        if role not in self._chats:
+            from langchain_openai import ChatOpenAI
+            from pydantic import SecretStr
 
-        self._chats[role] = ChatOpenAI(
-            model=self.name(role),
-            base_url=self._settings.base_url,
-            api_key=SecretStr(self._key),
-            http_async_client=self._client,
-            http_client=Client(transport=_NoSyncCalls()),
-            default_headers={ROLE: role},
-            timeout=self._client.timeout,
-            max_retries=0,
-            use_responses_api=False,
-            openai_proxy="",  # not from the environment: the client has its proxies
-            stream_usage=True,
-            **self._options(role),
-        )
+            self._chats[role] = ChatOpenAI(
+                model=self.name(role),
+                base_url=self._settings.base_url,
+                api_key=SecretStr(self._key),
+                http_async_client=self._client,
+                http_client=Client(transport=_NoSyncCalls()),
+                default_headers={ROLE: role},
+                timeout=self._client.timeout,
+                max_retries=0,
+                use_responses_api=False,
+                openai_proxy="",  # not from the environment: the client has its proxies
+                stream_usage=True,
+                **self._options(role),
+            )
         return self._chats[role]
 
     async def complete(
@@ -114,18 +110,14 @@ class RunModels:
         return Reply(text=text, model=answer.model, finish_reason=choice.finish_reason)
 
     async def check(self) -> None:
-        """Ask the endpoint for its models before anything is paid for.
-
-        Raises RunAborted when it cannot be reached or refuses the key. Any other answer is fine:
-        not every endpoint lists its models.
-        """
+        """Raises RunAborted when the endpoint cannot be reached or refuses the key; it need not list its models."""
         url = self._settings.base_url.rstrip("/") + "/models"
         headers = {"authorization": f"Bearer {self._key}"}
         try:
             answer = await self._client.get(url, headers=headers, extensions={RETRY: False})
         except SEND_ERRORS as error:
-            why = failure_text(error)
-            raise RunAborted(f"llm.base_url={self._settings.base_url}: cannot be reached: {why}") from None
+            place = f"llm.base_url={self._settings.base_url}"
+            raise RunAborted(f"{place}: cannot be reached: {failure_text(error)}") from None
         if answer.status_code in (401, 403):
             env = self._settings.api_key_env
             remedy = f"check the key in ${env}" if env else "set llm.api_key_env to the variable that holds one"

@@ -24,10 +24,9 @@ def is_offline_website(host: str) -> bool:
 
 
 class RoutingTransport(AsyncBaseTransport):
-    """Sends offline hosts to 127.0.0.1:`offline_port`, and everything else on as it is.
+    """Sends offline hosts to 127.0.0.1:`offline_port` in plain HTTP, and everything else on as it is.
 
-    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`; it is plain
-    HTTP whatever the URL says. Raises ConfigError for an offline host when no stack was started.
+    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`. Raises ConfigError without one.
     """
 
     def __init__(self, inner: AsyncBaseTransport, offline_port: int | None) -> None:
@@ -35,23 +34,16 @@ class RoutingTransport(AsyncBaseTransport):
         self._port = offline_port
 
     async def handle_async_request(self, request: Request) -> Response:
-        if is_offline(request.url.host):
-            request = self._to_this_machine(request)
-        return await self._inner.handle_async_request(request)
-
-    def _to_this_machine(self, request: Request) -> Request:
+        url = request.url
+        if not is_offline(url.host):
+            return await self._inner.handle_async_request(request)
         if self._port is None:
-            raise ConfigError(f"{request.url.host} is a host of the offline stack, which this command did not start")
+            raise ConfigError(f"{url.host} is a host of the offline stack, which this command did not start")
         headers = request.headers.copy()
-        headers["host"] = request.url.netloc.decode("ascii")
-        headers["x-aiq-scheme"] = request.url.scheme
-        return Request(
-            request.method,
-            request.url.copy_with(scheme="http", host="127.0.0.1", port=self._port),
-            headers=headers,
-            stream=request.stream,
-            extensions=request.extensions,
-        )
+        headers.update({"host": url.netloc.decode("ascii"), "x-aiq-scheme": url.scheme})
+        here = url.copy_with(scheme="http", host="127.0.0.1", port=self._port)
+        moved = Request(request.method, here, headers=headers, stream=request.stream, extensions=request.extensions)
+        return await self._inner.handle_async_request(moved)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -72,13 +64,10 @@ class NetworkTransport(AsyncBaseTransport):
         }
 
     async def handle_async_request(self, request: Request) -> Response:
-        return await self._way(request).handle_async_request(request)
-
-    def _way(self, request: Request) -> AsyncHTTPTransport:
         host = request.url.host
-        if host in ("127.0.0.1", "localhost", "::1") or urllib.request.proxy_bypass(host):
-            return self._direct
-        return self._proxied.get(request.url.scheme, self._direct)
+        bypassed = host in ("127.0.0.1", "localhost", "::1") or urllib.request.proxy_bypass(host)
+        way = self._direct if bypassed else self._proxied.get(request.url.scheme, self._direct)
+        return await way.handle_async_request(request)
 
     async def aclose(self) -> None:
         for transport in (self._direct, *self._proxied.values()):

@@ -54,13 +54,12 @@ class StreamReader:
             return
         try:
             event = json.loads(payload)
+            if isinstance(event, dict):
+                self._event(event)
         except ValueError:
             return
-        if isinstance(event, dict):
-            try:
-                self._event(event)
-            except (AttributeError, TypeError):
-                self.error = self.error or "an event of it is no part of a completion"
+        except (AttributeError, TypeError):
+            self.error = self.error or "an event of it is no part of a completion"
 
     def _event(self, event: dict[str, Any]) -> None:
         self.error = self.error or event.get("error")
@@ -74,23 +73,18 @@ class StreamReader:
                 if isinstance(delta.get(part), str):
                     self._message[part] = (self._message.get(part) or "") + delta[part]
             for part in delta.get("tool_calls") or ():
-                self._call(part)
-
-    def _call(self, part: dict[str, Any]) -> None:
-        empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-        call = self._calls.setdefault(part.get("index", 0), empty)
-        call["id"] = part.get("id") or call["id"]
-        function = part.get("function") or {}
-        call["function"]["name"] += function.get("name") or ""
-        call["function"]["arguments"] += function.get("arguments") or ""
+                empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+                call = self._calls.setdefault(part.get("index", 0), empty)
+                call["id"] = part.get("id") or call["id"]
+                for name in ("name", "arguments"):
+                    call["function"][name] += (part.get("function") or {}).get(name) or ""
 
 
 @dataclass(eq=False)
 class BookedStream(AsyncByteStream):
     """The bytes as they come: `first`, then `rest`.
 
-    A stream that stops in the middle raises ModelError: part of it is already with the caller, so
-    it is not sent for again.
+    One that stops in the middle raises ModelError: part of it is with the caller, so it is not sent for again.
     """
 
     first: bytes

@@ -26,7 +26,6 @@ from aiq.llm.http import (
     Request,
     Response,
     Timeout,
-    UnsupportedProtocol,
     failure_text,
     read_error,
     without_key,
@@ -49,8 +48,7 @@ def open_client(
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
-    `offline_port` is where the offline stack listens, None where it was not started. Close it with
-    `aclose`, or use it as a context manager. Cookies are refused: they would tie samples together.
+    `offline_port`: where the offline stack listens, if it was started. Cookies are refused: they would tie samples.
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
@@ -63,10 +61,7 @@ def open_client(
 
 
 def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
-    """Those of one send, at most `most` seconds where it is given.
-
-    No time limit on waiting for a free connection: a full pool is no failure.
-    """
+    """Those of one send, at most `most` seconds where it is given; none on the pool: a full one is no failure."""
     seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
     return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)
 
@@ -74,13 +69,11 @@ def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
 class SessionTransport(AsyncBaseTransport):
     """Sends model calls for the session that `aiq.core.session.current` finds.
 
-    A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408,
-    409, 429, 5xx) is sent again as `llm.retry` says (or as often as its caller does, see
-    `aiq.core.models.retrying`), and ends in ModelError; any other refusal is a
-    ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
-    in money for a model without a price is RunAborted. Raises
-    LimitReached before the send that would pass a limit, and RuntimeError for a call without role
-    or session or to another of the endpoint's APIs, which nobody would count.
+    A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
+    sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
+    other refusal is a ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
+    in money for a model without a price is RunAborted. Raises LimitReached before the send that would pass a limit,
+    and RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
     """
 
     def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
@@ -100,27 +93,24 @@ class SessionTransport(AsyncBaseTransport):
         return await self._pass_through(request)
 
     async def _pass_through(self, request: Request) -> Response:
-        """Send it on. A repeatable request that finds no connection or a busy server is sent again.
+        """Send it on; where it is repeatable, again while there is no connection or the server is busy.
 
-        After the last attempt the caller gets the answer, or the connection's error, as it is: what
-        that means is the tool's to say.
+        After the last attempt the caller gets the answer, or the connection's error: what that means, the tool says.
         """
-        failures = 0
+        failures, attempts = 0, None if _repeatable(request) else 1
         while True:
             failures += 1
             try:
                 response = await self._inner.handle_async_request(request)
-            except (ConnectError, ConnectTimeout):
-                wait = self._policy.wait(failures, None, request.url) if _repeatable(request) else None
-                if wait is None:
-                    raise
-            else:
-                if response.status_code not in BUSY or not _repeatable(request):
-                    return response
-                wait = self._policy.wait(failures, retry_after(response.headers), request.url)
-                if wait is None:
+                asked = retry_after(response.headers)
+                wait = self._policy.wait(failures, asked, request.url, attempts=attempts)
+                if response.status_code not in BUSY or wait is None:
                     return response
                 await response.aclose()
+            except (ConnectError, ConnectTimeout):
+                wait = self._policy.wait(failures, None, request.url, attempts=attempts)
+                if wait is None:
+                    raise
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
@@ -141,10 +131,11 @@ class SessionTransport(AsyncBaseTransport):
         hopeless = self._hopeless(failure)
         if hopeless:
             raise RunAborted(f"{call.url} {hopeless}")
-        seed = (session.seed(), call.digest)
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
-        wait = self._policy.wait(failures, failure.retry_after, *seed, attempts=attempts) if failure.retry else None
+        wait = None
+        if failure.status in (None, 200) or worth_retrying(failure.status):
+            wait = self._policy.wait(failures, failure.retry_after, session.seed(), call.digest, attempts=attempts)
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             raise ModelError(f"{call.role}: {call.url} failed{tries}: {failure.message}", status=failure.status)
@@ -161,12 +152,10 @@ class SessionTransport(AsyncBaseTransport):
             if response.status_code != 200:
                 return await self._refused(response, call, exchange)
             return await (self._stream if call.streamed else self._reply)(response, call, exchange)
-        except (ConnectError, ConnectTimeout, UnsupportedProtocol) as error:
-            exchange.unsent(failure_text(error))
-            return Failure(failure_text(error), retry=not isinstance(error, UnsupportedProtocol))
+        except (ConnectError, ConnectTimeout) as error:
+            return exchange.unsent(failure_text(error))
         except SEND_ERRORS as error:
-            exchange.lost(failure_text(error))
-            return Failure(failure_text(error))
+            return exchange.lost(failure_text(error))
         except AiqError as error:  # from below: no such host here, or (later) no such recording
             exchange.unsent(str(error))
             raise
@@ -180,19 +169,13 @@ class SessionTransport(AsyncBaseTransport):
         if 300 <= status < 400:
             place = without_key(response.headers.get("location", "?"), call.key)
             said = f"redirects to {place}; set llm.base_url to where it answers"
-        failure = Failure(
-            f"HTTP {status}" + (f": {said}" if said else ""),
-            status,
-            code,
-            worth_retrying(status),
-            retry_after(response.headers),
-        )
-        exchange.refused(failure)
-        return failure
+        message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+        return exchange.refused(Failure(message, status, code, retry_after(response.headers)))
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one is sent for again."""
         body = await _body(response, call)
+        answer: Any = None
         try:
             body = whole_json(body)
             answer = json.loads(body)
@@ -200,8 +183,8 @@ class SessionTransport(AsyncBaseTransport):
             message, finish = choice["message"], choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError):
             said = read_error(body, call.key)[0] or "an answer without choices"
-            exchange.lost(said, status=200, reported=_usage(body))
-            return Failure(said, status=200)
+            reported = answer.get("usage") if isinstance(answer, dict) else None
+            return exchange.lost(said, status=200, reported=reported)
         exchange.answered(message, finish, answer.get("usage"))
         self._answered = True
         return _decoded(response, content=body)
@@ -211,8 +194,7 @@ class SessionTransport(AsyncBaseTransport):
         pieces = response.aiter_bytes()
         first = await anext(pieces, b"")
         if not first:
-            exchange.lost("an empty stream", status=200)
-            return Failure("an empty stream", status=200)
+            return exchange.lost("an empty stream", status=200)
         self._answered = True
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
@@ -234,10 +216,8 @@ class SessionTransport(AsyncBaseTransport):
 
 def _repeatable(request: Request) -> bool:
     """Whether a second send can do no harm: GET, HEAD, and a search, which is a POST that only reads."""
-    says = request.extensions.get(RETRY)
-    if says is not None:
-        return bool(says)
-    return request.method in ("GET", "HEAD") or (request.method == "POST" and request.url.path.endswith("/search"))
+    search = request.method == "POST" and request.url.path.endswith("/search")
+    return bool(request.extensions.get(RETRY, search or request.method in ("GET", "HEAD")))
 
 
 async def _body(response: Response, call: ModelCall) -> bytes:
@@ -254,10 +234,3 @@ def _decoded(response: Response, **body: Any) -> Response:
     dropped = {"content-encoding", "content-length", "transfer-encoding"}
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]
     return Response(response.status_code, headers=headers, extensions=response.extensions, **body)
-
-
-def _usage(body: bytes) -> Any:
-    try:
-        return json.loads(body).get("usage")
-    except (ValueError, AttributeError):
-        return None

@@ -1,47 +1,39 @@
-"""The events of all attempts in few files, with an index: one file for each attempt that is under way at the same time.
+"""The events of all attempts in few files: as many as there are sessions at once.
 
-Each session (an agent's work on an attempt, a judge's work on its report) writes to a file of its own while it
-lasts and then leaves the file to the next one, so that its events lie together. `event_index.jsonl` says where.
-Runs of version 1 have a file for each (sample, epoch) in a folder `events`, which is read as well.
+Each session (an agent's work on an attempt, a judge's work on its report) has a file to itself while it lasts, so that
+its events lie together; `event_index.jsonl` says where. Version 1 had a folder `events` with a file for each key.
 """
 
-import heapq
 import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import chain
 from typing import Any, Final, Literal
 
-from aiq.core.base import Record
-from aiq.core.events import AnyEvent
+from aiq.core.events import Event
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal, read_journal, whole_lines
+from aiq.runs.rows import OfAttempt
 
 Account = Literal["agent", "judge"]
 
 _INDEX: Final = "event_index.jsonl"
+_FILE: Final = "events-{}.jsonl"
 _OLD_FOLDER: Final = "events"
 _UNSAFE: Final = re.compile(r"[^\w.-]|^\.")
 _LONGEST_NAME: Final = 120  # bytes of a sample's part of a file name in runs of version 1
 
 
-class SessionStart(Record):
+class SessionStart(OfAttempt):
     """A line of the index: a session's events begin at byte `start` of `file`, and end where the next one's begin."""
 
-    schema_version: Literal[1] = 1
-    sample_id: str
-    epoch: int
-    attempt: int
     account: Account
     file: str
     start: int
-
-    @property
-    def key(self) -> SampleKey:
-        return SampleKey(self.sample_id, self.epoch)
 
 
 class EventFiles:
@@ -50,22 +42,20 @@ class EventFiles:
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._index: Journal[SessionStart] = Journal(folder.path / _INDEX)
-        self._files: list[Journal[AnyEvent]] = []
-        self._idle: list[int] = []
+        self._files: list[Journal[Event]] = []
+        self._idle: list[Journal[Event]] = []
 
     @contextmanager
-    def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[AnyEvent], None]]:
-        """A function that writes the events of one session.
+    def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[Event], None]]:
+        """A function that writes the events of one session; what cancelled tasks say after its end is dropped."""
+        if not self._idle:
+            self._idle.append(Journal(self._folder.path / _FILE.format(len(self._files))))
+            self._files.append(self._idle[0])
+        file, ended = self._idle.pop(), False
+        place = {"file": file.path.name, "start": file.size}
+        self._index.append(SessionStart(**key._asdict(), attempt=attempt, account=account, **place))
 
-        What the tasks of a cancelled attempt still say after the session has ended is dropped.
-        """
-        number = heapq.heappop(self._idle) if self._idle else self._new_file()
-        file, ended = self._files[number], False
-        self._index.append(
-            SessionStart(**key._asdict(), attempt=attempt, account=account, file=file.path.name, start=file.size)
-        )
-
-        def write(event: AnyEvent) -> None:
+        def write(event: Event) -> None:
             if not ended:
                 file.append(event)
 
@@ -73,11 +63,7 @@ class EventFiles:
             yield write
         finally:
             ended = True
-            heapq.heappush(self._idle, number)
-
-    def _new_file(self) -> int:
-        self._files.append(Journal(self._folder.path / _file_name(len(self._files))))
-        return len(self._files) - 1
+            self._idle.append(file)
 
     def close(self) -> None:
         self._index.close()
@@ -89,47 +75,39 @@ def read_events(
     folder: RunFolder, key: SampleKey, attempt: int, account: Account = "agent"
 ) -> Iterator[dict[str, Any]]:
     """The events of an attempt, or those of all judges' work on it, as plain JSON; none where nothing was recorded."""
-    found = [
-        (session, end)
-        for session, end in _sessions(folder)
-        if (session.key, session.attempt, session.account) == (key, attempt, account)
-    ]
+    asked = (key, attempt, account)
+    found = [lines for session, lines in _sessions(folder) if (session.key, session.attempt, session.account) == asked]
     if not found:
         judge = ".judge" if account == "judge" else ""
-        yield from map(json.loads, whole_lines(folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl"))
-    for session, end in found if account == "judge" else found[-1:]:
-        yield from map(json.loads, whole_lines(folder.path / session.file, session.start, end))
+        found = [whole_lines(folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl")]
+    return map(json.loads, chain.from_iterable(found if account == "judge" else found[-1:]))
 
 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
-    last = {session.key: (session, end) for session, end in _sessions(old) if session.account == "agent"}
+    last = {session.key: (session, lines) for session, lines in _sessions(old) if session.account == "agent"}
+    name = _FILE.format(0)
     if last:
         index: Journal[SessionStart] = Journal(new.path / _INDEX)
-        with (new.path / _file_name(0)).open("wb") as file:
-            for session, end in last.values():
-                index.append(session.model_copy(update={"file": _file_name(0), "start": file.tell()}))
-                file.writelines(whole_lines(old.path / session.file, session.start, end))
-        index.close()
+        with closing(index), (new.path / name).open("wb") as file:
+            for session, lines in last.values():
+                index.append(session.model_copy(update={"file": name, "start": file.tell()}))
+                file.writelines(lines)
     for path in sorted((old.path / _OLD_FOLDER).glob("*.jsonl")):
         if not path.name.endswith(".judge.jsonl"):
             (new.path / _OLD_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(path, new.path / _OLD_FOLDER / path.name)
 
 
-def _sessions(folder: RunFolder) -> list[tuple[SessionStart, int | None]]:
-    """Every session of the index with the byte at which its events end; None: at the end of the file."""
-    starts = list(read_journal(folder.path / _INDEX, SessionStart))
-    following: dict[str, int] = {}
-    ends: list[int | None] = []
-    for session in reversed(starts):
-        ends.append(following.get(session.file))
-        following[session.file] = session.start
-    return list(zip(starts, reversed(ends), strict=True))
-
-
-def _file_name(number: int) -> str:
-    return f"events-{number}.jsonl"
+def _sessions(folder: RunFolder) -> list[tuple[SessionStart, Iterator[bytes]]]:
+    """Every session of the index with the lines of its events, which are read when they are asked for."""
+    found: list[tuple[SessionStart, Iterator[bytes]]] = []
+    ends: dict[str, int] = {}
+    for session in reversed(list(read_journal(folder.path / _INDEX, SessionStart))):
+        lines = whole_lines(folder.path / session.file, session.start, ends.get(session.file))
+        found.append((session, lines))
+        ends[session.file] = session.start
+    return found[::-1]
 
 
 def _old_name(key: SampleKey) -> str:

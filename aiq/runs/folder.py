@@ -2,11 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -59,23 +58,14 @@ class RunFolder:
         except OSError as error:
             raise ConfigError(f"{self.path}: {error.strerror}; set output_dir to a folder that can be made") from None
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Held while a process writes to the folder; the system drops it when the process dies, however it dies.
-
-        Raises UserError where another process holds it.
-        """
+    def lock(self) -> AbstractContextManager[Any]:
+        """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""
         from filelock import FileLock, Timeout
 
-        lock = FileLock(self.path / "run.lock")
         try:
-            lock.acquire(timeout=0)
+            return FileLock(self.path / "run.lock").acquire(timeout=0)
         except Timeout:
             raise UserError(f"{self.path} is in use: its run is still alive; wait for it or stop it first") from None
-        try:
-            yield
-        finally:
-            lock.release()
 
     def read_manifest(self) -> Manifest:
         """Raises UserError when there is none or it is not one of ours."""
@@ -113,27 +103,18 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def find_run(name: str, results: str = "results") -> RunFolder:
-    """The run folder that `name` means: a path, a path below `results`, or `latest` of all runs there.
-
-    Raises UserError when there is none.
-    """
-    if name == LATEST:
-        return _latest(Path(results))
-    for path in (Path(name), Path(results) / name):
+    """The run folder at a path, at one below `results`, or the `latest` there. Raises UserError for none."""
+    if name == LATEST:  # the one whose manifest was written last: it was started, resumed or ended most recently
+        manifests = Path(results).glob("*/*/manifest.json")
+        last = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
+        if last is None:
+            raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
+        return RunFolder(last.parent)
+    below = sorted(Path(results).glob(f"*/{name}")) if "/" not in name else []
+    for path in (Path(name), Path(results) / name, *below):
         if (path / "manifest.json").is_file():
             return RunFolder(path)
-    below = sorted(Path(results).glob(f"*/{name}/manifest.json")) if "/" not in name else []
-    if below:
-        return RunFolder(below[0].parent)
     raise UserError(f"{name} is no run folder (one with a manifest.json), nor is there one of that name in {results}/")
-
-
-def _latest(results: Path) -> RunFolder:
-    """The run whose manifest was written last: it was started, resumed or ended most recently."""
-    manifests = sorted(results.glob("*/*/manifest.json"), key=lambda path: (path.stat().st_mtime_ns, str(path)))
-    if not manifests:
-        raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
-    return RunFolder(manifests[-1].parent)
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

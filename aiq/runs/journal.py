@@ -1,13 +1,14 @@
 """Append-only JSONL files that survive a `kill -9`: one line a row, handed to the system before the next.
 
-What the system has been given outlives the process, however that ends. Only a machine that loses power can
-lose rows (those of its last half minute or so), which is not worth stopping every worker for a disk after each
-row; files are synced when they are closed.
+Only a machine that loses power can lose rows (of its last half minute or so), which is not worth stopping every
+worker for a disk after each row; files are synced when they are closed.
 """
 
 import json
 import os
 from collections.abc import Iterator
+from itertools import accumulate
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,14 +21,9 @@ from aiq.core.plugins import describe
 
 RowT = TypeVar("RowT", bound=Record)
 
-_BLOCK = 65_536
-
 
 class Journal(Generic[RowT]):
-    """Appends rows of one type to one file. One writer per file; the folder's lock sees to that.
-
-    Opening cuts a torn last line; `cut` says how many bytes that took (0: none).
-    """
+    """Appends rows to a file, as its only writer. Opening cuts a torn last line, of `cut` bytes (0: there was none)."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -64,28 +60,18 @@ def writable(text: str) -> str:
 
 def cut_torn_line(path: Path) -> int:
     """Drop what follows the last line end: a row whose writing was interrupted. Bytes dropped."""
-    if not path.exists():
+    size = path.stat().st_size if path.exists() else 0
+    if size == 0:  # which cannot be mapped
         return 0
     with path.open("r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-        end = size
-        while end:
-            start = max(0, end - _BLOCK)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+            end = text.rfind(b"\n") + 1
         file.truncate(end)
     return size - end
 
 
 def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The lines of a file from byte `start` to `end`; a torn last line is left out, an absent file is empty.
-
-    Bytes, because a torn line may end within a character.
-    """
+    """The lines of a file from byte `start` to `end`; a torn last line is left out, an absent file is empty."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -99,32 +85,24 @@ def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[
 
 def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
     """The rows of a journal in order. Raises UserError, with file and line, for a whole line that is no such row."""
-    return (found for _, found in _placed_rows(path, row))
-
-
-def _placed_rows(path: Path, row: type[RowT]) -> Iterator[tuple[int, RowT]]:
-    """Each row with the byte at which it begins."""
-    start = 0
     for number, line in enumerate(whole_lines(path), 1):
         try:
-            yield start, row.model_validate_json(line)
+            yield row.model_validate_json(line)
         except ValidationError as error:
             raise UserError(f"{path}, line {number}: {describe(error)}; remove the line to go on") from None
-        start += len(line)
 
 
 class KeyedJournal(Generic[RowT]):
     """A journal that is also read while it is written, by the rows' field `key`; the last row of a key wins.
 
-    Rows stay on the disk, their places in memory. The file is made with its first row. Raises UserError for a
-    line that is no such row.
+    Rows stay on the disk, their places in memory. The file is made with its first row. Raises as `read_journal` does.
     """
 
     def __init__(self, path: Path, row: type[RowT], key: str) -> None:
-        self._path = path
-        self._row = row
-        self._key = key
-        self._places = {str(getattr(found, key)): start for start, found in _placed_rows(path, row)}
+        self._path, self._row, self._key = path, row, key
+        starts = accumulate(map(len, whole_lines(path)), initial=0)
+        placed = zip(read_journal(path, row), starts, strict=False)
+        self._places = {str(getattr(found, key)): start for found, start in placed}
         self._journal: Journal[RowT] | None = None
 
     def __contains__(self, key: str) -> bool:
@@ -134,7 +112,6 @@ class KeyedJournal(Generic[RowT]):
         return self._row.model_validate_json(next(whole_lines(self._path, self._places[key])))
 
     def append(self, row: RowT) -> None:
-        """Write a row; the system has it when this returns."""
         self._journal = self._journal or Journal(self._path)
         self._places[str(getattr(row, self._key))] = self._journal.size
         self._journal.append(row)

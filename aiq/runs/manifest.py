@@ -124,11 +124,6 @@ class RunSpec:
     judges: tuple[JudgeSpec, ...]
     runner: RunnerSettings
 
-    @classmethod
-    def of(cls, manifest: Manifest, keys: Iterable[SampleKey]) -> "RunSpec":
-        """The rules of a run as its manifest has them, for these (sample, epoch)."""
-        return cls(tuple(keys), manifest.judges, manifest.section("runner", RunnerSettings))
-
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Every declared metric by name, in the order of the judges."""

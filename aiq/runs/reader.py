@@ -1,15 +1,21 @@
-"""Reads the rows of a run folder: of attempts and scores the last line of a key wins, whatever files they are in.
+"""Reads the rows of runs, also as pandas frames: the last line of a key wins, whatever files they are in.
 
-The key of an attempt is (sample, epoch); that of a score is (sample, epoch, judge, metric), so that the scores of
-a judge that has changed since take the place of its earlier ones.
+The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge, metric), whatever the judge's hash.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiq.core.samples import SampleKey
-from aiq.runs.folder import RunFolder
+from aiq.runs.folder import RunFolder, find_run
 from aiq.runs.journal import read_journal
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_SAMPLE_COLUMNS = {"sample_id", "epoch", "attempt", "status", "question", "report", "route", "outcome"}
+_SCORE_COLUMNS = ("judge", "metric", "status", "value", "numerator", "denominator", "reason", "judge_model")
 
 
 def every_sample(folder: RunFolder) -> Iterator[SampleRow]:
@@ -31,19 +37,62 @@ def read_samples(
     return {row.key: light(row) if light else row for row in every_sample(folder)}
 
 
-def read_scores(
-    folder: RunFolder,
-    samples: Mapping[SampleKey, SampleRow],
-    light: Callable[[ScoreRow], ScoreRow] | None = None,
-) -> dict[SampleKey, list[ScoreRow]]:
+def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
     """The last scores of these attempts, in the order of the files; a key without any has an empty list."""
     found: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
     for row in every_score(folder):
         if row.key in samples and samples[row.key].attempt == row.attempt:
-            found[row.key][row.judge, row.metric] = light(row) if light else row
+            found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
 
 
 def read_pages(folder: RunFolder) -> dict[str, StoredPage]:
     """The pages that judges of the run have read, by the URL they are cited by; empty where none was fetched."""
     return {page.url: page for page in read_journal(folder.pages_path, StoredPage)}
+
+
+class RunFrames(NamedTuple):
+    """`samples`: a row for the last attempt of each (run, sample, epoch), its tags as columns `tag.NAME`.
+
+    `scores`: a row for each (run, sample, epoch, judge, metric); a failed judge's has no number and an `error`.
+    """
+
+    samples: "DataFrame"
+    scores: "DataFrame"
+
+
+def load_runs(*runs: str, results: str = "results") -> RunFrames:
+    """The finished rows of some runs, each a folder, a run id below `results`, or `latest`.
+
+    Raises UserError for what is none. Both frames name the run in `run_id` and `experiment`, and, where the run
+    belongs to a sweep, its value on each axis in `axis.NAME`.
+    """
+    from pandas import DataFrame
+
+    samples: list[dict[str, Any]] = []
+    scores: list[dict[str, Any]] = []
+    for folder in [find_run(name, results) for name in runs]:
+        manifest = folder.read_manifest()
+        axes = manifest.sweep.axes if manifest.sweep else {}
+        place = {"run_id": manifest.run_id, "experiment": manifest.experiment}
+        place |= {f"axis.{name}": value for name, value in axes.items()}
+        rows = read_samples(folder, SampleRow.light)
+        samples += [place | _sample(row) for row in rows.values()]
+        scores += [place | _score(row) for found in read_scores(folder, rows).values() for row in found]
+    return RunFrames(DataFrame(samples), DataFrame(scores))
+
+
+def _sample(row: SampleRow) -> dict[str, Any]:
+    return {
+        **row.model_dump(include=_SAMPLE_COLUMNS),
+        "seconds": row.timing.seconds,
+        "model_calls": sum(used.calls for used in row.usage.values()),
+        "tokens": sum(used.total_tokens for used in row.usage.values()),
+        "error": row.error and f"{row.error.type}: {row.error.message}",
+        **{f"tag.{name}": value for name, value in row.tags.items()},
+    }
+
+
+def _score(row: ScoreRow) -> dict[str, Any]:
+    shown = {name: getattr(row, name) for name in _SCORE_COLUMNS}
+    return {"sample_id": row.sample_id, "epoch": row.epoch, **shown, "error": row.error and row.error.message}

@@ -29,20 +29,28 @@ class Timing(Record):
     seconds: float
 
 
-class SampleRow(Record):
-    """One attempt at one (sample, epoch): a line of `samples*.jsonl`; the last line of a key wins.
-
-    `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote
-    it, also in an attempt that failed after it was written.
-    `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the
-    raw report names. `usage` is by role and holds the agent's calls only.
-    """
+class OfAttempt(Record):
+    """A line that belongs to one attempt at one (sample, epoch)."""
 
     schema_version: Literal[1] = 1
     sample_id: str
-    sample_hash: str
     epoch: int
     attempt: int
+
+    @property
+    def key(self) -> SampleKey:
+        return SampleKey(self.sample_id, self.epoch)
+
+
+class SampleRow(OfAttempt):
+    """One attempt: a line of `samples*.jsonl`; the last line of a key wins.
+
+    `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote it, in a failed
+    attempt too. `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the raw
+    report names. `usage` is by role and holds the agent's calls only.
+    """
+
+    sample_hash: str
     status: AttemptStatus
     question: str
     tags: Mapping[str, str] = Field(default_factory=dict)
@@ -56,10 +64,6 @@ class SampleRow(Record):
     usage: Mapping[str, Usage] = Field(default_factory=dict)
     timing: Timing
     error: RowError | None = None
-
-    @property
-    def key(self) -> SampleKey:
-        return SampleKey(self.sample_id, self.epoch)
 
     @property
     def retrieved(self) -> tuple[Source, ...]:
@@ -88,17 +92,12 @@ class SampleRow(Record):
         )
 
 
-class ScoreRow(Record):
-    """One metric of one (sample, epoch) by one judge: a line of `scores*.jsonl`; the last line of a key wins.
+class ScoreRow(OfAttempt):
+    """One metric of one attempt by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
-    `attempt` is the attempt that was scored. `usage`, by role, is that of the judge's whole work on
-    the report, and only in the first of its rows, so that sums over rows are right.
+    `usage` of the judge's whole work, by role, is only in the first of its rows, so that sums over rows are right.
     """
 
-    schema_version: Literal[1] = 1
-    sample_id: str
-    epoch: int
-    attempt: int
     judge: str
     judge_hash: str
     judge_version: str
@@ -115,15 +114,17 @@ class ScoreRow(Record):
     error: RowError | None = None
 
     @property
-    def key(self) -> SampleKey:
-        return SampleKey(self.sample_id, self.epoch)
+    def parts(self) -> tuple[float, float] | None:
+        """Numerator and denominator; a plain value has the denominator 1. None where there is no number."""
+        if self.numerator is not None and self.denominator is not None:
+            return self.numerator, self.denominator
+        return None if self.value is None else (self.value, 1.0)
 
 
 class StoredPage(Record):
     """A page as a judge fetched it first: a line of `pages.jsonl`.
 
-    `digest`: of title and text, first 16 hex digits of SHA-256. `asked` is the address that was fetched: the page's
-    own `url`, or that of a reader service for it.
+    `digest`: of title and text. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
     """
 
     schema_version: Literal[1] = 1

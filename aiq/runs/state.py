@@ -1,12 +1,13 @@
 """What a run has so far, in memory: the last attempt and the last scores of each key, without any text.
 
-Filled from the rows on the disk when a run is resumed, and row by row while it goes on. Runner, progress, summary and
-exit code all ask it, so that they cannot disagree.
+Runner, progress, summary and exit code all ask it, so that they cannot disagree.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import get_args
 
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
@@ -40,23 +41,15 @@ class Attempt:
 class Scored:
     """The last score of a key by one metric. `why`: the error, or the reason for having none.
 
+    `parts`: numerator and denominator; a plain value has the denominator 1. None where there is no number.
     `noise`: the spread of its judgements, where there were several.
     """
 
     attempt: int
     status: ScoreStatus
-    value: float | None
-    numerator: float | None
-    denominator: float | None
+    parts: tuple[float, float] | None
     why: str | None
     noise: Noise | None
-
-    @property
-    def parts(self) -> tuple[float, float] | None:
-        """Numerator and denominator; a plain value has the denominator 1. None where there is no number."""
-        if self.numerator is not None and self.denominator is not None:
-            return self.numerator, self.denominator
-        return None if self.value is None else (self.value, 1.0)
 
 
 class RunState:
@@ -90,9 +83,7 @@ class RunState:
                 continue
             why = row.error.message if row.error else row.reason
             noise = Noise.model_validate(row.detail[NOISE]) if NOISE in row.detail else None
-            self._scores[row.metric][row.key] = Scored(
-                row.attempt, row.status, row.value, row.numerator, row.denominator, why, noise
-            )
+            self._scores[row.metric][row.key] = Scored(row.attempt, row.status, row.parts, why, noise)
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -135,19 +126,16 @@ class RunState:
 
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: what it failed on, in the order of the keys; judges without failures are absent."""
-        found = {
-            judge.name: [why for key in self.spec.keys if (why := self.judge_error(key, judge)) is not None]
-            for judge in self.spec.judges
-        }
-        return {name: errors for name, errors in found.items() if errors}
+        found: dict[str, list[str]] = {}
+        for judge, key in product(self.spec.judges, self.spec.keys):
+            if (why := self.judge_error(key, judge)) is not None:
+                found.setdefault(judge.name, []).append(why)
+        return found
 
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
-        """A metric's scores that count, by sample: numerator and denominator of each epoch.
-
-        Over all keys and by the run's own rule for failed attempts, where no other is given.
-        """
+        """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
         counted = _COUNTED[rule or self.spec.runner.agent_failures]
         found: dict[str, list[tuple[float, float]]] = {}
         for key in self.spec.keys if keys is None else keys:
@@ -157,9 +145,9 @@ class RunState:
         return found
 
     def statuses(self) -> dict[str, int]:
-        """How many keys ended how, in the order of the design."""
+        """How many keys ended how, in the order in which `AttemptStatus` has them."""
         counts = Counter(attempt.status for attempt in self.attempts.values())
-        return {status: counts[status] for status in ("completed", "failed", "limit", "cancelled") if counts[status]}
+        return {status: counts[status] for status in get_args(AttemptStatus) if counts[status]}
 
     def exit_code(self, status: RunStatus) -> int:
         """0; 3 when too many attempts or judgements failed; 2 when something stopped the run; 130 when interrupted."""

@@ -17,11 +17,8 @@ from aiq.runs.state import RunState
 from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
 from aiq.stats.noise import RunNoise, pooled
 
-MOST_SLICES = 20
-"""A tag with more values than this names samples rather than groups them; it is not sliced by."""
-
-MOST_FAILURES = 5
-"""So many different errors are summed up; the rows have all."""
+MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
+MOST_FAILURES = 5  # so many different errors are summed up; the rows have all
 
 
 class AccountUsage(Record):
@@ -68,9 +65,8 @@ class JudgeErrors(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `failures` counts attempts by the error that they ended in, the most frequent ones only.
-    `ranges`: the least and the greatest value of those metrics that have both.
-    `judge_noise`: of the metrics whose judge judged a report more than once.
+    `failures`: attempts by the error that they ended in, the most frequent ones. `ranges`: least and greatest value of
+    metrics that have both. `judge_noise`: of the metrics whose judge judged a report more than once.
     """
 
     schema_version: Literal[1] = 1
@@ -97,15 +93,13 @@ class Summary(Record):
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
-    """The numbers of a run as its manifest and its rows (in `state`) have them: live, resumed or read again.
-
-    `run_seconds`: wall time over all starts, which no row knows.
-    """
+    """The numbers of a run as manifest and rows (in `state`) have them. `run_seconds`: wall time over all starts."""
     figures = _Figures(state)
     rule = state.spec.runner.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
-    metrics = figures.metrics(figures.keys, rule)
-    attempts = [state.attempts[key] for key in figures.keys]
+    declared = state.spec.metrics
+    metrics = figures.metrics(figures.attempts, rule)
+    attempts = list(figures.attempts.values())
     statuses = state.statuses()
     errors = Counter(attempt.error for attempt in attempts if attempt.error)
     return Summary(
@@ -113,22 +107,18 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         experiment=manifest.experiment,
         status=manifest.status,
         offline=manifest.offline,
-        n_samples=len({key.sample_id for key in figures.keys}),
+        n_samples=len({key.sample_id for key in figures.attempts}),
         n_attempts=len(attempts),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
         metrics=metrics,
-        ranges={
-            name: (metric.low, metric.high)
-            for name, metric in state.spec.metrics.items()
-            if metric.low is not None and metric.high is not None
-        },
-        unavailable={name: figures.reason(name) for name in state.spec.metrics if name not in metrics},
+        ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
+        unavailable={name: figures.reason(name) for name in declared if name not in metrics},
         agent_failures=FailurePolicy(
             policy=rule,
             failed=sum(attempt.failed for attempt in attempts),
             alternative=other,
-            metrics=figures.metrics(figures.keys, other),
+            metrics=figures.metrics(figures.attempts, other),
         ),
         failures=dict(errors.most_common(MOST_FAILURES)),
         judge_errors={name: JudgeErrors(n=len(why), first=why[0]) for name, why in state.judge_errors().items()},
@@ -149,9 +139,9 @@ class _Figures:
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self.keys = [key for key in state.spec.keys if key in state.attempts]
-        self._found = {
-            name: [score for key in self.keys if (score := state.score(key, name))] for name in state.spec.metrics
+        self.attempts = {key: state.attempts[key] for key in state.spec.keys if key in state.attempts}
+        self._scores = {
+            name: [score for key in self.attempts if (score := state.score(key, name))] for name in state.spec.metrics
         }
 
     def metrics(self, keys: Iterable[SampleKey], rule: FailureRule) -> dict[str, Estimate]:
@@ -160,35 +150,33 @@ class _Figures:
         estimates = {
             name: estimate(metric, self._state.by_sample(name, keys, rule))
             for name, metric in self._state.spec.metrics.items()
-            if not self._never_applied(name)
+            if self._applies(name)
         }
         return {name: found for name, found in estimates.items() if found is not None}
 
-    def _never_applied(self, metric: str) -> bool:
-        """Whether no report of the run could have this metric: then a failure's worst value says nothing either."""
-        statuses = {score.status for score in self._found[metric]}
-        return "not_applicable" in statuses and "scored" not in statuses
+    def _applies(self, metric: str) -> bool:
+        """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
+        found = {score.status for score in self._scores[metric]}
+        return "scored" in found or "not_applicable" not in found
 
     def reason(self, metric: str) -> str:
         """Why a declared metric has no number."""
         for status in ("not_applicable", "error", "agent_failed"):
-            reasons = [score.why for score in self._found[metric] if score.status == status and score.why]
+            reasons = [score.why for score in self._scores[metric] if score.status == status and score.why]
             if reasons:
                 return f"the judge failed: {reasons[0]}" if status == "error" else reasons[0]
-        return "its denominators sum to 0" if self._found[metric] else "nothing was scored"
+        return "its denominators sum to 0" if self._scores[metric] else "nothing was scored"
 
     def noise(self) -> dict[str, RunNoise]:
         """How far judgements of one report lie apart, for the metrics that were judged more than once."""
-        noises = {
-            name: pooled([s.noise for s in scores if s.noise is not None]) for name, scores in self._found.items()
-        }
+        noises = {name: pooled([s.noise for s in scores if s.noise]) for name, scores in self._scores.items()}
         return {name: noise for name, noise in noises.items() if noise is not None}
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, dict[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
         groups: dict[str, dict[str, list[SampleKey]]] = {}
-        for key in self.keys:
-            for tag, value in self._state.attempts[key].tags.items():
+        for key, attempt in self.attempts.items():
+            for tag, value in attempt.tags.items():
                 groups.setdefault(tag, {}).setdefault(value, []).append(key)
         return {
             tag: {value: self.metrics(keys, rule) for value, keys in sorted(values.items())}
@@ -199,26 +187,19 @@ class _Figures:
     def routes(self, rule: FailureRule) -> dict[str, RouteSummary]:
         """By route, in alphabetical order; attempts without one by their status."""
         groups: dict[str, list[SampleKey]] = {}
-        for key in self.keys:
-            attempt = self._state.attempts[key]
+        for key, attempt in self.attempts.items():
             groups.setdefault(attempt.route or attempt.status, []).append(key)
-        return {route: self._route(keys, rule) for route, keys in sorted(groups.items())}
-
-    def _route(self, keys: list[SampleKey], rule: FailureRule) -> RouteSummary:
-        attempts = [self._state.attempts[key] for key in keys]
-        return RouteSummary(
-            n=len(keys),
-            metrics=self.metrics(keys, rule),
-            cost_usd=sum((Usage(cost_usd=attempt.cost_usd) for attempt in attempts), Usage()).cost_usd,
-            mean_seconds=fmean([attempt.seconds for attempt in attempts]),
-        )
+        found = {}
+        for route, keys in sorted(groups.items()):
+            attempts = [self.attempts[key] for key in keys]
+            cost = sum((Usage(cost_usd=attempt.cost_usd) for attempt in attempts), Usage()).cost_usd
+            seconds, metrics = fmean(attempt.seconds for attempt in attempts), self.metrics(keys, rule)
+            found[route] = RouteSummary(n=len(keys), metrics=metrics, cost_usd=cost, mean_seconds=seconds)
+        return found
 
 
 def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
-    """The estimate of a metric, by its declared estimator, from its scores by sample (`RunState.by_sample`).
-
-    Its interval is cut at the declared bounds. None without any score.
-    """
+    """A metric's estimate from `RunState.by_sample`, its interval cut at the declared bounds; None without scores."""
     if metric.estimator == "ratio":
         found = ratio_estimate(list(clusters.values()))
     else:

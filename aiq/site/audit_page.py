@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiq import __version__
-from aiq.citations.audit import NO_SOURCES, EntryFinding, MarkFinding, ReportAudit, UrlFinding
-from aiq.citations.files import AuditedReport, address, cited_outcome
-from aiq.citations.match import Match
+from aiq.citations.audit import NO_SOURCES, Finding, ReportAudit
+from aiq.citations.files import AuditedReport
+from aiq.citations.links import UrlUse
+from aiq.citations.markdown import Place
+from aiq.citations.marks import Mark
+from aiq.citations.parse import Entry
 from aiq.citations.passages import CitedPassage
 from aiq.site.markdown import Piece, annotated, environment, style
 
@@ -47,30 +50,26 @@ _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one cited number, or one URL, comes to; `entry` is the position of the entry that it points to.
-
-    `cause` is the level of the match or the reason why there is none, `notes` what else is odd.
-    """
+    """What one cited number, or one URL, comes to; `entry` is the position of the entry that decides."""
 
     label: str
-    outcome: str
-    cause: str
-    url: str = ""
-    match: Match | None = None
-    notes: tuple[str, ...] = ()
+    found: Finding
     entry: int | None = None
 
-    @classmethod
-    def of(cls, label: str, found: EntryFinding | UrlFinding, entry: int | None = None) -> "Target":
-        url = found.target if isinstance(found, EntryFinding) else found.use.url
-        cause = found.match.level if found.match and found.outcome == "valid" else found.reason or ""
-        notes = (*found.flags, *((found.seen_as,) if found.seen_as else ()))
-        return cls(label, found.outcome or "unchecked", cause, url, found.match, notes, entry)
+    @property
+    def outcome(self) -> str:
+        """One of `OUTCOMES`."""
+        return self.found.outcome or "unchecked"
 
     @property
-    def address(self) -> str:
-        """The source's URL or document, as the tool returned it."""
-        return address(self.match.source) if self.match else ""
+    def cause(self) -> str:
+        """The level of the match, or the reason why it is not valid."""
+        return self.found.match.level if self.found.match and self.outcome == "valid" else self.found.reason or ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else is odd."""
+        return (*self.found.flags, *((self.found.seen_as,) if self.found.seen_as else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class Citation:
     shown: str
     targets: tuple[Target, ...]
     passages: tuple[tuple[str, CitedPassage], ...]
-    words: tuple[int, int] = (0, 0)
+    words: Place = (0, 0)
 
     @property
     def outcome(self) -> str:
@@ -104,8 +103,7 @@ class Citation:
 class Listed:
     """An entry of a reference list; `cited` are the ids of its citations, `before` the words above it in its list."""
 
-    position: int
-    finding: EntryFinding
+    entry: Entry
     target: Target
     cited: tuple[str, ...]
     before: str
@@ -113,9 +111,9 @@ class Listed:
     @property
     def name(self) -> str:
         """A few words to know it by."""
-        title = self.target.match.source.title if self.target.match else ""
-        words = _ADDRESS.sub("", self.finding.entry.text).strip(" \t\r\n-–—:：.,|*").rstrip("([< ")
-        return title or words[:120] or self.target.url
+        found = self.target.found
+        words = _ADDRESS.sub("", self.entry.text).strip(" \t\r\n-–—:：.,|*").rstrip("([< ")
+        return (found.match.source.title if found.match else "") or words[:120] or found.target
 
 
 def audit_page(audit: AuditedReport) -> str:
@@ -154,50 +152,32 @@ def _counts(outcomes: Iterable[str]) -> list[tuple[str, int]]:
 
 def _citations(audit: AuditedReport) -> list[Citation]:
     """The citations of the text in order."""
-    found, text = audit.verified.found, audit.verified.found.report.text
-    passages: dict[str, list[CitedPassage]] = defaultdict(list)
+    found, text = audit.verified.found, audit.case.text
+    passages: dict[str, list[tuple[str, CitedPassage]]] = defaultdict(list)
     for cited in audit.passages:
+        label = "URL" if cited.entry is None else f"[{found.entries[cited.entry].entry.number}]"
         for name in (*(f"m{n}" for n in cited.statement.marks), *(f"u{n}" for n in cited.statement.body_urls)):
-            passages[name].append(cited)
+            passages[name].append((label, cited))
+
+    def citation(name: str, place: Mark | UrlUse, shown: str, *targets: Target, words: Place = (0, 0)) -> Citation:
+        sources = {id(target.found.match.source) for target in targets if target.found.match}
+        closest = tuple((label, cited) for label, cited in passages[name] if id(cited.source) in sources)
+        return Citation(name, place.start, place.end, shown, targets, closest, words)
+
     result = []
-    for number, mark in enumerate(found.marks):
-        name, place, targets = f"m{number}", mark.mark, tuple(_targets(found, mark))
-        shown = text[place.start : place.end]
+    for number, finding in enumerate(found.marks):
+        mark = finding.mark
+        shown = text[mark.start : mark.end]
         if "](" in shown or shown.startswith("<"):  # a link or a tag, of which a reader sees the numbers
-            shown = f"[{text[slice(*place.items)]}]"
-        closest = _closest(found, passages[name], targets)
-        result.append(Citation(name, place.start, place.end, shown, targets, closest))
+            shown = f"[{text[slice(*mark.items)]}]"
+        worths = found.cited_by(finding)
+        targets = (Target(f"[{n}]", worth, None if worth is finding.url else p) for n, p, worth in worths)
+        result.append(citation(f"m{number}", mark, shown, *targets))
     for number, url in enumerate(found.body_urls):
-        name, use, targets = f"u{number}", url.use, (Target.of("URL", url),)
+        use = url.use
         words = use.label if use.kind in ("link", "image") and text[slice(*use.label)].strip() else (0, 0)
-        closest = _closest(found, passages[name], targets)
-        result.append(Citation(name, use.start, use.end, use.url, targets, closest, words))
+        result.append(citation(f"u{number}", use, url.target, Target("URL", url), words=words))
     return sorted(result, key=lambda citation: (citation.start, citation.end))
-
-
-def _targets(found: ReportAudit, mark: MarkFinding) -> Iterator[Target]:
-    for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
-        label = f"[{number}]"
-        if position is not None and not mark.url_decides:
-            entry = found.entries[position]
-            yield Target.of(f"[{entry.entry.number}]", entry, position)
-        elif mark.url:
-            yield Target.of(label, mark.url)
-        else:
-            outcome, reason = cited_outcome(mark, None)
-            yield Target(label, outcome or "unchecked", reason or "")
-
-
-def _closest(
-    found: ReportAudit, cited: Iterable[CitedPassage], targets: Sequence[Target]
-) -> tuple[tuple[str, CitedPassage], ...]:
-    """The passages of the targets' sources, each with the label of its entry."""
-    sources = [target.match.source for target in targets if target.match]
-    return tuple(
-        ("URL" if one.entry is None else f"[{found.entries[one.entry].entry.number}]", one)
-        for one in cited
-        if any(one.source is source for source in sources)
-    )
 
 
 def _pieces_of(cited: CitedPassage) -> Iterator[tuple[str, bool]]:
@@ -222,8 +202,7 @@ def _entries(found: ReportAudit, citations: Sequence[Citation]) -> Iterator[List
         entry = finding.entry
         begin = above.place.end if above and above.section == entry.section else found.report.lists[entry.section].start
         before = found.report.text[begin : entry.place.start].strip("#*_>=-|:： \t\r\n")
-        target = Target.of(f"[{entry.number}]", finding, position)
-        yield Listed(position, finding, target, tuple(cited[position]), before)
+        yield Listed(entry, Target(f"[{entry.number}]", finding, position), tuple(cited[position]), before)
         above = entry
 
 
@@ -238,7 +217,7 @@ def _annotations(
             yield Piece(citation.start, citation.words[0], str(macros.chip_start(citation)))
             yield Piece(citation.words[1], citation.end, str(macros.chip_end(citation)))
     for number, place in enumerate(found.report.lists):
-        own = [entry for entry in entries if entry.finding.entry.section == number]
+        own = [entry for entry in entries if entry.entry.section == number]
         yield Piece(place.start, place.end, str(macros.entry_list(own)), block=True)
     for _, end in found.uncited_paragraphs:
         yield Piece(end, end, str(macros.uncited()))

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from aiq.citations.files import AuditedReport, AuditRecord, EntryRow, total
+from aiq.citations.files import AuditedReport, AuditRecord, total
 from aiq.citations.metrics import EXACT_RATE, VALID_RATE
 
 Row = tuple[str, ...]
@@ -22,8 +22,7 @@ _CONTROLS = dict.fromkeys((*range(9), *range(14, 32), *range(127, 160)), "\ufffd
 
 def print_audit(record: AuditRecord, console: Console) -> None:
     """Every entry with its outcome, what is wrong in the body, and the totals."""
-    rows = [*_entries(record), *_in_body(record)]
-    if rows:
+    if rows := list(_rows(record)):
         _print([("bold", "old", "new", "outcome", "cited"), *rows], console, right=2)
         console.print()
     for line in _totals(record):
@@ -58,29 +57,19 @@ def _figures(counts: Sequence[int], metrics: Mapping[str, float | None], *, chec
     return [entries, valid if checked else "-", *others, *rates]
 
 
-def _entries(record: AuditRecord) -> Iterator[Row]:
+def _rows(record: AuditRecord) -> Iterator[Row]:
+    """The entries, numbers that no list has, and URLs that are removed although they belong to no entry."""
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
+        said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
+        notes = "".join(f" ({note})" for note in (entry.seen_as, *entry.flags) if note)
         style = _STYLES.get(entry.outcome or "", "dim")
-        yield style, str(entry.number), str(entry.new_number or "-"), _outcome(entry), cited
+        yield style, str(entry.number), str(entry.new_number or "-"), said + notes, cited
         if entry.source is not None and entry.source != cited:
             yield "dim", "", "", "", f"-> {entry.source}"
-
-
-def _outcome(entry: EntryRow) -> str:
-    """The level of what is valid, else the reason; with what a person should look at."""
-    said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
-    notes = (*((entry.seen_as,) if entry.seen_as else ()), *entry.flags)
-    return " ".join([said, *(f"({note})" for note in notes)])
-
-
-def _in_body(record: AuditRecord) -> Iterator[Row]:
-    """Numbers that no list has, and URLs that are removed although they belong to no entry."""
-    for number in record.dangling:
-        yield "red", str(number), "-", "dangling", "-"
-    for removed in record.removed_citations:
-        if removed.number is None:
-            yield "bold red", "-", "-", removed.reason, removed.target
+    yield from (("red", str(number), "-", "dangling", "-") for number in record.dangling)
+    unlisted = (removed for removed in record.removed_citations if removed.number is None)
+    yield from (("bold red", "-", "-", removed.reason, removed.target) for removed in unlisted)
 
 
 def _totals(record: AuditRecord) -> Iterator[str]:

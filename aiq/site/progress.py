@@ -23,7 +23,8 @@ class Progress:
     def __init__(self, name: str, *, shown: bool) -> None:
         self._name = name
         self._shown = shown
-        self._done = self._failed = self._unjudged = self._retried = 0
+        self._done = 0
+        self._trouble = dict.fromkeys(("failed", "unjudged", "retried"), 0)
         self._over = self._under = 0.0
         self._cost: float | None = 0.0
         self._last_line = time.monotonic()
@@ -39,16 +40,15 @@ class Progress:
     def started(self, state: RunState) -> None:
         self._state = state
         self._total = len(state.spec.keys)
-        self._metric = next(iter(state.spec.metrics), None)
+        self._metric = next(iter(state.spec.metrics), "")
         self.spent(state.spent())
-        for key in state.spec.keys:
-            if state.done(key):
-                self._count(key)
+        for key in filter(state.done, state.spec.keys):
+            self._count(key)
         if self._shown and sys.stderr.isatty():
             self._bar = tqdm(total=self._total, initial=self._done, desc=self._name, unit="attempt")
 
     def retrying(self, key: SampleKey) -> None:
-        self._retried += 1
+        self._trouble["retried"] += 1
 
     def spent(self, total: Usage) -> None:
         self._cost = total.cost_usd
@@ -63,16 +63,15 @@ class Progress:
             print(f"{self._name}: {self._done} of {self._total} done, {self._figures()}", file=sys.stderr)
 
     def _count(self, key: SampleKey) -> None:
+        state = self._state
         self._done += 1
-        self._failed += self._state.attempts[key].status != "completed"
-        self._unjudged += any(self._state.judge_error(key, judge) is not None for judge in self._state.spec.judges)
-        if self._metric is not None and (scored := self._state.score(key, self._metric)) and scored.parts:
+        self._trouble["failed"] += state.attempts[key].status != "completed"
+        self._trouble["unjudged"] += any(state.judge_error(key, judge) is not None for judge in state.spec.judges)
+        if self._metric and (scored := state.score(key, self._metric)) and scored.parts:
             self._over += scored.parts[0]
             self._under += scored.parts[1]
 
     def _figures(self) -> str:
-        parts = ["cost unknown" if self._cost is None else f"${self._cost:.2f}"]
-        if self._under:
-            parts.insert(0, f"{self._metric} {self._over / self._under:.3f}")
-        counted = {"failed": self._failed, "unjudged": self._unjudged, "retried": self._retried}
-        return ", ".join([*parts, *(f"{count} {what}" for what, count in counted.items() if count)])
+        score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
+        cost = "cost unknown" if self._cost is None else f"${self._cost:.2f}"
+        return ", ".join([*score, cost, *(f"{count} {what}" for what, count in self._trouble.items() if count)])

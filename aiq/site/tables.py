@@ -1,17 +1,17 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aiq.analysis.reliability import reliabilities
+from aiq.analysis.reliability import Figure, reliabilities
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
+from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
@@ -20,26 +20,30 @@ NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of 
 _WIDEST = 1000
 
 
-class Uncertain(Protocol):
-    """A number with an interval, or without one."""
-
-    @property
-    def ci95(self) -> tuple[float, float] | None: ...
-
-
-def show(content: RenderableType, console: Console) -> None:
-    """Print within a terminal's width; into a file or a pipe as wide as the content is."""
+def show(*contents: RenderableType) -> None:
+    """Print within a terminal's width; into a file or a pipe as wide as the contents are."""
+    console = Console()
     if not console.is_terminal:
         console.width = _WIDEST
-    console.print(content)
+    for content in contents:
+        console.print(content)
 
 
-def plain_table(headings: Sequence[str], title: str | None = None, *, left: int = 1) -> Table:
+def plain_table(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, *, left: int = 1
+) -> Table:
     """A table without lines, its first `left` columns flush left."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place < left else "right")
+    for row in rows:
+        table.add_row(*map(cell, row))
     return table
+
+
+def cell(value: object) -> str:
+    """Text as it is, `-` for None."""
+    return "-" if value is None else number(value) if isinstance(value, float) else str(value)
 
 
 def number(value: float) -> str:
@@ -47,8 +51,8 @@ def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 100 else f"{value:.1f}"
 
 
-def interval(figure: Uncertain) -> str:
-    return "-" if figure.ci95 is None else f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
+def interval(figure: Estimate | Figure | None) -> str:
+    return "-" if figure is None or figure.ci95 is None else f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
 
 
 def dollars(cost: float | None) -> str:
@@ -70,10 +74,10 @@ def score_note(score: ScoreRow) -> str:
 def noise_cells(noise: RunNoise) -> list[str]:
     """The cells below NOISE_HEADINGS."""
     figures = (noise.sd, noise.votes, noise.orders, noise.members, noise.order_gap, noise.standard_error)
-    return [*("-" if figure is None else number(figure) for figure in figures), str(noise.judgements)]
+    return list(map(cell, (*figures, noise.judgements)))
 
 
-def print_summary(summary: Summary, folder: RunFolder, console: Console | None = None) -> None:
+def print_summary(summary: Summary, folder: RunFolder) -> None:
     """Metrics, failures, spend, and where everything is."""
     reliability, problem = reliabilities(folder, summary.metrics)
     parts: list[Table | Text] = [_metrics(summary, reliability)]
@@ -84,29 +88,27 @@ def print_summary(summary: Summary, folder: RunFolder, console: Console | None =
     if summary.unavailable:
         parts.append(Text("\n".join(f"no {name}: {why}" for name, why in summary.unavailable.items()), style="dim"))
     if summary.judge_noise:
-        noise = plain_table(("judge noise", *NOISE_HEADINGS))
-        for name, found in summary.judge_noise.items():
-            noise.add_row(name, *noise_cells(found))
-        parts.append(noise)
+        rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
+        parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), _spend(summary)]
     if summary.offline:
         parts.append(Text(OFFLINE_NOTE, style="yellow"))
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
-    show(Group(*parts), console or Console())
+    show(*parts)
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
-    failures = summary.agent_failures
     headings = ["metric", "mean", "95 % interval", "n", "estimator", "judge reliability"]
-    if failures.failed:
+    rows: list[list[object]] = [
+        [name, found.mean, interval(found), found.n, found.estimator, reliability[name]]
+        for name, found in summary.metrics.items()
+    ]
+    if (failures := summary.agent_failures).failed:
         headings.append(f"failures {failures.alternative}d")
-    table = plain_table(headings, f"{summary.experiment}  {summary.run_id}")
-    for name, found in summary.metrics.items():
-        cells = [number(found.mean), interval(found), str(found.n), found.estimator, reliability[name]]
-        if failures.failed:
-            cells.append(number(failures.metrics[name].mean) if name in failures.metrics else "")
-        table.add_row(name, *cells)
-    return table
+        for row in rows:
+            other = failures.metrics.get(str(row[0]))
+            row.append(other.mean if other else "")
+    return plain_table(headings, rows, f"{summary.experiment}  {summary.run_id}")
 
 
 def _attempts(summary: Summary) -> Text:
@@ -124,9 +126,10 @@ def _attempts(summary: Summary) -> Text:
 
 
 def _spend(summary: Summary) -> Table:
-    table = plain_table(("account", "model calls", "input tokens", "output tokens", "cost"))
     accounts = {account: usage.total for account, usage in summary.usage.items()}
-    for account, usage in {**accounts, "total": sum(accounts.values(), Usage())}.items():
-        tokens = (f"{usage.input_tokens:,}", f"{usage.output_tokens:,}")
-        table.add_row(account, f"{usage.calls:,}", *tokens, dollars(usage.cost_usd))
-    return table
+    accounts["total"] = sum(accounts.values(), Usage())
+    rows = [
+        (name, *(f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens)), dollars(one.cost_usd))
+        for name, one in accounts.items()
+    ]
+    return plain_table(("account", "model calls", "input tokens", "output tokens", "cost"), rows)

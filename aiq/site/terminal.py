@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 
-from aiq.core.events import AnyEvent, Decision, Round, StageChanged, ToolCalled
+from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 class Terminal:
-    """Lines from standard input, whether somebody types them or a pipe brings them."""
+    """Lines from standard input, typed or from a pipe; as a user it answers by them."""
 
     def __init__(self) -> None:
         self._typed = sys.stdin.isatty()
@@ -49,25 +49,18 @@ class Terminal:
             raise LeftError
         return text.strip()
 
-
-class TerminalUser:
-    """Answers by what is typed."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-
     async def answer(self, question: str) -> str:
         print(f"\n{printable(question)}\n", flush=True)
-        return self._terminal.line("answer (Enter skips)> ")
+        return self.line("answer (Enter skips)> ")
 
     async def review(self, plan: str) -> str:
         print(f"\n{printable(plan)}\n", flush=True)
-        while not (reply := self._terminal.line("plan> ")):
+        while not (reply := self.line("plan> ")):
             continue
         return reply
 
 
-def show_progress(event: AnyEvent) -> None:
+def show_progress(event: Event) -> None:
     """One line on standard error for what takes time."""
     match event:
         case StageChanged():

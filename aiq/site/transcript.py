@@ -44,10 +44,14 @@ def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
     for event in events:
         indent = 2 if event.get("parent_id") else 0
         for heading, style, body in _lines(event, short):
-            shown.append(Padding(Text(heading, style=style), (0, 0, 0, indent)))
+            shown.append(_indented(heading, indent, style))
             if body:
-                shown.append(Padding(Text(body), (0, 0, 0, indent + 4)))
+                shown.append(_indented(body, indent + 4))
     return Group(*shown)
+
+
+def _indented(text: str, columns: int, style: str = "") -> Padding:
+    return Padding(Text(text, style=style), (0, 0, 0, columns))
 
 
 def _head(row: SampleRow) -> Iterator[RenderableType]:
@@ -71,48 +75,41 @@ _PLAIN: Mapping[str, tuple[str, str, str]] = {
 
 def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
     """What one event says; nothing for a type that no reader needs."""
-    kind = str(event.get("type"))
-    if kind in _PLAIN:
-        heading, style, body = _PLAIN[kind]
-        yield heading.format_map(event), style, _body(event.get(body), short)
-    elif kind == "run_started":
-        yield f"\n> {event['question']}" if str(event["question"]).startswith("judge ") else "\n> started", "bold", ""
-    elif kind == "model_called":
-        yield from _model_called(event, short)
-    elif kind == "tool_returned":
-        how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
-        yield f"  {event['tool']} {how}:", style, _body(event.get("content"), short)
-    elif kind == "decision":
-        because = f" because {event['cause']}" if event.get("cause") else ""
-        yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
-    elif kind == "round":
-        gaps = "; ".join(event.get("gaps") or ()) or "none"
-        found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
-        yield f"\n* round {event['number']}", "bold", f"queries: {'; '.join(event['queries'])}\n{found}"
+    match event.get("type"):
+        case str(kind) if kind in _PLAIN:
+            heading, style, body = _PLAIN[kind]
+            yield heading.format_map(event), style, _body(event.get(body), short)
+        case "run_started":
+            judge = str(event["question"]).startswith("judge ")
+            yield f"\n> {event['question'] if judge else 'started'}", "bold", ""
+        case "model_called":
+            yield from _model_called(event, short)
+        case "tool_returned":
+            how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
+            yield f"  {event['tool']} {how}:", style, _body(event.get("content"), short)
+        case "decision":
+            because = f" because {event['cause']}" if event.get("cause") else ""
+            yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
+        case "round":
+            gaps = "; ".join(event.get("gaps") or ()) or "none"
+            found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
+            yield f"\n* round {event['number']}", "bold", f"queries: {'; '.join(event['queries'])}\n{found}"
 
 
 def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
-    usage = event.get("usage") or {}
+    usage = event.get("usage")
     tokens = f", {usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out" if usage else ""
     again = f", send {event['attempt'] + 1}" if event.get("attempt") else ""
-    heading = f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})"
-    yield heading, "bold cyan", ""
-    for message in _new(event.get("messages") or []):
-        yield f"  {message.get('role')}:", "cyan", short(_content(message))
+    yield f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})", "bold cyan", ""
+    messages = event.get("messages") or []
+    after = max((place + 1 for place, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
+    for message in messages[after:]:  # those before were in earlier calls
+        if message.get("role") != "tool":  # what a tool returned has lines of its own
+            yield f"  {message.get('role')}:", "cyan", short(_content(message))
     if event.get("error"):
         yield f"  error (HTTP {event.get('status')}):", "red", short(event["error"])
     if reply := event.get("reply"):
         yield "  reply:", "green", short(_content(reply))
-
-
-def _new(messages: list[EventData]) -> list[EventData]:
-    """The messages that are new in a call: all of the first, then those after the model's last reply.
-
-    Results of tools are left out: they have lines of their own.
-    """
-    answered = [index for index, message in enumerate(messages) if message.get("role") == "assistant"]
-    new = messages[answered[-1] + 1 :] if answered else messages
-    return [message for message in new if message.get("role") != "tool"]
 
 
 def _content(message: EventData) -> str:
@@ -131,20 +128,20 @@ def _body(value: Any, short: Shorten) -> str:
 
 
 def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
+    valid, removed = (row.audit.valid_citations, row.audit.removed_citations) if row.audit else ((), ())
+    cited = {citation.source: f"[{citation.number}] {citation.level}" for citation in valid}
     if row.report is not None:
         yield Panel(Text(row.report), title="report", border_style="green")
     if row.retrieved:
         yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
-        cited = {citation.source: citation for citation in row.audit.valid_citations} if row.audit else {}
-        for source in row.retrieved:
-            target = source.url or source.citation_key or ""
-            mark = f"[{cited[target].number}] {cited[target].level}" if target in cited else "not cited"
-            yield Padding(Text(f"{mark}  {source.title}  {target}"), (0, 0, 0, 4))
-    for removed in row.audit.removed_citations if row.audit else ():
-        yield Text(f"removed [{removed.number}] {removed.target}: {removed.reason}", style="red")
+    for source in row.retrieved:
+        target = source.address
+        yield _indented(f"{cited.get(target, 'not cited')}  {source.title}  {target}", 4)
+    for citation in removed:
+        yield Text(f"removed [{citation.number}] {citation.target}: {citation.reason}", style="red")
     if scores:
         yield Text("\nscores", style="bold")
     for score in scores:
-        yield Padding(Text(f"{score.metric}: {score_value(score)}  {score_note(score)}"), (0, 0, 0, 4))
+        yield _indented(f"{score.metric}: {score_value(score)}  {score_note(score)}", 4)
         if score.detail:
-            yield Padding(Text(_body(score.detail, short), style="dim"), (0, 0, 0, 8))
+            yield _indented(_body(score.detail, short), 8, "dim")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -35,9 +35,9 @@ class ApiClient:
     url: str
     seconds: float
     failure: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    key: str = ""
-    kinds: Mapping[int, ToolErrorKind] = field(default_factory=dict)
+    headers: Mapping[str, str]
+    key: str
+    kinds: Mapping[int, ToolErrorKind]
 
     async def post(self, body: Mapping[str, Any], answer: type[AnswerT]) -> AnswerT:
         """The API's answer. Raises ToolError: by status; timeout, http (no connection), malformed."""
@@ -45,21 +45,22 @@ class ApiClient:
             timeout = Timeout(self.seconds, pool=None)
             response = await self.client.post(self.url, json=body, headers=dict(self.headers), timeout=timeout)
         except TimeoutException:
-            raise self.error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None
+            raise self._error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None
         except SEND_ERRORS as error:
-            raise self.error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None
+            raise self._error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None
         if response.status_code != 200:
             raise self._refused(response)
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
-            raise self.error(ToolErrorKind.MALFORMED, f"not a search answer ({describe(error)[:200]})") from None
+            raise self._error(ToolErrorKind.MALFORMED, f"not a search answer ({describe(error)[:200]})") from None
 
-    def error(self, kind: ToolErrorKind, reason: str) -> ToolError:
+    def _error(self, kind: ToolErrorKind, reason: str) -> ToolError:
         return ToolError(kind, without_key(self.failure.replace("{}", reason), self.key))
 
     def _refused(self, response: Response) -> ToolError:
         """What the API says of itself: `detail.error`, `detail`, `message`, or the beginning of the body."""
+        status = response.status_code
         try:
             answer = json.loads(response.content)
             detail = answer.get("detail") or answer["message"]
@@ -67,7 +68,6 @@ class ApiClient:
         except (ValueError, LookupError, AttributeError):
             said = response.text
         text = " ".join(without_key(whole(str(said)), self.key).split())[:200] or "no reason given"
-        status = response.status_code
         empty = status == 400 and "credit" in text.lower()
         kind = ToolErrorKind.QUOTA if empty else {**KINDS, **self.kinds}.get(status, ToolErrorKind.HTTP)
-        return self.error(kind, f"HTTP {status}: {text}")
+        return self._error(kind, f"HTTP {status}: {text}")

@@ -3,12 +3,25 @@
 import re
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from aiq.core.sources import Source
 
 SEPARATOR = "\n\n---\n\n"
 """Between the blocks of one tool result."""
 
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""An argument that must not be blank."""
+
 _TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published|answer)\b)", re.IGNORECASE)
 _UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
+
+
+def retrieved(tool: str, url: str, title: str, text: str, published: str | None = None) -> Source:
+    """A page as the source that a tool declares."""
+    return Source(url=safe_url(url), title=one_line(title), text=text, published=iso_date(published), tool=tool)
 
 
 def document(url: str, title: str, text: str, published: str | None = None) -> str:
@@ -17,7 +30,7 @@ def document(url: str, title: str, text: str, published: str | None = None) -> s
     Title and text are somebody else's: tags of the block inside them are escaped, so that a page
     can neither end its block nor forge another. `url` should have gone through `safe_url`.
     """
-    lines = [f'<Document href="{url}">', "<title>", harmless(" ".join(title.split())), "</title>"]
+    lines = [f'<Document href="{url}">', "<title>", harmless(one_line(title)), "</title>"]
     if published:
         lines.append(f"<published>{harmless(published)}</published>")
     return "\n".join([*lines, harmless(text.strip()), "</Document>"])
@@ -30,13 +43,17 @@ def safe_url(url: str) -> str:
 
 def iso_date(value: str | None) -> str | None:
     """A publication date as YYYY-MM-DD where it is ISO 8601 or an HTTP date; otherwise its first 40 characters."""
-    text = " ".join((value or "").split())
+    text = one_line(value or "")
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             return read(text).date().isoformat()
         except (ValueError, OverflowError):
             continue
     return text[:40] or None
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def harmless(text: str) -> str:

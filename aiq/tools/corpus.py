@@ -1,6 +1,6 @@
 """A file of pages that can be searched (BM25 over passages) and looked up by URL."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 from pydantic import ConfigDict, ValidationError
 
 from aiq.core.base import Record
-from aiq.core.errors import DatasetError, UserError
-from aiq.core.files import Files, find, jsonl_rows, resolve
+from aiq.core.errors import DatasetError
+from aiq.core.files import Files, Row, find, jsonl_rows, resolve
 from aiq.core.plugins import describe
 from aiq.tools.ranking import PassageIndex
 
@@ -25,14 +25,10 @@ class CorpusPage(Record):
     published: str | None = None
 
 
-class CorpusHit(Record):
+class CorpusHit(CorpusPage):
     """A page that answers a query. `score` > 0; `text` holds its best passages in page order."""
 
-    url: str
-    title: str
-    text: str
     score: float
-    published: str | None = None
 
 
 class Corpus:
@@ -51,10 +47,12 @@ class Corpus:
     def load(cls, path: str | Path, row: type[CorpusPage] = CorpusPage) -> "Corpus":
         """Read JSONL or gzipped JSONL of {url, title, text, published?}, or a folder's pages.jsonl[.gz].
 
-        A `row` of another class may have further fields.
-        Raises UserError when there is no such file, DatasetError naming file and row when a row is malformed.
+        A `row` of another class may have further fields. Raises DatasetError naming the file and the malformed row.
         """
-        return cls(_read(_find(resolve(str(path))), row))
+        file = resolve(str(path))
+        if file.is_dir():
+            file = find(file, "pages.jsonl") or file / "pages.jsonl"
+        return cls(_page(found, row) for found in jsonl_rows(Files().text(file, "search.corpus"), str(file)))
 
     @cached_property
     def _index(self) -> PassageIndex:
@@ -92,24 +90,11 @@ def address(url: str) -> str:
     return parts.netloc.lower() + unquote(parts.path).rstrip("/") + query
 
 
-def _find(path: Path) -> Path:
-    if path.is_dir():
-        found = find(path, "pages.jsonl")
-        if found is None:
-            raise UserError(f"{path}: the folder holds no pages.jsonl or pages.jsonl.gz; name the file itself")
-        return found
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such corpus file; set search.corpus to a JSONL of url, title, text")
-    return path
-
-
-def _read(path: Path, row: type[CorpusPage]) -> Iterator[CorpusPage]:
-    remedy = "each line must be a JSON object with text url, title, text"
-    for found in jsonl_rows(Files().text(path, "search.corpus"), str(path)):
-        try:
-            page = row.model_validate(found.values)
-        except ValidationError as error:
-            raise DatasetError(f"{found.where}: {describe(error)}; {remedy}") from None
-        if not page.url.strip():
-            raise DatasetError(f"{found.where}: url is empty; {remedy}")
-        yield page
+def _page(row: Row, kind: type[CorpusPage]) -> CorpusPage:
+    try:
+        page = kind.model_validate(row.values)
+    except ValidationError as error:
+        remedy = "each line must be a JSON object with text url, title, text"
+        raise DatasetError(f"{row.where}: {describe(error)}; {remedy}") from None
+    row.required("url")
+    return page

@@ -80,20 +80,16 @@ def check_address(address: str, what: str) -> None:
 
 
 def is_public(ip: IPv4Address | IPv6Address) -> bool:
-    """Whether an address belongs to the public internet; an IPv6 one that leads to IPv4 is judged by where it leads."""
-    hidden = _hidden(ip)
-    if hidden is not None:
-        return is_public(hidden)
+    """Whether an address belongs to the public internet.
+
+    An IPv6 one that leads to IPv4 (mapped, compatible, NAT64 or 6to4) is judged by where it leads.
+    """
+    if isinstance(ip, IPv6Address):
+        by_prefix = IPv4Address(int(ip) & 0xFFFF_FFFF) if ip in _NAT64 or ip in _COMPATIBLE else None
+        hidden = by_prefix or ip.ipv4_mapped or ip.sixtofour
+        if hidden is not None:
+            return is_public(hidden)
     return ip.is_global and not ip.is_multicast and not any(ip in network for network in _REFUSED)
-
-
-def _hidden(ip: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that is reached by a mapped, compatible, NAT64 or 6to4 address."""
-    if isinstance(ip, IPv4Address):
-        return None
-    if ip in _NAT64 or ip in _COMPATIBLE:
-        return IPv4Address(int(ip) & 0xFFFF_FFFF)
-    return ip.ipv4_mapped or ip.sixtofour
 
 
 def _is_number(host: str) -> bool:

@@ -7,8 +7,7 @@ a moment later (DNS rebinding), but the address that was checked is the address 
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -17,15 +16,7 @@ import httpcore2
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.llm.http import (
-    AsyncBaseTransport,
-    AsyncByteStream,
-    AsyncClient,
-    Request,
-    Response,
-    TimeoutException,
-    TransportError,
-)
+from aiq.llm.http import AsyncClient, AsyncHTTPTransport
 from aiq.llm.models import read_key
 from aiq.tools.guard import AllowList, check_address, check_url
 from aiq.tools.pages import Downloader, page_of
@@ -36,29 +27,34 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 USER_AGENT = "aiq-bench (research evaluation)"
 
 
+async def system_resolve(host: str, port: int) -> list[str]:
+    """The addresses that this machine's resolver knows, without repetition."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
 class LiveWeb:
     """Implements core `Web` over the internet; a client per fetch, so that nothing is left open.
 
     Proxies of the environment are not used: through one, the guard could not see the address.
     """
 
-    def __init__(self, settings: WebSettings, *, resolve: Resolve | None = None) -> None:
+    def __init__(self, settings: WebSettings, *, resolve: Resolve = system_resolve) -> None:
         self._settings = settings
         self._allowed = AllowList(settings.allow_hosts)
-        self._resolve = resolve or system_resolve
+        self._resolve = resolve
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed.
 
-        A reader service is told only addresses that the guard would ask itself. Raises ConfigError when its key is
-        not there.
+        A reader service is told only what the guard would ask itself. Raises ConfigError when its key is not there.
         """
         asked, secret = url, None
         if reader is not None:
             check_url(url, self._allowed)
             asked = reader.address(url)
             secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
-        transport = GuardedTransport(self._ssl_context, self._allowed, self._resolve)
+        transport = GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve))
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed))
             download = await downloader.get(asked, secret)
@@ -67,12 +63,6 @@ class LiveWeb:
     @cached_property
     def _ssl_context(self) -> ssl.SSLContext:
         return httpcore2.default_ssl_context()
-
-
-async def system_resolve(host: str, port: int) -> list[str]:
-    """The addresses that this machine's resolver knows, without repetition."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
@@ -111,49 +101,8 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         raise failure
 
 
-class GuardedTransport(AsyncBaseTransport):
-    """An HTTP transport whose only way to the network is `GuardedBackend`."""
+class GuardedTransport(AsyncHTTPTransport):
+    """The library's transport on a pool whose only way out is the guarded one; its own constructor is not called."""
 
-    def __init__(self, context: ssl.SSLContext, allowed: AllowList, resolve: Resolve) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context, max_connections=4, network_backend=GuardedBackend(allowed, resolve)
-        )
-
-    async def handle_async_request(self, request: Request) -> Response:
-        url = request.url
-        wanted = httpcore2.Request(
-            method=request.method,
-            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            extensions=request.extensions,
-        )
-        with _translated():
-            answer = await self._pool.handle_async_request(wanted)
-        return Response(answer.status, headers=answer.headers, stream=_Body(answer), extensions=answer.extensions)
-
-    async def aclose(self) -> None:
-        await self._pool.aclose()
-
-
-class _Body(AsyncByteStream):
-    def __init__(self, answer: httpcore2.Response) -> None:
-        self._answer = answer
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated():
-            async for piece in self._answer.aiter_stream():
-                yield piece
-
-    async def aclose(self) -> None:
-        await self._answer.aclose()
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """The network library's errors as the HTTP client's own; anything else passes."""
-    try:
-        yield
-    except httpcore2.TimeoutException as error:
-        raise TimeoutException(str(error)) from error
-    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-        raise TransportError(str(error) or type(error).__name__) from error
+    def __init__(self, context: ssl.SSLContext, network: GuardedBackend) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(ssl_context=context, max_connections=4, network_backend=network)

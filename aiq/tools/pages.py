@@ -13,12 +13,30 @@ from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
-from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response, Timeout, TimeoutException
+from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response
 from aiq.tools.blocks import safe_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1"
+
+TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-ndjson)\b")
+HTML_TYPES = re.compile(r"text/html|application/xhtml\+xml")
+
+SHORT = 250
+"""Characters below which an extracted main text is doubted and compared with the whole page's."""
+
+MOST_TAGS = 50_000
+"""The extractor's time grows with the square of a page's elements: some 3 s at this many tags, minutes at ten times."""
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+"""What browsers read where a page declares the older, smaller set (WHATWG Encoding 4.2)."""
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+_SILENT = logging.NullHandler()
+"""Keeps the libraries' complaints about odd pages off the terminal; a log that somebody configures gets them."""
 
 
 class Download(Record):
@@ -47,7 +65,7 @@ class Downloader:
         try:
             async with asyncio.timeout(seconds):
                 return await self._follow(url, secret)
-        except (TimeoutError, TimeoutException):
+        except TimeoutError:
             raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {seconds:g} s") from None
         except (*SEND_ERRORS, InvalidURL) as error:
             raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
@@ -57,8 +75,7 @@ class Downloader:
         for _ in range(self.settings.max_redirects + 1):
             own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
             headers = {"accept": ACCEPT, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
-            timeout = Timeout(self.settings.timeout_seconds, pool=None)
-            async with self.client.stream("GET", here, headers=headers, timeout=timeout) as response:
+            async with self.client.stream("GET", here, headers=headers, timeout=None) as response:
                 if response.status_code not in REDIRECTS:
                     return await self._read(here, response)
                 here = self.check(str(here.join(response.headers.get("location", ""))))
@@ -78,33 +95,6 @@ class Downloader:
         return Download(final_url=str(url), content_type=response.headers.get("content-type", ""), body=bytes(body))
 
 
-def _error(kind: ToolErrorKind, url: str, why: str, what: str = "fetched") -> ToolError:
-    return ToolError(kind, f"{safe_url(url)[:300]} could not be {what}: {why}")
-
-
-def _malformed(url: str, why: str) -> ToolError:
-    return _error(ToolErrorKind.MALFORMED, url, why, "read")
-
-
-TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-ndjson)\b")
-HTML_TYPES = re.compile(r"text/html|application/xhtml\+xml")
-
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
-"""What browsers read where a page declares the older, smaller set (WHATWG Encoding 4.2)."""
-
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-
-_SILENT = logging.NullHandler()
-"""Keeps the libraries' complaints about odd pages off the terminal; a log that somebody configures gets them."""
-
-SHORT = 250
-"""Characters below which an extracted main text is doubted and compared with the whole page's."""
-
-MOST_TAGS = 50_000
-"""The extractor's time grows with the square of a page's elements: some 3 s at this many tags, minutes at ten times."""
-
-
 async def page_of(url: str, download: Download) -> Page:
     """The page of a download, extracted in a thread. Raises ToolError (`malformed`) for anything that is no text."""
     kind = download.content_type.partition(";")[0].strip().lower()
@@ -118,7 +108,10 @@ async def page_of(url: str, download: Download) -> Page:
     text = decoded(download.body, download.content_type)
     if not html:
         return Page(url=url, final_url=download.final_url, title="", text=text.strip())
-    title, text, published = await asyncio.to_thread(_main_text, url, text, download.final_url)
+    try:
+        title, text, published = await asyncio.to_thread(_extract, text, download.final_url)
+    except Exception as error:  # the page is hostile or the parser has a bug: either way this page brings nothing
+        raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
     if not text:
         raise _malformed(url, "the page has no readable text")
     return Page(url=url, final_url=download.final_url, title=title, text=text, published=published)
@@ -127,8 +120,7 @@ async def page_of(url: str, download: Download) -> Page:
 def decoded(body: bytes, content_type: str) -> str:
     """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
 
-    UTF-8 goes before the declaration because valid UTF-8 is hardly ever anything else, while
-    declarations are often wrong; not where an escape byte tells of ISO-2022.
+    Valid UTF-8 is hardly ever anything else (unless an escape byte tells of ISO-2022); declarations are often wrong.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
@@ -152,16 +144,8 @@ def decoded(body: bytes, content_type: str) -> str:
     return body.decode(guess.encoding if guess else "cp1252", "replace")
 
 
-def _main_text(url: str, html: str, final_url: str) -> tuple[str, str, str | None]:
-    """(title, main text, publication date); the text is empty where the page has none."""
-    try:
-        return _extract(html, final_url)
-    except Exception as error:  # the page is hostile or the parser has a bug: either way this page brings nothing
-        raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
-
-
-def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
-    """As `_main_text`; a page of more than `MOST_TAGS` gives the text of all of it."""
+def _extract(html: str, url: str) -> tuple[str, str, str | None]:
+    """(title, main text, publication date); of a page of more than `MOST_TAGS` all of its text, and no date."""
     import trafilatura
     from trafilatura.settings import DEFAULT_CONFIG, Document
 
@@ -176,7 +160,7 @@ def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
     eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
     page = trafilatura.bare_extraction(
         html,
-        url=final_url,
+        url=url,
         with_metadata=True,
         include_comments=False,
         include_links=False,
@@ -190,3 +174,11 @@ def _extract(html: str, final_url: str) -> tuple[str, str, str | None]:
         whole = trafilatura.html2txt(html).strip()
         text = whole if len(whole) > 4 * len(text) else text
     return page.title or "", text, page.date
+
+
+def _error(kind: ToolErrorKind, url: str, why: str, what: str = "fetched") -> ToolError:
+    return ToolError(kind, f"{safe_url(url)[:300]} could not be {what}: {why}")
+
+
+def _malformed(url: str, why: str) -> ToolError:
+    return _error(ToolErrorKind.MALFORMED, url, why, "read")

@@ -1,18 +1,21 @@
 """The paper search tool, over whichever provider the run is configured with."""
 
-from typing import Annotated, Protocol
+from typing import Protocol
 
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from aiq.core.base import Record
 from aiq.core.settings import PapersSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
-from aiq.tools.blocks import harmless, safe_url
+from aiq.tools.blocks import Words, harmless, one_line, retrieved, safe_url
 from aiq.tools.search import shortened
 
 NOTHING = "No papers found via Google Scholar."
+
+Years = tuple[int | None, int | None]
+"""First and last; None is no bound."""
 
 
 class Paper(Record):
@@ -27,23 +30,18 @@ class Paper(Record):
 
 
 class PaperProvider(Protocol):
-    """Who answers: a class `Provider` in `aiq/tools/paper_providers/<name>.py`, made once per run.
-
-    Raises ConfigError in the constructor when a setting that it needs is missing.
-    """
+    """Who answers, made once per run; the constructor raises ConfigError when a setting is missing."""
 
     def __init__(self, settings: PapersSettings, client: AsyncClient) -> None: ...
 
-    async def search(self, query: str, years: tuple[int | None, int | None], max_results: int) -> list[Paper]:
-        """At most `max_results` papers of the years (first, last), [] when there are none. Raises ToolError, typed."""
+    async def search(self, query: str, years: Years, max_results: int) -> list[Paper]:
+        """At most `max_results` papers of these years, [] when there are none. Raises ToolError, typed."""
 
 
 class PaperArguments(BaseModel):
     """Arguments of `paper_search`."""
 
-    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
-        description="Topic, title or authors of the papers, in a few words."
-    )
+    query: Words = Field(description="Topic, title or authors of the papers, in a few words.")
     year: str | None = Field(
         default=None,
         pattern=r"^\s*(?:\d{4}|\d{4}\s*-\s*(?:\d{4})?|-\s*\d{4})\s*$",
@@ -51,8 +49,7 @@ class PaperArguments(BaseModel):
     )
 
     @property
-    def years(self) -> tuple[int | None, int | None]:
-        """First and last year wanted; None is no bound."""
+    def years(self) -> Years:
         first, dash, last = (self.year or "").replace(" ", "").partition("-")
         bounds = int(first) if first else None, int(last) if last else None
         return bounds if dash else (bounds[0], bounds[0])
@@ -84,31 +81,24 @@ class PaperSearch:
         found = await self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
         papers = found[: self._max_results]
         listed = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
-        sources = tuple(self._source(paper) for paper in papers if paper.link.strip())
+        sources = tuple(_source(paper) for paper in papers if paper.link.strip())
         return ToolResult(content="\n\n".join(listed) or NOTHING, sources=sources)
 
-    def _source(self, paper: Paper) -> Source:
-        return Source(
-            url=safe_url(paper.link),
-            title=_line(paper.title),
-            text="\n".join(filter(None, (_line(paper.publication), paper.snippet.strip()))),
-            published=None if paper.year is None else str(paper.year),
-            tool=self.name,
-        )
+
+def _source(paper: Paper) -> Source:
+    text = "\n".join(filter(None, (one_line(paper.publication), paper.snippet.strip())))
+    published = None if paper.year is None else str(paper.year)
+    return retrieved(PaperSearch.name, paper.link, paper.title, text, published)
 
 
 def _listed(number: int, paper: Paper) -> str:
     """One entry of the list; lines for what the provider does not know are left out."""
     known = {
-        "Publication": harmless(_line(paper.publication)),
+        "Publication": harmless(one_line(paper.publication)),
         "Citations": "" if paper.citations is None else str(paper.citations),
-        "Snippet": harmless(_line(paper.snippet)),
+        "Snippet": harmless(one_line(paper.snippet)),
         "Link": safe_url(paper.link),
     }
     year = "" if paper.year is None else f" ({paper.year})"
     lines = [f"   - **{name}**: {value}" for name, value in known.items() if value]
-    return "\n".join([f"{number}. **{harmless(_line(paper.title))}**{year}", *lines])
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return "\n".join([f"{number}. **{harmless(one_line(paper.title))}**{year}", *lines])

@@ -21,8 +21,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 def passages(text: str) -> list[str]:
     """The text's passages in order; none for a blank text.
 
-    Paragraphs (lines) are joined up to `WINDOW` characters; a longer paragraph is cut between
-    sentences, and a longer sentence between characters. Nothing is lost but white space.
+    Paragraphs (lines) are joined up to `WINDOW` characters; a longer one is cut between sentences, and a longer
+    sentence between characters. Nothing is lost but white space.
     """
     pieces: list[str] = []
     for paragraph in map(str.strip, _PARAGRAPH.split(text)):
@@ -64,9 +64,8 @@ _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?P<y>ies)|(?<=ss|sh|ch)es|(?<=[xz])es|(?
 def tokens(text: str) -> list[str]:
     """The terms of a text in order, with repetitions; an empty list where it has no letter or digit.
 
-    Lower-cased after NFKC (full-width forms become plain), accents off (`São` finds `Sao`). A run
-    of Chinese, Japanese, Korean or South-East Asian script gives its overlapping pairs of
-    characters, or the character itself where the run is one.
+    Lower-cased after NFKC (full-width forms become plain), accents off (`São` finds `Sao`). A run of Chinese, Japanese,
+    Korean or South-East Asian script gives its overlapping pairs of characters, or its one character.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     if plain.isascii():
@@ -75,10 +74,8 @@ def tokens(text: str) -> list[str]:
     for term in _TERM.findall(plain):
         if term.isascii() or not _IN_PAIRS.match(term):
             found.append(_word(term))
-        elif len(term) == 1:
-            found.append(term)
         else:
-            found.extend(term[i : i + 2] for i in range(len(term) - 1))
+            found.extend(term[i : i + 2] for i in range(max(1, len(term) - 1)))
     return found
 
 
@@ -120,16 +117,14 @@ class PassageIndex:
             self._bm25.index((rows, self._vocabulary), create_empty_token=False, show_progress=False)
 
     def _learn(self, terms: list[str]) -> list[int]:
-        vocabulary = self._vocabulary
-        return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
+        return [self._vocabulary.setdefault(term, len(self._vocabulary)) for term in terms]
 
     def search(
         self, query: str, k: int, max_chars: int, allowed: Sequence[bool] | None = None
     ) -> list[tuple[int, float, str]]:
         """(document number, score > 0, excerpt) of the `k` best documents; equal scores in document order.
 
-        A document scores as its best passage. None is found where no term of the query is known.
-        `allowed` says of each document whether it may be found.
+        A document scores as its best passage; `allowed` says of each whether it may be found.
         """
         import numpy as np
 
@@ -145,11 +140,10 @@ class PassageIndex:
 
     def _excerpt(self, document: int, scores: Any, max_chars: int) -> str:
         """The document's best passages that fit, in page order; where even the best does not fit, its beginning."""
-        starts = [*self._starts, len(self._passages)]
-        numbers = range(starts[document], starts[document + 1])
+        start, end = [*self._starts, len(self._passages)][document : document + 2]
         chosen: list[int] = []
         room = max_chars
-        for i in sorted(numbers, key=lambda i: (-scores[i], i)):
+        for i in sorted(range(start, end), key=lambda i: (-scores[i], i)):
             cost = len(self._passages[i]) + (len(GAP) if chosen else 0)
             if chosen and (cost > room or scores[i] <= 0):
                 break

@@ -1,15 +1,14 @@
 """The web search tool, over whichever provider the run is configured with."""
 
-from typing import Annotated, Protocol
+from typing import Protocol
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from aiq.core.base import Record
 from aiq.core.settings import SearchSettings
-from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
-from aiq.tools.blocks import SEPARATOR, document, harmless, iso_date, safe_url
+from aiq.tools.blocks import SEPARATOR, Words, document, harmless, retrieved
 
 MAX_QUERY = 400
 """Characters; a longer query is cut to 397 and `...` (search APIs refuse more)."""
@@ -34,10 +33,7 @@ class Found(Record):
 
 
 class SearchProvider(Protocol):
-    """Who answers searches: a class `Provider` in `aiq/tools/providers/<name>.py`, made once per run.
-
-    Raises ConfigError in the constructor when a setting that it needs is missing.
-    """
+    """Who answers searches, made once per run; the constructor raises ConfigError when a setting is missing."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None: ...
 
@@ -48,9 +44,7 @@ class SearchProvider(Protocol):
 class SearchArguments(BaseModel):
     """Arguments of `web_search_tool`."""
 
-    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
-        description="What to search for, in a few words or a short question (at most 400 characters)."
-    )
+    query: Words = Field(description="What to search for, in a few words or a short question (at most 400 characters).")
 
 
 class WebSearch:
@@ -66,25 +60,16 @@ class WebSearch:
 
     def __init__(self, provider: SearchProvider, settings: SearchSettings) -> None:
         self._provider = provider
-        self._max_results = settings.max_results
-        self._max_chars = settings.max_content_length
+        self._settings = settings
 
     async def run(self, arguments: SearchArguments) -> ToolResult:
-        found = await self._provider.search(shortened(arguments.query), self._max_results)
-        sources = tuple(self._source(hit) for hit in found.hits[: self._max_results])
+        most, chars = self._settings.max_results, self._settings.max_content_length
+        found = await self._provider.search(shortened(arguments.query), most)
+        sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published) for h in found.hits[:most]]
         said = (found.answer or "").strip()
         blocks = [f"<Answer>\n{harmless(said)}\n</Answer>"] if said else []
         blocks += [document(s.url or "", s.title, s.text, s.published) for s in sources]
-        return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=sources)
-
-    def _source(self, hit: SearchHit) -> Source:
-        return Source(
-            url=safe_url(hit.url),
-            title=" ".join(hit.title.split()),
-            text=hit.text[: self._max_chars],
-            published=iso_date(hit.published),
-            tool=self.name,
-        )
+        return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=tuple(sources))
 
 
 def shortened(query: str) -> str:

@@ -1,25 +1,63 @@
-"""The closed webs: the offline stack's pages, and the pages of a corpus. Anything else is `not_available`."""
+"""The tool `fetch_page`, and the closed webs: the offline stack's pages, and the pages of a corpus."""
+
+from pydantic import BaseModel, Field
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
-from aiq.core.tools import Reader
+from aiq.core.tools import Reader, ToolResult, Web
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline_website
-from aiq.tools.blocks import safe_url
+from aiq.tools.blocks import Words, document, iso_date, retrieved, safe_url
 from aiq.tools.corpus import Corpus
 from aiq.tools.pages import Downloader, page_of
+
+
+class FetchArguments(BaseModel):
+    """Arguments of `fetch_page`."""
+
+    url: Words = Field(description="The full address of the page, beginning with http:// or https://.")
+
+
+class FetchPage:
+    """`fetch_page`: a `<Document>` block with the page's text, cut to `max_chars` characters.
+
+    Page and, after a redirect, the address that was asked for are both sources; a page without text is none.
+    """
+
+    name = "fetch_page"
+    description = (
+        "Open a web page and read its main text, for example one that a search found, "
+        "to see more of it than the search showed."
+    )
+    parameters: type[BaseModel] = FetchArguments
+    data_source: str | None = "web"
+
+    def __init__(self, web: Web, *, max_chars: int) -> None:
+        self._web = web
+        self._max_chars = max_chars
+
+    async def run(self, arguments: FetchArguments) -> ToolResult:
+        page = await self._web.fetch(arguments.url)
+        text = shown = page.text[: self._max_chars]
+        if len(page.text) > len(text):
+            shown += f"\n[cut: the first {len(text)} of {len(page.text)} characters]"
+        addresses = dict.fromkeys((page.final_url, arguments.url)) if text.strip() else ()
+        return ToolResult(
+            content=document(safe_url(page.final_url), page.title, shown, iso_date(page.published)),
+            sources=tuple(retrieved(self.name, url, page.title, text, page.published) for url in addresses),
+        )
 
 
 class OfflineWeb:
     """Implements core `Web` over the run's client, which leads offline hosts to the offline stack."""
 
     def __init__(self, client: AsyncClient, settings: WebSettings) -> None:
-        self._downloader = Downloader(client, settings, offline_only)
+        self._downloader = Downloader(client, settings, _offline_only)
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: not_available, timeout, too_large, http, malformed."""
-        refuse(reader)
+        _refuse(reader)
         return await page_of(url, await self._downloader.get(url))
 
 
@@ -31,32 +69,30 @@ class CorpusWeb:
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page; raises ToolError (`not_available`) for one that the corpus does not hold."""
-        refuse(reader)
+        _refuse(reader)
         page = self._corpus.page(url)
         if page is None:
-            raise ToolError(
-                ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the corpus; only its pages can be read"
-            )
+            raise _outside(url, "corpus")
         return Page(url=url, final_url=page.url, title=page.title, text=page.text, published=page.published)
 
 
-def refuse(reader: Reader | None) -> None:
-    """Raises ToolError (`not_available`) where a reader service is asked for: only the live web has them."""
+def _refuse(reader: Reader | None) -> None:
     if reader is not None:
         raise ToolError(ToolErrorKind.NOT_AVAILABLE, "a closed web has no reader service; take web=live, or no reader")
 
 
-def offline_only(url: str) -> URL:
-    """The URL, where it is a website of the offline stack; raises ToolError (`not_available`) elsewhere.
-
-    Its APIs are no pages: what `/stats` says depends on what other samples do.
-    """
+def _offline_only(url: str) -> URL:
+    """The URL of a website of the offline stack. Its APIs are no pages: `/stats` depends on what other samples do."""
     try:
         parsed = URL(url)
     except (InvalidURL, ValueError):
-        parsed = URL("")
+        raise _outside(url, "offline web") from None
     if parsed.scheme not in ("http", "https") or not is_offline_website(parsed.host):
-        raise ToolError(
-            ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the offline web; only its pages can be read"
-        )
+        raise _outside(url, "offline web")
     return parsed
+
+
+def _outside(url: str, web: str) -> ToolError:
+    return ToolError(
+        ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the {web}; only its pages can be read"
+    )

@@ -1,4 +1,4 @@
-"""The rules of docs/citations.md for URLs, as plainly as they can be said: every look-up goes through all sources.
+"""The rules of docs/reference/citations.md for URLs, as plainly as they can be said: each look-up tries all sources.
 
 Tests hold the index of `aiq.citations` against it, and the benchmark says what the index saves.
 """

@@ -1,4 +1,4 @@
-"""Reads a URL by the rules of equality in docs/citations.md, as plainly as they can be said.
+"""Reads a URL by the rules of equality in docs/reference/citations.md, as plainly as they can be said.
 
 Written from that page alone; it shares nothing with `aiq.citations` but the lists of `rules.toml`.
 """

@@ -14,8 +14,7 @@ from pydantic import BaseModel, Field
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.events import AnyEvent, EventLog
-from aiq.core.reports import Report
+from aiq.core.events import Event, EventLog
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
 from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
@@ -141,18 +140,18 @@ class Bench:
     endpoint: Endpoint
     session: Session
     search: WebSearch
-    events: list[AnyEvent]
+    events: list[Event]
 
     def logged(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
-    async def ask(self, agent: AiqAgent, text: str, *, epoch: int = 1, user: User | None = None, **more: Any) -> Report:
+    async def ask(self, agent: AiqAgent, text: str, *, epoch: int = 1, user: User | None = None, **more: Any) -> Any:
         """The agent's report to a question (`more`: its other fields) in a session of its own."""
         session = self.another(epoch=epoch, user=user or self.session.user)
         with session.bind():
             return await agent.research(Question(text=text, **more), session)
 
-    async def resume(self, agent: AiqAgent, thread: str, user: User | None = None) -> Report | None:
+    async def resume(self, agent: AiqAgent, thread: str, user: User | None = None) -> Any:
         session = self.another(user=user)
         with session.bind():
             return await agent.resume(thread, session)
@@ -173,7 +172,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(script: Script, *, search: WebSearch | None = None, **given: Any) -> AsyncIterator[Bench]:
+async def on_bench(script: Script, *, search: WebSearch | None = None, **given: Any) -> AsyncIterator[Bench]:
     """A bound session whose models answer as `script` says, with the fields that are `given`."""
     endpoint = Endpoint(script)
     settings = configured(
@@ -182,7 +181,7 @@ async def bench(script: Script, *, search: WebSearch | None = None, **given: Any
         model="test",
         retry=configured(RetrySettings, attempts=2, first_seconds=0, most_seconds=0),
     )
-    events: list[AnyEvent] = []
+    events: list[Event] = []
     search = search or WebSearch()
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
         session = make_session(
@@ -207,9 +206,3 @@ async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     settings = configured(CheckpointerSettings, kind=request.param, path=str(tmp_path / "checkpoints.db"))
     async with open_checkpointer(settings) as opened:
         yield opened
-
-
-@pytest.fixture
-def on_bench() -> Any:
-    """`async with on_bench(script, ...) as bench`."""
-    return bench

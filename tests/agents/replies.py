@@ -65,6 +65,16 @@ def results(request: ChatRequest) -> list[str]:
     return [message.text for message in request.messages if message.role == "tool"]
 
 
+def by_turn(*said: ChatReply | str | int) -> Script:
+    """One reply a turn of each conversation: a text, a reply or an HTTP status; the last one again and again."""
+
+    def script(request: ChatRequest) -> ChatReply | int:
+        reply = said[min(turn_of(request), len(said) - 1)]
+        return ChatReply(text=reply) if isinstance(reply, str) else reply
+
+    return script
+
+
 def in_turn(*said: Any) -> Script:
     """These one after the other: a text, an object as JSON, or the number of an HTTP status."""
     left = list(said)

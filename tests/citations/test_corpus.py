@@ -4,8 +4,6 @@ A row of `reports.jsonl` has a `text` and mostly `sources` (null: none are known
 a report whose `verified` text is left out stays as it is. A row of `lookups.jsonl`: sources, cited URL, level, source.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +13,8 @@ from aiq.citations.repair import apply_edits
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
+from tests.citations.rows import rows
 from tests.settings import configured
-
-
-def _rows(name: str) -> list[Any]:
-    return [json.loads(line) for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()]
 
 
 def _verified(text: str, sources: list[str | dict[str, str]] | None, settings: dict[str, Any]) -> Verified:
@@ -44,7 +39,7 @@ def _said(text: str, verified: Verified) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value not in (None, [])}
 
 
-@pytest.mark.parametrize("row", _rows("reports.jsonl"), ids=lambda row: row["name"])
+@pytest.mark.parametrize("row", rows("reports.jsonl"), ids=lambda row: row["name"])
 def test_reports(row: dict[str, Any]) -> None:
     text, sources, settings = row["text"], row.get("sources", []), row.get("settings", {})
     verified = _verified(text, sources, settings)
@@ -54,7 +49,7 @@ def test_reports(row: dict[str, Any]) -> None:
     assert (again.text, again.edits, again.audit.removed_citations, again.audit.dangling) == (verified.text, (), (), ())
 
 
-@pytest.mark.parametrize(("sources", "cited", "level", "source"), _rows("lookups.jsonl"))
+@pytest.mark.parametrize(("sources", "cited", "level", "source"), rows("lookups.jsonl"))
 def test_look_ups(sources: list[str], cited: str, level: str | None, source: str | None) -> None:
     match = SourceIndex([Source(url=url) for url in sources]).match_url(cited)
     assert (match and match.level, match and match.source.url) == (level, source)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from aiq.core.sources import Source
-from benchmarks.performance.linear import Found, LinearRegistry
+from benchmarks.performance.linear import LinearRegistry
 from tests.citations.fuzzing.case import Case, Plan, read_case, write_case
 from tests.citations.fuzzing.fuzz import smallest_failure
 from tests.citations.fuzzing.reports import hostile_cases, planned_cases
+from tests.citations.rows import rows
 
 pytestmark = pytest.mark.slow
 
@@ -69,32 +70,12 @@ def test_a_case_comes_back_from_the_corpus(tmp_path: Path) -> None:
     assert read_case(tmp_path / "case.json") == case
 
 
-@pytest.mark.parametrize(
-    ("registry", "cited", "found"),
-    [
-        (["https://e.com/a"], "http://www.e.com:80/a/?utm_source=x#part", Found(0, "exact")),
-        (
-            ["https://e.com/news/a-long-article"],
-            "https://e.com/news/a-long-art...",
-            Found(0, "truncation", marked=True),
-        ),
-        (["https://e.com/news/2026/x"], "https://e.com/news/2026", Found(0, "truncation")),
-        (["https://e.com/doc?id=1"], "http://e.com/doc", Found(0, "prefix")),
-        (["https://e.com/us/benefits"], "https://e.com/us/benefits/health", Found(0, "child_path")),
-        (["https://e.com/a/b", "https://e.com/a/b/c"], "https://e.com/a/b/c/d", Found(1, "child_path")),
-        (["https://e.com/doc?id=1&mode=view"], "https://e.com/doc?mode=view", Found(0, "query_subset")),
-        (["https://e.com/pull/112"], "https://e.com/pull/1...", None),
-        (["https://nvidia.com/a"], "https://nvidia.co", None),
-        (["https://e.com/docs"], "https://e.com/docs/fake", None),
-        (["https://e.com/a/1", "https://e.com/a/2"], "https://e.com/a", None),
-        (["https://e.com/?a=1&section=2"], "https://e.com/?a=1&amp;section=2", Found(0, "exact")),
-        (["https://arxiv.org/abs/1706.03762"], "https://arxiv.org/abs/1706...", None),
-        (["https://arxiv.org/abs/1706.03762"], "https://doi.org/10.48550/arXiv.1706.03762", Found(0, "exact")),
-        (["https://e.com/a"], "http://[::1", None),
-    ],
-)
-def test_the_plain_rules_say_what_the_page_says(registry: list[str], cited: str, found: Found | None) -> None:
-    assert LinearRegistry(registry).find(cited) == found
+@pytest.mark.parametrize(("registry", "cited", "level", "source"), rows("lookups.jsonl"))
+def test_the_plain_rules_say_what_the_rows_say(
+    registry: list[str], cited: str, level: str | None, source: str | None
+) -> None:
+    found = LinearRegistry(registry).find(cited)
+    assert (found and found.level, found and registry[found.position]) == (level, source)
 
 
 def test_the_benchmark_runs() -> None:

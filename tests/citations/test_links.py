@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from aiq.citations.links import addresses
 from aiq.citations.parse import parse_report
+from tests.citations.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -47,77 +48,15 @@ def test_hostile_texts_are_read_in_linear_time() -> None:
     assert time.process_time() - start < 3
 
 
-@pytest.mark.parametrize(
-    ("text", "url"),
-    [
-        (
-            "see https://en.wikipedia.org/wiki/Mercury_(planet) now",
-            "https://en.wikipedia.org/wiki/Mercury_(planet)",
-        ),  # D4
-        ("(https://en.wikipedia.org/wiki/Mercury_(planet)).", "https://en.wikipedia.org/wiki/Mercury_(planet)"),  # D4
-        ("[a](https://en.wikipedia.org/wiki/Mercury_(planet))", "https://en.wikipedia.org/wiki/Mercury_(planet)"),
-        ("[a](https://v.com/a(b(c(d))))", "https://v.com/a(b(c(d)))"),
-        ("见https://v.com/1，以及更多", "https://v.com/1"),  # D5
-        ("“https://v.com/1”", "https://v.com/1"),
-        ("**https://v.com/1**", "https://v.com/1"),
-        ("_https://v.com/1_", "https://v.com/1"),
-        ("| https://v.com/1 | x |", "https://v.com/1"),
-        ("https://v.com/1. Next", "https://v.com/1"),  # D14
-        ("<https://v.com/1>", "https://v.com/1"),
-        ("[a](https://v.com/1 'title')", "https://v.com/1"),
-        ("[a](<https://v.com/a b>)", "https://v.com/a b"),
-        ("[a](https://v.com/1 not a link", "https://v.com/1"),
-        ("https://v.com/a](b", "https://v.com/a"),
-        ("https://v.com/a\\_b", "https://v.com/a_b"),
-        ("https://v.com/?a=1&section=2", "https://v.com/?a=1&section=2"),  # D1
-        ("https://de.wikipedia.org/wiki/Müller’s", "https://de.wikipedia.org/wiki/Müller"),
-        ("https://wiki.mbalib.com/wiki/中产阶级 - 中产阶级", "https://wiki.mbalib.com/wiki/中产阶级"),
-        ("https://v.com/cut...", "https://v.com/cut..."),
-        ("(https://v.com/cut…)", "https://v.com/cut…"),
-        ("http://[::1/x", "http://[::1/x"),  # D2
-    ],
-)
-def test_where_a_url_ends(text: str, url: str) -> None:
-    assert [use.url for use in parse_report(text).body_urls] == [url]
+@pytest.mark.parametrize(("text", "found"), rows("links.jsonl"))
+def test_urls_of_the_body(text: str, found: list[list[str]]) -> None:
+    """Where each ends, and how it is written."""
+    assert [[use.form, use.url] for use in parse_report(text).body_urls] == found
 
 
-def test_how_a_url_is_written() -> None:
-    report = parse_report(
-        "[a](https://v.com/1) <https://v.com/2> https://v.com/3 ![i](https://v.com/4) "
-        "<a href='https://v.com/5'>x</a>\n\n[d]: https://v.com/6\n"
-    )
-    forms = ["link", "autolink", "bare_url", "image", "attribute", "bare_url"]
-    assert [(use.form, use.url) for use in report.body_urls] == [
-        (form, f"https://v.com/{n}") for n, form in enumerate(forms, 1)
-    ]
-    assert [report.text[slice(*use.label)] for use in report.body_urls] == ["a", "", "", "i", "", ""]
-    assert [use.label == (0, 0) for use in report.body_urls] == [False, True, True, False, True, True]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[part](#part) and <a href='#part'>part</a>",
-        "`https://v.com/3`",
-        "$https://v.com/3$",
-        "```\npostgres://user@10.0.0.1/db\n```",
-        "[a]()",
-        "So it is.[^note]\n\n[^note]: See the other page.",
-        "[Note]: This (and that) is said.",
-    ],
-)
-def test_no_urls(text: str) -> None:
-    assert parse_report(text).body_urls == ()
-
-
-def test_a_link_holds_no_other_link_but_images_do() -> None:
-    report = parse_report("[a [b](https://v.com/1) c](https://v.com/2) [![i](https://v.com/3)](https://v.com/4)")
-    assert [(use.form, use.url) for use in report.body_urls] == [
-        ("link", "https://v.com/1"),
-        ("bare_url", "https://v.com/2"),
-        ("link", "https://v.com/4"),
-        ("image", "https://v.com/3"),
-    ]
+def test_labels_of_links() -> None:
+    report = parse_report("[a](https://v.com/1) <https://v.com/2> https://v.com/3 ![i](https://v.com/4)")
+    assert [report.text[slice(*use.label)] for use in report.body_urls] == ["a", "", "", "i"]
 
 
 @pytest.mark.parametrize(

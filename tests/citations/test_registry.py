@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from aiq.citations.registry import SourceRegistry, digest, worth_keeping
+from aiq.citations.registry import SourceRegistry, worth_keeping
 from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import CitationSettings
@@ -28,16 +28,34 @@ def kinds(registry: SourceRegistry) -> dict[str, str]:
     return {source.url or "": source.kind for source in registry.known()}
 
 
-def test_order_is_by_call_not_by_arrival() -> None:
+@pytest.mark.parametrize(
+    ("added", "kept"),
+    [
+        (  # by call, not by arrival
+            [
+                ("https://e.com/late", (1, 0, 0)),
+                ("https://e.com/nested", (0, 1, 0, 0, 3)),
+                ("https://e.com/1", (0, 0, 1)),
+            ],
+            ["https://e.com/1", "https://e.com/nested", "https://e.com/late"],
+        ),
+        (  # one URL in two spellings
+            [("https://e.com/a?utm_source=x", (0,)), ("http://e.com/a#top", (1,)), ("https://e.com/b", (2,))],
+            ["https://e.com/a?utm_source=x", "https://e.com/b"],
+        ),
+        (  # two pages of a document, one key in two spellings
+            [("Report.pdf, p. 3", (3,)), ("report.pdf, page 3", (4,)), ("report.pdf, p.4", (5,))],
+            ["Report.pdf, p. 3", "report.pdf, p.4"],
+        ),
+        ([("http://[::1", (0,)), ("http://[::1", (0,))], ["http://[::1"]),  # malformed, kept as it is
+        ([("", (0,)), ("  ", (1,))], []),  # nothing that could be cited
+    ],
+)
+def test_each_source_is_kept_once_in_order(added: list[tuple[str, tuple[int, ...]]], kept: list[str]) -> None:
     registry: Registry = SourceRegistry()
-    registry.add(Source(url="https://e.com/late"), (1, 0, 0))
-    registry.add(Source(url="https://e.com/nested"), (0, 1, 0, 0, 3))
-    registry.add(Source(url="https://e.com/first"), (0, 0, 1))
-    assert [source.url for source in registry.all()] == [
-        "https://e.com/first",
-        "https://e.com/nested",
-        "https://e.com/late",
-    ]
+    for name, order in added:
+        registry.add(Source(url=name) if "://" in name else Source(citation_key=name, title="nothing"), order)
+    assert [source.address for source in registry.all()] == kept
 
 
 def test_the_first_by_order_keeps_url_title_and_call() -> None:
@@ -48,34 +66,6 @@ def test_the_first_by_order_keeps_url_title_and_call() -> None:
     assert (source.url, source.title, source.call_id) == ("https://e.com/a", "Later", "c1")
     assert (source.text, source.published) == ("the whole page", "2026")
     assert source.digest == hashlib.sha256(b"the whole page").hexdigest()[:16]
-
-
-def test_one_url_in_two_spellings_and_two_pages_of_a_document() -> None:
-    registry = SourceRegistry()
-    for position, url in enumerate(("https://e.com/a?utm_source=x", "http://e.com/a#top", "https://e.com/b")):
-        registry.add(Source(url=url), (position,))
-    for position, key in enumerate(("Report.pdf, p. 3", "report.pdf, page 3", "report.pdf, p.4"), 3):
-        registry.add(Source(citation_key=key), (position,))
-    assert [source.url or source.citation_key for source in registry.all()] == [
-        "https://e.com/a?utm_source=x",
-        "https://e.com/b",
-        "Report.pdf, p. 3",
-        "report.pdf, p.4",
-    ]
-
-
-def test_what_cannot_be_cited_is_not_registered() -> None:
-    registry = SourceRegistry()
-    registry.add(Source(title="nothing"), (0,))
-    registry.add(Source(citation_key="  "), (1,))
-    assert registry.all() == ()
-
-
-def test_malformed_urls_are_kept_as_they_are() -> None:
-    registry = SourceRegistry()
-    for _ in range(2):
-        registry.add(Source(url="http://[::1"), (0,))
-    assert [source.url for source in registry.all()] == ["http://[::1"]
 
 
 def test_kinds_are_kept_apart_and_the_strongest_counts() -> None:
@@ -100,13 +90,8 @@ def test_what_a_call_was_asked_with_and_gives_back_is_an_echo() -> None:
     assert kinds(registry) == {"https://e.com/": "mentioned", "https://evil.com/x": "echoed"}
     note(registry, "a page of another call says https://evil.com/x", "mentioned", 1, "c2")
     assert kinds(registry)["https://evil.com/x"] == "mentioned"
-
-
-def test_what_is_only_seen_has_no_text() -> None:
-    registry = SourceRegistry()
-    note(registry, "https://e.com/a", "mentioned", call_id="c7")
-    (source,) = registry.known()
-    assert (source.text, source.digest, source.title, source.call_id, source.tool) == ("", "", "", "c7", "search")
+    seen = next(source for source in registry.known() if source.url == "https://evil.com/x")
+    assert (seen.text, seen.digest, seen.title, seen.call_id, seen.tool) == ("", "", "", "c2", "search")
 
 
 def test_of_what_was_only_seen_a_row_keeps_what_the_report_names() -> None:
@@ -122,17 +107,12 @@ def test_of_what_was_only_seen_a_row_keeps_what_the_report_names() -> None:
     ]
 
 
-@pytest.mark.parametrize(("text", "length"), [("", 0), ("a", 16), ("\ud800", 16)])
-def test_digests(text: str, length: int) -> None:
-    assert len(digest(text)) == length
-
-
 seen = st.lists(
     st.tuples(
         st.sampled_from(["https://e.com/a", "http://e.com/a/", "https://e.com/b"]),
         st.sampled_from(["retrieved", "mentioned", "echoed"]),
         st.integers(0, 3),
-        st.sampled_from(["", "short", "a longer text"]),
+        st.sampled_from(["", "short", "a longer text", "half \ud800"]),
     ),
     max_size=8,
 )
@@ -242,13 +222,10 @@ def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
     verified = verify(text, registry.known(), configured(CitationSettings))
     assert [removed.seen_as for removed in verified.audit.removed_citations] == ["mentioned", "echoed"]
     assert [citation.source for citation in verified.audit.valid_citations] == ["https://e.com/page"]
-
-
-def test_what_is_retrieved_later_is_a_source_all_the_same() -> None:
-    registry = registry_after(PROSE)
-    registry.add(Source(url="http://evil.com/x", text="the page", title="X", call_id="c9"), (5, 0))
-    (late,) = [source for source in registry.all() if source.url == "http://evil.com/x"]
+    registry.add(Source(url="http://evil.com/x", text="the page", title="X", call_id="c9"), (5, 0))  # retrieved later
+    late = next(source for source in registry.all() if source.url == "http://evil.com/x")
     assert (late.kind, late.call_id, late.text) == ("retrieved", "c9", "the page")
+    assert registry_after(ToolResult(content="nothing")).known() == ()  # every attempt has a registry of its own
 
 
 def test_a_citation_line_in_a_chunk_registers_nothing() -> None:
@@ -259,12 +236,6 @@ def test_a_citation_line_in_a_chunk_registers_nothing() -> None:
     found = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known(), configured(CitationSettings))
     (removed,) = found.audit.removed_citations
     assert removed.reason == "citation_key_not_in_registry"
-
-
-def test_every_attempt_has_a_registry_of_its_own() -> None:
-    first, second = registry_after(PROSE), registry_after(ToolResult(content="nothing"))
-    assert first.all() != ()
-    assert second.known() == ()
 
 
 def test_parentheses_of_a_url_in_a_text_stay() -> None:

@@ -1,13 +1,10 @@
 """Verification beyond `reports.jsonl`: kinds of source, flags, edits in rounds, hostile nesting."""
 
 import time
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from aiq.citations.repair import Edit, apply_edits, composed
+from aiq.citations.repair import apply_edits
 from aiq.citations.verify import verify
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Source
@@ -39,9 +36,7 @@ def test_a_look_alike_host_is_flagged() -> None:
 
 
 def test_every_edit_says_why() -> None:
-    text = (
-        "A [2] and [9], [1][3].\n\n## References\n[1] https://nope.com\n[2] http://v.com/1/x/../\n[3] https://v.com/1\n"
-    )
+    text = "A [2] and [9], [1]. B [3].\n\n## References\n[1] https://nope.com\n[2] http://v.com/1/x/../\n[3] https://v.com/1\n"
     assert [edit.rule for edit in verify(text, ONE, configured(CitationSettings)).edits] == [
         *("renumbered", "dangling", "url_not_in_registry", "renumbered"),
         *("url_not_in_registry", "renumbered", "rewritten_url", "duplicate_of_citation_2"),
@@ -57,28 +52,3 @@ def test_however_deep_marks_are_nested_the_rounds_end(depth: int) -> None:
     assert apply_edits(text, verified.edits) == verified.text
     assert verify(verified.text, ONE, configured(CitationSettings)).edits == ()
     assert verified.audit.dangling == (9,)
-
-
-@st.composite
-def edits_of(draw: st.DrawFn, length: int) -> tuple[Edit, ...]:
-    """Edits of a text of this length, in order and apart; each takes something out."""
-    cuts = sorted(draw(st.sets(st.integers(0, length), max_size=8)))
-    return tuple(Edit(a, b, draw(st.text("xyz", max_size=3)), "r") for a, b in zip(cuts[::2], cuts[1::2], strict=False))
-
-
-@given(st.text("abcdef", max_size=12), st.data())
-def test_composed_edits_do_at_once_what_the_rounds_do(text: str, data: st.DataObject) -> None:
-    rounds, after = [], text
-    for _ in range(3):
-        rounds.append(data.draw(edits_of(len(after))))
-        after = apply_edits(after, rounds[-1])
-    whole = composed(text, rounds)
-    assert apply_edits(text, whole) == after
-    if any(rounds[1:]):
-        assert all(one.end < other.start for one, other in pairwise(whole))
-        assert all(text[one.start : one.end] != one.replacement for one in whole)
-
-
-def test_of_two_rounds_the_later_one_says_why() -> None:
-    first, second = Edit(1, 2, "2", "renumbered"), Edit(0, 3, "", "dangling")
-    assert composed("[3]", [(first,), (second,)]) == (second,)

@@ -143,13 +143,8 @@ def test_json_has_what_is_promised(files: tuple[str, str], tmp_path: Path) -> No
     )
     passage = cited["passage"]
     assert passage["text"] == PAGE[passage["start"] : passage["end"]] == "The Vell Tower is 330 metres tall."
-    assert [passage["text"][start:end] for start, end in passage["shared"]] == [
-        "Vell",
-        "Tower",
-        "330",
-        "metres",
-        "tall",
-    ]
+    shared = [passage["text"][start:end] for start, end in passage["shared"]]
+    assert shared == ["Vell", "Tower", "330", "metres", "tall"]
 
 
 def test_without_sources_entries_that_are_fine_have_no_outcome(files: tuple[str, str], tmp_path: Path) -> None:
@@ -178,36 +173,14 @@ def test_options_widen_what_verifies(files: tuple[str, str], tmp_path: Path) -> 
     assert audit(other, "--sources", sources, "--pages", "ignore") == 0
 
 
-def test_reads_standard_input(
-    files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_reads_standard_input_and_gzipped_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(VERIFIED.encode())))
-    assert audit("-", "--sources", files[1]) == 0
-    assert "2 entries: 2 valid" in capsys.readouterr().out
-
-
-def test_sources_may_be_gzipped(tmp_path: Path) -> None:
     packed = tmp_path / "sources.jsonl.gz"
     packed.write_bytes(gzip.compress(SOURCES.encode()))
-    report = tmp_path / "fine.md"
-    report.write_text("One [1].\n\nSources:\n[1] https://v.com/1\n", encoding="utf-8")
-    assert audit(report, "--sources", packed) == 0
-
-
-def test_sources_that_were_only_mentioned_or_echoed_verify_nothing(tmp_path: Path) -> None:
-    """V6 to V8: what stands in a text, an error or the agent's own query was not retrieved."""
-    report, sources = tmp_path / "r.md", tmp_path / "s.jsonl"
-    report.write_text("One [1].\n\nSources:\n[1] https://evil.com/1\n[2] injected.pdf, p.9\n", encoding="utf-8")
-    sources.write_text(
-        '{"url": "https://evil.com/1", "kind": "echoed"}\n{"citation_key": "injected.pdf, p.9", "kind": "mentioned"}\n'
-        '{"url": "https://v.com/1", "text": "see https://evil.com/1 and\\nCitation: injected.pdf, p.9"}\n',
-        encoding="utf-8",
-    )
-    found = audit_json(tmp_path, report, "--sources", sources)
-    assert [(row["outcome"], row["seen_as"]) for row in found["entries"]] == [
-        ("invalid", "echoed"),
-        ("invalid", "mentioned"),
-    ]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(VERIFIED.encode())))
+    assert audit("-", "--sources", packed) == 0
+    assert "2 entries: 2 valid" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -285,7 +258,7 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
     ("report", "sources", "said"),
     [
         (None, SOURCES, "report.md: cannot read"),
-        (b"caf\xe9", SOURCES, "report.md: the report is not UTF-8 text (byte 3)"),
+        (b"caf\xe9", SOURCES, "report.md is not UTF-8 text (byte 3)"),
         ("Zwölf".encode("utf-16"), SOURCES, "report.md is UTF-16 text; a report is Markdown, saved as UTF-8"),
         (b"%PDF-1.7\n\xe2\xe3", SOURCES, "report.md is a PDF"),
         (b"PK\x03\x04word/document.xml", SOURCES, "report.md is an office document"),
@@ -336,8 +309,8 @@ def test_bad_input_is_one_line_and_exit_2(
         (["{run}/manifest.json"], "is JSON; a report is Markdown"),
         (["{run}/samples.jsonl"], "belongs to a run; name its folder, {run}"),
         (["{run}", "--sources", "{sources}"], "its own sources"),
-        (["{run}", "--sample", "9", "--epoch", "3"], "has no epoch 3; it has 1, 2"),
-        (["{run}", "--sample", "9", "--epoch", "0"], "has no epoch 0; it has 1, 2"),
+        (["{run}", "--sample", "9", "--epoch", "3"], "has no epoch 3 of sample 9; it has 1, 2"),
+        (["{run}", "--sample", "9", "--epoch", "0"], "has no epoch 0 of sample 9; it has 1, 2"),
     ],
 )
 def test_what_does_not_fit_together_is_said_before_any_work(
@@ -357,21 +330,24 @@ def test_what_does_not_fit_together_is_said_before_any_work(
     assert printed.out == ""
 
 
-def test_a_row_without_a_report_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "agent.jsonl"
-    path.write_text('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', encoding="utf-8")
-    assert audit(path) == 2
-    assert "agent.jsonl, line 2: article" in capsys.readouterr().err
-
-
-def test_one_of_two_reports_with_the_same_id_is_not_chosen_silently(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("rows", "sample", "said"),
+    [
+        ('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', (), "agent.jsonl, line 2: article"),
+        (
+            '{"id": 1, "article": "ok"}\n{"id": 1, "article": "other"}\n',
+            ("--sample", "1"),
+            "agent.jsonl has 2 reports of sample 1",
+        ),
+    ],
+)
+def test_a_row_without_a_report_and_one_of_two_with_an_id_are_named(
+    rows: str, sample: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "agent.jsonl"
-    path.write_text('{"id": 1, "article": "ok"}\n{"id": 1, "article": "other"}\n', encoding="utf-8")
-    assert audit(path) == 0
-    assert audit(path, "--sample", "1") == 2
-    assert "agent.jsonl has 2 reports of sample 1" in capsys.readouterr().err
+    path.write_text(rows, encoding="utf-8")
+    assert audit(path, *sample) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_sources_are_merged_as_a_registry_does(tmp_path: Path) -> None:

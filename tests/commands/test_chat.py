@@ -126,15 +126,6 @@ def test_a_mistake_is_one_line(
     assert err.count("\n") == 1
 
 
-def test_help_in_the_style_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["chat", "--help"])
-    assert ended.value.code == 0
-    told = capsys.readouterr().out
-    assert told.startswith("usage: aiq chat [--thread NAME] SETTING=VALUE ...")
-    assert "checkpointer=sqlite --thread rivers" in told
-
-
 def piped(*lines: str) -> tuple[str, str]:
     """(stdout, stderr) of a process of its own that goes on with the thread `t`, fed with these lines."""
     done = subprocess.run(
@@ -176,14 +167,7 @@ def read_until(terminal: int, marker: str, seconds: float = 90) -> str:
     return shown
 
 
-@pytest.mark.parametrize(
-    ("at", "keys", "code"),
-    [
-        pytest.param("you> ", b"\x04", 0, id="ctrl-d"),
-        pytest.param("plan> ", b"\x03", 130, id="ctrl-c-at-the-plan"),
-    ],
-)
-def test_keys_that_leave(at: str, keys: bytes, code: int) -> None:
+def test_ctrl_c_leaves_at_the_plan() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*CHAT, "checkpointer=sqlite", "--thread", "t"],
@@ -194,16 +178,12 @@ def test_keys_that_leave(at: str, keys: bytes, code: int) -> None:
     ) as process:
         os.close(theirs)
         read_until(ours, "you> ")
-        if at == "plan> ":
-            os.write(ours, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")
-            read_until(ours, at)
-        if keys == b"\x03":
-            time.sleep(0.5)  # readline looks for signals once it waits for keys, a moment after it shows its prompt
-            process.send_signal(signal.SIGINT)  # the terminal is not its controlling one
-        else:
-            os.write(ours, keys)
+        os.write(ours, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")
+        read_until(ours, "plan> ")
+        time.sleep(0.5)  # readline looks for signals once it waits for keys, a moment after it shows its prompt
+        process.send_signal(signal.SIGINT)  # the terminal is not its controlling one
         shown = read_until(ours, "--thread t")
-        assert process.wait(timeout=30) == code
+        assert process.wait(timeout=30) == 130
     os.close(ours)
     assert "left; go on with: aiq chat checkpointer=sqlite --thread t" in shown
     assert "Traceback" not in shown

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,24 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"aiq-bench {aiq.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [["-m", "aiq"], ["-m", "aiq", "run"], ["-m", "aiq.run"]])
-def test_help_comes_from_a_fresh_interpreter(command: list[str], tmp_path: Path) -> None:
+RUN_HELP = ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes")
+CHAT_HELP = ("usage: aiq chat [--thread NAME] SETTING=VALUE ...", "checkpointer=sqlite --thread rivers")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["-m", "aiq"], ["run"]),
+        (["-m", "aiq", "run"], RUN_HELP),
+        (["-m", "aiq.run"], RUN_HELP),
+        (["-m", "aiq", "chat"], CHAT_HELP),
+    ],
+)
+def test_help_comes_from_a_fresh_interpreter(command: list[str], told: Sequence[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, *command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=30
     )
-    assert "run" in done.stdout
-    if "aiq" not in command[1:] or "run" in command:
-        for told in ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes"):
-            assert told in done.stdout
+    assert [line for line in told if line not in done.stdout] == []
     assert list(tmp_path.iterdir()) == []
 
 

@@ -73,3 +73,18 @@ def test_a_long_value_is_shown_by_its_beginning() -> None:
 def test_a_value_of_the_wrong_kind_as_a_whole_has_a_readable_line() -> None:
     with pytest.raises(ConfigError, match=r"^Input should be"):
         validate(Outer, ["count"], "")
+
+
+def test_the_first_few_mistakes_are_told_and_how_to_get_what_is_missing() -> None:
+    class Needed(Settings):
+        one: int
+        two: int
+        three: int
+        four: int
+
+    with pytest.raises(ConfigError) as caught:
+        validate(Needed, {}, "a")
+    assert str(caught.value).startswith(
+        "a.one: must be set; a.two: must be set; a.three: must be set (and 1 more); a c"
+    )
+    assert str(caught.value).endswith("takes over what is shipped with `defaults: [OPTION, _self_]`")

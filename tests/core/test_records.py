@@ -13,7 +13,7 @@ from aiq.core.usage import Usage, UsageLedger
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_a_score_is_finite(number: float) -> None:
-    with pytest.raises(ValidationError, match="not finite"):
+    with pytest.raises(ValidationError, match="finite number"):
         Score(metric="m", value=number)
 
 

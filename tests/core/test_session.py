@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
-from aiq.core.events import AnyEvent, EventLog, ToolCalled, ToolReturned
+from aiq.core.events import Event, EventLog, ToolCalled, ToolReturned
 from aiq.core.session import Session, current, nested_call
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
@@ -43,7 +43,7 @@ class Lookup:
         return ToolResult(content="found", sources=tuple(Source(url=url, text=text) for url in urls))
 
 
-def session(events: list[AnyEvent], **limits: Any) -> Session:
+def session(events: list[Event], **limits: Any) -> Session:
     return make_session(
         tools=FixedToolbox([Lookup()]), limits=configured(Limits, **limits), events=EventLog(events.append)
     )
@@ -65,7 +65,7 @@ async def test_sources_stand_in_the_order_of_calls_whichever_returns_first() -> 
 
 
 async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_source() -> None:
-    events: list[AnyEvent] = []
+    events: list[Event] = []
     asked = session(events)
     await asked.call_tool("lookup", {"query": "a"}, "id-1")
     for name, arguments in (("lookup", {"query": "nothing"}), ("lookup", {"words": 1}), ("absent", {})):
@@ -103,7 +103,7 @@ async def test_urls_that_were_only_seen_are_kept_apart() -> None:
 
 
 async def test_arguments_with_half_a_character_can_be_logged() -> None:
-    events: list[AnyEvent] = []
+    events: list[Event] = []
     await session(events).call_tool("lookup", {"query": "a\ud83d"})
     assert isinstance(events[0], ToolCalled)
     assert events[0].arguments == {"query": "a\ufffd"}

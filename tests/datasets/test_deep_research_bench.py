@@ -9,33 +9,28 @@ import pytest
 
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import load
-from tests.settings import configured
+from tests.datasets.conftest import DRB, loaded
 
 QUERIES = [
     {"id": 1, "topic": "Health", "language": "en", "prompt": "Survey the clinics."},
     {"id": 2, "topic": "History", "language": "zh", "prompt": "请调研历史。"},
 ]
-CRITERIA = [
+BREADTH = {"criterion": "Breadth", "explanation": "All clinics.", "weight": 1.0, "comment": "x"}
+DEPTH = {"criterion": "Depth", "explanation": "Why.", "weight": 1.0}
+CRITERIA: list[dict[str, Any]] = [
     {
         "id": query["id"],
         "prompt": query["prompt"],
         "dimension_weight": {"comprehensiveness": 0.6, "insight": 0.4},
-        "criterions": {
-            "comprehensiveness": [
-                {"criterion": "Breadth", "explanation": "All clinics.", "weight": 1.0, "comment": "x"}
-            ],
-            "insight": [{"criterion": "Depth", "explanation": "Why.", "weight": 1.0}],
-        },
+        "criterions": {"comprehensiveness": [BREADTH], "insight": [DEPTH]},
     }
     for query in QUERIES
 ]
 REFERENCES = [{"id": query["id"], "prompt": query["prompt"], "article": f"Article {query['id']}"} for query in QUERIES]
-NESTED = {
-    "query.jsonl": "data/prompt_data",
-    "criteria.jsonl": "data/criteria_data",
-    "reference.jsonl": "data/test_data/cleaned_data",
+FILES = {
+    "query.jsonl": ("data/prompt_data", QUERIES),
+    "criteria.jsonl": ("data/criteria_data", CRITERIA),
+    "reference.jsonl": ("data/test_data/cleaned_data", REFERENCES),
 }
 
 
@@ -48,15 +43,13 @@ def write(path: Path, rows: list[dict[str, Any]], packed: bool = False) -> Path:
 
 
 def flat(folder: Path, packed: bool = False) -> Path:
-    for name, rows in (("query", QUERIES), ("criteria", CRITERIA), ("reference", REFERENCES)):
-        write(folder / f"{name}.jsonl", rows, packed)
+    for name, (_, rows) in FILES.items():
+        write(folder / name, rows, packed)
     return folder
 
 
-def read(path: Path | str, **more: Any) -> tuple[Sample, ...]:
-    target = "aiq.datasets.deep_research_bench:DeepResearchBench"
-    settings = configured(DatasetSettings, target=target, name="drb", path=str(path), **more)
-    return load(settings, seed=0, limit=None).samples
+def read(path: Path, **more: Any) -> tuple[Sample, ...]:
+    return loaded(DRB, path, **more).samples
 
 
 def test_a_task_becomes_a_sample(tmp_path: Path) -> None:
@@ -67,26 +60,21 @@ def test_a_task_becomes_a_sample(tmp_path: Path) -> None:
     assert first.rubric.dimension_weight == {"comprehensiveness": 0.6, "insight": 0.4}
     assert first.rubric.criteria["comprehensiveness"][0].criterion == "Breadth"
     assert second.question.language == "zh"
+    assert read(tmp_path, language="zh") == (second,)
 
 
 def test_every_layout_reads_alike(tmp_path: Path) -> None:
     expected = read(flat(tmp_path / "flat"))
     assert read(flat(tmp_path / "packed", packed=True)) == expected
     assert read(tmp_path / "flat" / "query.jsonl") == expected
-    for name, folder in NESTED.items():
-        write(
-            tmp_path / "official" / folder / name,
-            {"query.jsonl": QUERIES, "criteria.jsonl": CRITERIA, "reference.jsonl": REFERENCES}[name],
-        )
+    for name, (folder, rows) in FILES.items():
+        write(tmp_path / "official" / folder / name, rows)
     assert read(tmp_path / "official") == expected
     assert read(tmp_path / "official" / "data") == expected
-
-
-def test_settings_point_elsewhere(tmp_path: Path) -> None:
     queries = write(tmp_path / "a" / "tasks.jsonl", QUERIES)
     criteria = write(tmp_path / "b" / "mine.jsonl", CRITERIA)
     articles = write(tmp_path / "c" / "theirs.jsonl", REFERENCES, packed=True)
-    assert read(queries, criteria=str(criteria), references=str(articles)) == read(flat(tmp_path / "flat"))
+    assert read(queries, criteria=str(criteria), references=str(articles)) == expected
 
 
 def test_tasks_without_criteria_or_reference_have_none(tmp_path: Path) -> None:
@@ -108,25 +96,15 @@ def test_the_form_with_question_and_expected_output(tmp_path: Path) -> None:
     assert (sample.id, sample.question.text, sample.reference) == ("9", "Survey?", "An article.")
 
 
-def test_the_language_is_a_filter(tmp_path: Path) -> None:
-    assert [sample.id for sample in read(flat(tmp_path), language="zh")] == ["2"]
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"criterions": {}}, "line 2: criterions is empty"),
-        (
-            {"criterions": {"style": [{"criterion": "a", "explanation": "b", "weight": 1}]}},
-            "line 2: no weight for style",
-        ),
+        ({"criterions": {"style": [DEPTH]}}, "line 2: no weight for style"),
         ({"criterions": {"insight": [{"criterion": "a", "weight": 1}]}}, "criteria.insight.0.explanation"),
-        ({"criterions": {"insight": [{"criterion": "a", "explanation": "b", "weight": -1}]}}, "insight.0.weight=-1"),
+        ({"criterions": {"insight": [{**DEPTH, "weight": -1}]}}, "insight.0.weight=-1"),
         ({"dimension_weight": None}, "line 2: dimension_weight"),
-        (
-            {"dimension_weight": {"comprehensiveness": float("nan"), "insight": 1}},
-            "dimension_weight.comprehensiveness=nan",
-        ),
+        ({"dimension_weight": {"insight": float("nan")}}, "dimension_weight.insight=nan"),
         ({"dimension_weight": {"insight": -1}}, "dimension_weight.insight=-1"),
         ({"criterions": "none"}, "line 2: criteria="),
         ({"id": None}, "line 2: no id"),
@@ -142,28 +120,22 @@ def test_broken_criteria_are_named(tmp_path: Path, change: dict[str, Any], said:
     assert str(folder / "criteria.jsonl") in str(caught.value)
 
 
-def test_missing_files_are_named(tmp_path: Path) -> None:
+def test_missing_files_and_cells_are_named(tmp_path: Path) -> None:
+    absent = str(tmp_path / "absent.jsonl")
     with pytest.raises(DatasetError, match=r"has no query\.jsonl or data/prompt_data/query\.jsonl"):
         read(tmp_path)
     with pytest.raises(DatasetError, match="there is no file or folder"):
         read(tmp_path / "absent")
     with pytest.raises(DatasetError, match=r"check dataset\.criteria"):
-        read(flat(tmp_path), criteria=str(tmp_path / "absent.jsonl"))
+        read(flat(tmp_path), criteria=absent)
     with pytest.raises(DatasetError, match=r"check dataset\.references"):
-        read(flat(tmp_path), references=str(tmp_path / "absent.jsonl"))
-
-
-def test_a_task_without_a_prompt_and_an_article_that_is_empty(tmp_path: Path) -> None:
-    folder = flat(tmp_path)
-    write(folder / "reference.jsonl", [{"id": 1, "article": " "}])
-    with pytest.raises(DatasetError, match="line 1: no article"):
-        read(folder)
-    (folder / "reference.jsonl").unlink()
-    write(folder / "query.jsonl", [{"id": 1, "prompt": ""}])
-    with pytest.raises(DatasetError, match="line 1: no prompt"):
-        read(folder)
-
-
-def test_a_misspelt_setting_is_refused(tmp_path: Path) -> None:
+        read(tmp_path, references=absent)
     with pytest.raises(ConfigError, match=r"dataset\.critera: there is no such setting"):
-        read(flat(tmp_path), critera="x")
+        read(tmp_path, critera="x")
+    for name, row, said in (
+        ("reference.jsonl", {"id": 1, "article": " "}, "line 1: no article"),
+        ("query.jsonl", {"id": 1, "prompt": ""}, "line 1: no prompt"),
+    ):
+        write(flat(tmp_path) / name, [row])
+        with pytest.raises(DatasetError, match=said):
+            read(tmp_path)

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import Dataset, load
-from tests.settings import configured
+from tests.datasets.conftest import FRESHQA, loaded
 
 COLUMNS = ["id", "split", "question", "effective_year", "next_review", "false_premise", "num_hops", "fact_type"]
 COLUMNS += ["source", *(f"answer_{index}" for index in range(10)), "note"]
@@ -42,12 +40,8 @@ def sheet(rows: list[dict[str, str]], above: int = 0, columns: list[str] = COLUM
     return text.getvalue()
 
 
-def settings(path: Path | str, **more: Any) -> DatasetSettings:
-    return configured(DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="freshqa", path=str(path), **more)
-
-
 def read(path: Path, **more: Any) -> tuple[Sample, ...]:
-    return load(settings(path, **more), seed=0, limit=None).samples
+    return loaded(FRESHQA, path, **more).samples
 
 
 def written(tmp_path: Path, text: str, name: str = "freshqa.csv") -> Path:
@@ -64,7 +58,7 @@ def error(path: Path) -> str:
     return message
 
 
-def test_a_row_becomes_a_sample(tmp_path: Path) -> None:
+def test_a_row_becomes_a_sample_however_the_sheet_was_saved(tmp_path: Path) -> None:
     (sample,) = read(written(tmp_path, sheet([ROW])))
     assert (sample.id, sample.question.text, sample.answers) == ("7", ROW["question"], ("Ilan Corvey", "Corvey"))
     assert sample.tags == {
@@ -74,62 +68,44 @@ def test_a_row_becomes_a_sample(tmp_path: Path) -> None:
         "effective_year": "2026",
         "false_premise": "FALSE",
     }
-
-
-@pytest.mark.parametrize("above", [0, 1, 2, 7])
-def test_rows_above_the_header_do_not_matter(tmp_path: Path, above: int) -> None:
-    assert read(written(tmp_path, sheet([ROW], above))) == read(written(tmp_path, sheet([ROW]), "plain.csv"))
-
-
-def test_a_byte_order_mark_and_gzip_do_not_matter(tmp_path: Path) -> None:
-    plain = read(written(tmp_path, sheet([ROW])))
-    assert read(written(tmp_path, "\ufeff" + sheet([ROW]), "bom.csv")) == plain
+    for above in (1, 2, 7):
+        assert read(written(tmp_path, sheet([ROW], above), "above.csv")) == (sample,)
+    assert read(written(tmp_path, "\ufeff" + sheet([ROW]), "bom.csv")) == (sample,)
     packed = tmp_path / "packed.csv.gz"
     packed.write_bytes(gzip.compress(sheet([ROW]).encode()))
-    assert read(packed) == plain
+    assert read(packed) == (sample,)
+    assert (
+        len(read(written(tmp_path, sheet([ROW, {}, {**ROW, "id": "8"}]) + "\r\n,,,\r\n"))) == 2
+    )  # empty rows are none
+
+
+TWO = ("Ilan Corvey", "Corvey")
 
 
 @pytest.mark.parametrize(
-    "expected",
+    ("expected", "answers"),
     [
-        {"answer_0": "Ilan Corvey", "answer_1": "Corvey", "answer_2": "", "answer_3": None},
-        ["Ilan Corvey", "Corvey", ""],
+        ({"answer_0": "Ilan Corvey", "answer_1": "Corvey", "answer_2": "", "answer_3": None}, TWO),
+        (["Ilan Corvey", "Corvey", ""], TWO),
+        ("1987", ("1987",)),
+        (7, ("7",)),
+        (None, ()),
     ],
 )
-def test_json_gives_answers_as_object_or_list(tmp_path: Path, expected: object) -> None:
+def test_json_gives_answers_in_any_form(tmp_path: Path, expected: object, answers: tuple[str, ...]) -> None:
     item = {"id": 7, "question": ROW["question"], "expected_output": expected, "false_premise": False}
     (sample,) = read(written(tmp_path, json.dumps([item]), "freshqa.json"))
-    assert (sample.id, sample.answers) == ("7", ("Ilan Corvey", "Corvey"))
+    assert (sample.id, sample.answers) == ("7", answers)
     assert read(written(tmp_path, json.dumps(item) + "\n\n", "freshqa.jsonl")) == (sample,)
 
 
-def test_json_gives_answers_as_text_or_number(tmp_path: Path) -> None:
-    items = [
-        {"id": "a", "question": "q", "expected_output": "1987"},
-        {"id": "b", "question": "q", "expected_output": 7},
-    ]
-    assert [s.answers for s in read(written(tmp_path, json.dumps(items), "f.json"))] == [("1987",), ("7",)]
+SPELLINGS = {"TRUE": ("TRUE", "true", "Yes", "1"), "FALSE": ("FALSE", "no", "")}
 
 
-@pytest.mark.parametrize(
-    ("spelled", "meant"),
-    [
-        ("TRUE", "TRUE"),
-        ("true", "TRUE"),
-        ("Yes", "TRUE"),
-        ("1", "TRUE"),
-        ("FALSE", "FALSE"),
-        ("no", "FALSE"),
-        ("", "FALSE"),
-    ],
-)
-def test_truth_values_are_read_in_any_spelling(tmp_path: Path, spelled: str, meant: str) -> None:
-    (sample,) = read(written(tmp_path, sheet([{**ROW, "false_premise": spelled}])))
-    assert sample.tags["false_premise"] == meant
-
-
-def test_empty_rows_are_no_rows(tmp_path: Path) -> None:
-    assert len(read(written(tmp_path, sheet([ROW, {}, {**ROW, "id": "8"}]) + "\r\n,,,\r\n"))) == 2
+@pytest.mark.parametrize("meant", SPELLINGS)
+def test_truth_values_are_read_in_any_spelling(tmp_path: Path, meant: str) -> None:
+    rows = [{**ROW, "id": str(n), "false_premise": spelled} for n, spelled in enumerate(SPELLINGS[meant])]
+    assert {sample.tags["false_premise"] for sample in read(written(tmp_path, sheet(rows)))} == {meant}
 
 
 def lacking(column: str) -> str:
@@ -185,18 +161,12 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     assert "is a folder" in error(tmp_path / "folder.csv")
     assert "there is no file" in error(tmp_path / "absent.csv")
     with pytest.raises(DatasetError, match=r"dataset\.path is not set"):
-        load(configured(DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="f"), seed=0, limit=None)
+        loaded(FRESHQA)
 
 
 def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:
-    def loaded(text: str, name: str) -> Dataset:
-        return load(settings(written(tmp_path, text, name)), seed=0, limit=None)
-
-    one, same, other = (
-        loaded(sheet([ROW]), "1.csv"),
-        loaded(sheet([ROW]), "2.csv"),
-        loaded(sheet([{**ROW, "note": "x"}]), "3.csv"),
-    )
+    texts = (sheet([ROW]), sheet([ROW]), sheet([{**ROW, "note": "x"}]))
+    one, same, other = (loaded(FRESHQA, written(tmp_path, text, f"{n}.csv")) for n, text in enumerate(texts))
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert one.samples == other.samples
 
@@ -221,17 +191,20 @@ def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: 
     assert read(path, release=release)[0].tags.get("age") == age
 
 
-@pytest.mark.parametrize("name", ["FreshQA_v112425.csv", "FreshQA_v112425 - freshqa.csv", "freshqa_V112425_dev.csv"])
-def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str) -> None:
-    rows = [{**ROW, "id": str(year), "effective_year": str(year)} for year in (2022, 2023, 2024, 2025)]
-    samples = read(written(tmp_path, sheet(rows), name))
-    assert [sample.tags["age"] for sample in samples] == ["old", "old", "new", "new"]
-    assert read(tmp_path / name, release="2023")[0].tags["age"] == "new"  # the setting says it louder
-
-
-@pytest.mark.parametrize("name", ["freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv"])
-def test_other_numbers_in_a_name_are_no_release(tmp_path: Path, name: str) -> None:
-    assert "age" not in read(written(tmp_path, sheet([ROW]), name))[0].tags
+@pytest.mark.parametrize(
+    ("name", "ages"),
+    [
+        *(
+            (name, ["old", "new"])
+            for name in ("FreshQA_v112425.csv", "FreshQA_v112425 - x.csv", "freshqa_V112425_dev.csv")
+        ),
+        *((name, [None, None]) for name in ("freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv")),
+    ],
+)
+def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str, ages: list[str | None]) -> None:
+    path = written(tmp_path, sheet([{**ROW, "id": year, "effective_year": year} for year in ("2023", "2024")]), name)
+    assert [sample.tags.get("age") for sample in read(path)] == ages
+    assert read(path, release="2023")[0].tags["age"] == "new"  # the setting says it louder
 
 
 @pytest.mark.parametrize("release", ["soon", "v1", "24.11.2025", "20251124"])
@@ -247,15 +220,11 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 def test_any_cells_survive_a_csv(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]], above: int
 ) -> None:
-    table = [
-        {"id": str(number), "question": f"Q{question}", "answer_0": answer, "note": note}
-        for number, (question, answer, note) in enumerate(rows)
-    ]
+    names = ("id", "question", "answer_0", "note")
+    table = [dict(zip(names, (str(n), f"Q{row[0]}", *row[1:]), strict=True)) for n, row in enumerate(rows)]
     samples = read(written(tmp_path_factory.mktemp("csv"), sheet(table, above)))
     assert [sample.question.text for sample in samples] == [row["question"].strip() for row in table]
-    assert [sample.answers for sample in samples] == [
-        (row["answer_0"].strip(),) if row["answer_0"].strip() else () for row in table
-    ]
+    assert [sample.answers for sample in samples] == [tuple(filter(None, [row["answer_0"].strip()])) for row in table]
 
 
 @given(st.binary(max_size=200), st.sampled_from([".csv", ".json", ".jsonl", ".csv.gz", ".jsonl.gz"]))
@@ -274,23 +243,19 @@ json_values = st.recursive(
 )
 
 
-@given(
-    st.fixed_dictionaries(
-        {"id": json_values, "question": json_values, "expected_output": json_values, "false_premise": json_values}
-    )
-)
+@given(st.fixed_dictionaries(dict.fromkeys(("id", "question", "expected_output", "false_premise"), json_values)))
 def test_any_json_object_gives_a_sample_or_one_clear_line(
     tmp_path_factory: pytest.TempPathFactory, item: dict[str, Any]
 ) -> None:
     path = written(tmp_path_factory.mktemp("json"), json.dumps([item]), "data.json")
-    failure = None
+    samples: tuple[Sample, ...] = ()
+    failure = "item 1"
     try:
-        (sample,) = read(path)
+        samples = read(path)
     except DatasetError as caught:
         failure = str(caught)
-    if failure is not None:
-        assert "item 1" in failure
-    else:
+    assert "item 1" in failure
+    for sample in samples:
         assert sample.id
         assert sample.question.text
         assert all(answer == answer.strip() != "" for answer in sample.answers)

@@ -13,23 +13,15 @@ from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.files import resolve, shipped
 from aiq.core.samples import Question, Sample
 from aiq.core.settings import DatasetSettings
-from aiq.datasets import Dataset, load
 from aiq.datasets.load import select
+from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
 from tests.settings import configured
-
-FRESHQA = "aiq.datasets.freshqa:FreshQA"
-DRB = "aiq.datasets.deep_research_bench:DeepResearchBench"
-OWN = "aiq.datasets.questions:Questions"
-
-
-def loaded(target: str, **more: Any) -> Dataset:
-    return load(configured(DatasetSettings, target=target, name="d", **more), seed=0, limit=more.pop("limit", None))
 
 
 def test_the_shipped_datasets_load_with_their_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # no benchmarks/ here: the shipped one is meant
-    questions = loaded(FRESHQA, path="benchmarks/freshqa_mini/freshqa_mini.csv")
-    tasks = loaded(DRB, path="benchmarks/drb_mini")
+    questions = loaded(FRESHQA, "benchmarks/freshqa_mini/freshqa_mini.csv")
+    tasks = loaded(DRB, "benchmarks/drb_mini")
     assert (questions.size, len(questions.samples), tasks.size) == (120, 120, 12)
     assert all(sample.truth is not None for sample in (*questions.samples, *tasks.samples))
     assert all(sample.rubric is not None and sample.reference for sample in tasks.samples)
@@ -48,22 +40,22 @@ def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     own = tmp_path / "data" / "own.jsonl"
     own.write_text('{"id": "a", "question": "Who?"}\n{"id": "b", "question": "Where?"}\n')
-    assert [sample.truth for sample in loaded(OWN, path=str(own)).samples] == [None, None]
+    assert [sample.truth for sample in loaded(OWN, own).samples] == [None, None]
     truth = tmp_path / "known.jsonl"
     truth.write_text(json.dumps({"sample_id": "b", "hops": 2, "needs_depth": True, "facts": []}) + "\n")
-    first, second = loaded(OWN, path=str(own), truth=str(truth)).samples
+    first, second = loaded(OWN, own, truth=str(truth)).samples
     assert first.truth is None
     assert second.truth is not None
     assert second.truth.needs_depth
-    assert first.hash == loaded(OWN, path=str(own)).samples[0].hash
+    assert first.hash == loaded(OWN, own).samples[0].hash
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
         ('{"sample_id": "a", "hops": "many", "needs_depth": true}', "line 1: hops='many'"),
-        ('{"hops": 1, "needs_depth": true}', "line 1: sample_id: must be set"),
-        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a is there already"),
+        ('{"hops": 1, "needs_depth": true}', "line 1: no sample_id;"),
+        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a is already in"),
         ("random text", "line 1: not valid JSON"),
     ],
 )
@@ -71,7 +63,7 @@ def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
     (tmp_path / "own.csv").write_text("question\nWho?\n")
     (tmp_path / "truth.jsonl").write_text(row)
     with pytest.raises(DatasetError) as caught:
-        loaded(OWN, path=str(tmp_path / "own.csv"))
+        loaded(OWN, tmp_path / "own.csv")
     assert said in str(caught.value)
 
 
@@ -83,9 +75,9 @@ def test_a_format_of_ones_own_is_one_class(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "riddles.csv"
     path.write_text("riddle,solution\nWhat has keys?,A piano\nWhat has hands?,\n")
     with pytest.raises(DatasetError, match=r"riddles\.csv, row 3: no solution"):
-        loaded("riddles:Riddles", path=str(path))
+        loaded("riddles:Riddles", path)
     path.write_text("riddle,solution\nWhat has keys?,A piano\n")
-    (sample,) = loaded("riddles:Riddles", path=str(path)).samples
+    (sample,) = loaded("riddles:Riddles", path).samples
     assert (sample.id, sample.question.text, sample.answers) == ("1", "What has keys?", ("A piano",))
     with pytest.raises(DatasetError, match=r"dataset.path is not set; name a CSV"):
         loaded("riddles:Riddles")
@@ -93,11 +85,11 @@ def test_a_format_of_ones_own_is_one_class(tmp_path: Path, monkeypatch: pytest.M
 
 def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no module 'aiq\.datasets\.nothing'"):
-        loaded("aiq.datasets.nothing:X", path="x")
+        loaded("aiq.datasets.nothing:X", "x")
     with pytest.raises(ConfigError, match=r"dataset\.colour: there is no such setting"):
-        loaded(FRESHQA, path="x", colour="red")
+        loaded(FRESHQA, "x", colour="red")
     with pytest.raises(DatasetError, match="both set"):
-        loaded(FRESHQA, path="x", hub="y")
+        loaded(FRESHQA, "x", hub="y")
 
 
 _HUB = """
@@ -119,6 +111,7 @@ for hub, split in (("nobody-here/not-there", "train"), (sys.argv[1], "nope")):
 """
 
 
+@pytest.mark.slow
 def test_the_hub_client_reads_and_its_failures_are_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "freshqa"
     folder.mkdir()
@@ -161,21 +154,14 @@ def chosen(*, seed: int = 0, limit: int | None = None, **filters: Any) -> list[i
     return [int(sample.id) for sample in select(SAMPLES, settings, seed=seed, limit=limit)]
 
 
-def test_without_filters_all_in_order() -> None:
+def test_filters_combine_and_the_limit_comes_last() -> None:
     assert chosen() == list(range(1, 31))
-
-
-def test_each_filter() -> None:
     assert chosen(ids=[17, "3"]) == [3, 17]
     assert chosen(ids=8) == [8]
     assert chosen(split="dev") == list(range(1, 31, 2))
     assert chosen(language="zh") == [5, 10, 15, 20, 25, 30]
     assert chosen(type="Fast-Changing") == list(range(3, 31, 3))
     assert chosen(limit=4) == [1, 2, 3, 4]
-
-
-def test_filters_combine_and_the_limit_comes_last() -> None:
-    assert chosen(split="DEV", type="fast-changing") == [3, 9, 15, 21, 27]
     assert chosen(split="DEV", type="fast-changing", limit=2) == [3, 9]
     assert chosen(sample=10, limit=3) == chosen(sample=10)[:3]
 
@@ -189,11 +175,6 @@ def test_a_sample_is_drawn_by_the_seed_and_keeps_the_order() -> None:
     assert chosen(sample=99) == list(range(1, 31))
 
 
-def test_an_unknown_id_is_named() -> None:
-    with pytest.raises(DatasetError, match=r"dataset\.ids: numbers has no sample 99, x \(it has 30, from 1 to 30\)"):
-        chosen(ids=[1, 99, "x"])
-
-
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
@@ -202,6 +183,7 @@ def test_an_unknown_id_is_named() -> None:
         ({"type": "slow-changing"}, r"dataset\.type=slow-changing leaves no sample; there are fast-changing, never"),
         ({"ids": [5], "split": "TEST"}, r"dataset\.split=TEST leaves no sample; there are dev"),
         ({"ids": []}, r"dataset\.ids is empty"),
+        ({"ids": [1, 99, "x"]}, r"dataset\.ids: numbers has no sample 99, x \(it has 30, from 1 to 30\)"),
     ],
 )
 def test_a_filter_that_leaves_nothing_is_named(filters: dict[str, Any], said: str) -> None:

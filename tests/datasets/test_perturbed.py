@@ -5,43 +5,34 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import Dataset, load
+from aiq.datasets import Dataset
 from aiq.datasets.perturbed import Perturbed
-from tests.settings import configured
-
-TARGET = "aiq.datasets.perturbed:PerturbedBench"
+from tests.datasets.conftest import loaded
 
 
-def loaded(**more: Any) -> Dataset:
-    settings = {
-        "target": TARGET,
-        "name": "d",
-        "path": "benchmarks/drb_mini",
-        "perturbations": {"facts": [50, 10]},
-        **more,
-    }
-    return load(configured(DatasetSettings, **settings), seed=0, limit=None)
+def perturbed(**more: Any) -> Dataset:
+    settings = {"perturbations": {"facts": [50, 10]}, **more}
+    return loaded("aiq.datasets.perturbed:PerturbedBench", "benchmarks/drb_mini", **settings)
 
 
 def test_every_task_has_its_report_as_it_is_and_each_severity() -> None:
-    found = loaded(tasks=2)
+    found = perturbed(tasks=2)
     assert [sample.id for sample in found.samples] == [
         *("1.none.0", "1.facts.10", "1.facts.50"), *("2.none.0", "2.facts.10", "2.facts.50"),
     ]  # fmt: skip
-    assert len(loaded(tasks=2, perturbations={"facts": [10], "numbers": None}).samples) == 4
+    assert len(perturbed(tasks=2, perturbations={"facts": [10], "numbers": None}).samples) == 4
     sample = found.samples[2]
     assert (sample.tags["base"], sample.tags["perturbation"], sample.tags["severity"]) == ("1", "facts", "50")
     assert sample.truth is not None
     assert sample.truth == found.samples[0].truth
     assert sample.reference
-    assert loaded(ids=["3.none.0"]).samples[0].question == loaded().samples[6].question
+    assert perturbed(ids=["3.none.0"]).samples[0].question == perturbed().samples[6].question
 
 
 @pytest.mark.parametrize("perturbations", [{}, {"facts": []}, {"facts": [0]}, {"facts": ["many"]}])
 def test_severities_that_are_none_are_refused(perturbations: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="perturbations"):
-        loaded(perturbations=perturbations)
+        perturbed(perturbations=perturbations)
 
 
 def test_ids_and_their_parts() -> None:

@@ -8,15 +8,11 @@ import pytest
 
 from aiq.core.errors import DatasetError
 from aiq.core.samples import Document, Question, Sample, Turn
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import load
-from tests.settings import configured
-
-OWN = "aiq.datasets.questions:Questions"
+from tests.datasets.conftest import OWN, loaded
 
 
 def samples(path: Path) -> tuple[Sample, ...]:
-    return load(configured(DatasetSettings, target=OWN, name="own", path=str(path)), seed=0, limit=None).samples
+    return loaded(OWN, path).samples
 
 
 def written(tmp_path: Path, **row: Any) -> Path:
@@ -83,11 +79,8 @@ def test_a_csv_cell_holds_several_and_other_columns_are_tags(tmp_path: Path) -> 
     assert second == Sample(id="2", question=Question(text="Why?"))
 
 
-def test_answers_and_reference_of_a_line(tmp_path: Path) -> None:
+def test_answers_and_reference_of_a_line_and_what_its_hash_holds(tmp_path: Path) -> None:
     (sample,) = samples(written(tmp_path, id=4, answers=["Ilan", 7], reference="R"))
     assert (sample.id, sample.answers, sample.reference) == ("4", ("Ilan", "7"), "R")
-
-
-def test_the_documents_are_part_of_what_was_asked(tmp_path: Path) -> None:
     (plain,), (other,) = samples(written(tmp_path)), samples(written(tmp_path, documents=["a.pdf"]))
     assert plain.hash != other.hash

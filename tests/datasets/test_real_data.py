@@ -1,25 +1,18 @@
 """The real files, where they lie beside the checkout."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import Dataset, load
-from tests.settings import configured
+from tests.datasets.conftest import DRB, FRESHQA, loaded
 
 pytestmark = pytest.mark.shared_data
 
 
-def loaded(target: str, path: Path, **more: Any) -> Dataset:
-    return load(configured(DatasetSettings, target=target, name="real", path=str(path), **more), seed=0, limit=None)
-
-
 def test_freshqa_plain_and_as_sheet_export(shared_data: Path) -> None:
-    target, folder = "aiq.datasets.freshqa:FreshQA", shared_data / "freshqa"
-    plain = loaded(target, folder / "freshqa_dev.csv")
-    assert plain.samples == loaded(target, folder / "freshqa_dev_sheet_export.csv").samples
+    folder = shared_data / "freshqa"
+    plain = loaded(FRESHQA, folder / "freshqa_dev.csv")
+    assert plain.samples == loaded(FRESHQA, folder / "freshqa_dev_sheet_export.csv").samples
     assert [sample.id for sample in plain.samples] == [str(number) for number in range(500, 600)]
     assert all(sample.answers for sample in plain.samples)
     assert sum(sample.tags["false_premise"] == "TRUE" for sample in plain.samples) == 26
@@ -27,14 +20,13 @@ def test_freshqa_plain_and_as_sheet_export(shared_data: Path) -> None:
 
 
 def test_deep_research_bench_with_references_elsewhere(shared_data: Path) -> None:
-    target, folder = "aiq.datasets.deep_research_bench:DeepResearchBench", shared_data / "deep_research_bench"
-    every = loaded(target, folder)
+    folder = shared_data / "deep_research_bench"
+    every = loaded(DRB, folder)
     assert every.size == 100
     assert sum(sample.question.language == "zh" for sample in every.samples) == 50
     assert all(sample.rubric is not None and sample.reference is None for sample in every.samples)
-    science = loaded(
-        target, folder, ids=list(range(58, 66)), references=str(folder / "reference_science.jsonl.gz"), language="en"
-    )
+    references = str(folder / "reference_science.jsonl.gz")
+    science = loaded(DRB, folder, ids=list(range(58, 66)), references=references, language="en")
     assert [sample.id for sample in science.samples] == [str(number) for number in range(58, 66)]
     for sample in science.samples:
         assert len(sample.reference or "") > 60_000

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from aiq.__main__ import main
 from tests.experiment.postgres import dsn as dsn
 
 HERE = Path(__file__).parent
@@ -167,6 +168,16 @@ class Workplace:
     def only_run(self) -> Path:
         (run,) = self.runs()
         return run
+
+    def ran(self, *overrides: str) -> Path:
+        """The folder of the only run, made now in this process."""
+        assert main(["run", "experiment=tiny", *overrides]) == 0
+        return self.only_run()
+
+    @staticmethod
+    def manifest(run: Path) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+        return loaded
 
 
 @pytest.fixture

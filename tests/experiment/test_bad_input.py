@@ -1,14 +1,11 @@
 """What is wrong with a command, a config or an endpoint is one clear line, at once, and exit code 2."""
 
 import socket
-from typing import TYPE_CHECKING
 
 import pytest
 
 from aiq.__main__ import main
-
-if TYPE_CHECKING:
-    from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Workplace
 
 
 def refused_port() -> int:
@@ -66,7 +63,7 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
     ],
 )
 def test_one_line_and_nothing_left_behind(
-    here: "Workplace", capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    here: Workplace, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     (here.path / "a_file").write_text("")
     assert main(["run", *arguments]) == 2
@@ -74,14 +71,14 @@ def test_one_line_and_nothing_left_behind(
     assert not (here.path / "results").exists()
 
 
-def test_an_endpoint_that_refuses_connections(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_endpoint_that_refuses_connections(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"http://127.0.0.1:{refused_port()}/v1"
     assert main(["run", "experiment=tiny", f"llm.base_url={url}"]) == 2
     assert url in only_line(capsys)
     assert not (here.path / "results").exists()
 
 
-def test_a_wrong_key_is_noticed_before_anything_is_asked(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_key_is_noticed_before_anything_is_asked(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     here.endpoint.refuse_all = True
     assert main(["run", "experiment=tiny", "agent.ask=true"]) == 2
     assert "401" in only_line(capsys)
@@ -89,7 +86,7 @@ def test_a_wrong_key_is_noticed_before_anything_is_asked(here: "Workplace", caps
 
 
 def test_a_key_refused_later_stops_the_run_and_not_each_sample(
-    here: "Workplace", capsys: pytest.CaptureFixture[str]
+    here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here.endpoint.refuse_from = 2
     assert main(["run", "experiment=tiny", "agent.ask=true", "runner.concurrency=1", "runner.progress=false"]) == 2

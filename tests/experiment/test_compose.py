@@ -9,7 +9,6 @@ from aiq.experiment import sweep
 from aiq.experiment.compose import (
     chosen_options,
     compose,
-    config_of,
     description,
     dotted,
     groups,
@@ -93,7 +92,7 @@ def test_dotted_keys_and_values_at_one_place() -> None:
 
 def test_config_written_and_read_again_is_the_same() -> None:
     settings = settings_from(compose(["experiment=deep_drb", "clock=now", "llm.roles.judge.x.model=j"]))
-    assert settings_from(config_of(settings)) == settings
+    assert settings_from(settings.model_dump(mode="json")) == settings
 
 
 def test_a_conf_folder_where_the_command_is_typed_is_searched_too(

@@ -6,22 +6,20 @@ Its manifest lacks what the judges declare, and its events are a file for each s
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
 from aiq.runs.folder import RunFolder
 from aiq.site.run_page import write_page
-
-if TYPE_CHECKING:
-    from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Workplace
 
 SAMPLES = {"s1": "red one", "s2": "red fail", "s3": "blue unjudgeable", "s10": "blue reject"}
 
 
 @pytest.fixture
-def old(here: "Workplace") -> Path:
+def old(here: Workplace) -> Path:
     """The old run where a run would be; s3 could not be judged, s2 failed, s10 was rejected."""
     here.write_samples(SAMPLES)
     folder = here.path / "results/tiny/20261122-165638-260feb"
@@ -45,7 +43,7 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: "Workplace", old: Path) -> None:
+def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: Workplace, old: Path) -> None:
     before, values = here.summary(old), here.values(old)
     for name, key in (("samples", ("s1", 2)), ("scores", ("s1", 2)), ("scores", ("s10", 1))):
         without(old / f"{name}.jsonl", key)
@@ -56,7 +54,7 @@ def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: "Wor
     after = here.summary(old)
     same = ("metrics", "slices", "statuses", "agent_failures", "failures", "judge_errors", "unavailable", "ranges")
     assert rounded({name: after[name] for name in same}) == rounded({name: before[name] for name in same})
-    manifest = json.loads((old / "manifest.json").read_text())
+    manifest = here.manifest(old)
     assert (manifest["schema_version"], manifest["status"]) == (2, "finished")
     assert [metric["name"] for metric in manifest["judges"][0]["metrics"]] == list(before["metrics"])
 
@@ -65,7 +63,7 @@ RETRIED = (("s1", 2), ("s3", 1), ("s3", 2))
 """What the judge is asked for: the missing scores, and those that it failed on."""
 
 
-def test_it_is_shown_with_its_events(here: "Workplace", old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", old.name, "s1", "--epoch", "2"]) == 0
     assert "model echo.writer" in capsys.readouterr().out
     assert main(["show", old.name, "s1", "--judge"]) == 0
@@ -76,7 +74,7 @@ def test_it_is_shown_with_its_events(here: "Workplace", old: Path, capsys: pytes
 
 
 def test_its_reports_are_scored_again_with_their_events(
-    here: "Workplace", old: Path, capsys: pytest.CaptureFixture[str]
+    here: Workplace, old: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given: list[Any] = ["judge.letters.minimum=1", f"llm.base_url={here.endpoint.base_url}"]
     assert main(["rescore", old.name, *given]) == 0

@@ -13,8 +13,7 @@ from aiq.core.errors import UserError
 from aiq.core.samples import Document, Question, Sample
 from aiq.core.settings import KnowledgeSettings
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
-from aiq.tools.think import Think
-from aiq.tools.toolbox import FixedToolbox
+from aiq.tools.toolbox import FixedToolbox, Think
 from tests.settings import configured
 
 Folder = Callable[[], Path]

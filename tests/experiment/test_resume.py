@@ -2,8 +2,8 @@
 
 import json
 import signal
+import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,31 +11,29 @@ from aiq.__main__ import main
 from aiq.core.samples import SampleKey
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
+from tests.experiment.conftest import Workplace
 
-if TYPE_CHECKING:
-    from tests.experiment.conftest import Workplace
-
-SLOW = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner.concurrency=2")
+SLOW = ("agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner.concurrency=2")
 
 
-def start_and_wait_for_rows(place: "Workplace", rows: int) -> tuple[object, str]:
+def start_and_wait_for_rows(place: Workplace, rows: int) -> tuple[subprocess.Popen[str], str]:
     """A run in a process of its own, once so many attempts are on the disk, and its folder."""
     place.write_samples({f"s{number:02}": f"question number {number}" for number in range(16)})
-    process = place.start(*SLOW)
+    process = place.start("experiment=tiny", *SLOW)
     place.wait_for(lambda: bool(place.runs()) and len(place.lines(place.only_run() / "samples.jsonl")) >= rows)
     return process, str(place.only_run().relative_to(place.path))
 
 
-def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: "Workplace") -> None:
+def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: Workplace) -> None:
     process, folder = start_and_wait_for_rows(here, 5)
-    process.kill()  # type: ignore[attr-defined]
-    process.wait()  # type: ignore[attr-defined]
+    process.kill()
+    process.wait()
     killed = here.only_run()
     done = here.lines(killed / "samples.jsonl")
     assert all(row["extras"]["client_loaded"] for row in done), "the first attempts were timed with an import"
     scored = {row["sample_id"] for row in here.lines(killed / "scores.jsonl")}
     assert 5 <= len(done) < 16
-    assert json.loads((killed / "manifest.json").read_text())["status"] == "running"
+    assert here.manifest(killed)["status"] == "running"
 
     asked_before = list(here.endpoint.asked)
     assert main(["run", f"resume={folder}", "runner.concurrency=8"]) == 0
@@ -43,19 +41,19 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: "
     assert not {row["question"] for row in done} & set(again), "a finished attempt was paid twice"
     reports = {row["sample_id"]: row["report"] for row in done}
     assert not {reports[sample] for sample in scored} & set(again), "a finished score was paid twice"
-    assert json.loads((killed / "manifest.json").read_text())["status"] == "finished"
+    assert here.manifest(killed)["status"] == "finished"
 
-    assert main(["run", *SLOW[:3]]) == 0
+    assert main(["run", "experiment=tiny", *SLOW[:2]]) == 0
     undisturbed = next(run for run in here.runs() if run != killed)
     assert here.values(killed) == here.values(undisturbed)
     assert here.summary(killed)["metrics"] == here.summary(undisturbed)["metrics"]
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: "Workplace") -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     process, folder = start_and_wait_for_rows(here, 3)
-    process.send_signal(signal.SIGINT)  # type: ignore[attr-defined]
-    out, err = process.communicate(timeout=30)  # type: ignore[attr-defined]
-    assert process.returncode == 130  # type: ignore[attr-defined]
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
     assert f"go on with: aiq run resume={folder}" in err
     assert "Traceback" not in out + err
     run = here.only_run()
@@ -68,9 +66,8 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: "Workplace") -> None:
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
-def test_what_only_a_judge_left_undone_only_the_judge_does(here: "Workplace") -> None:
-    assert main(["run", *SLOW[:3]]) == 0
-    run = here.only_run()
+def test_what_only_a_judge_left_undone_only_the_judge_does(here: Workplace) -> None:
+    run = here.ran(*SLOW[:2])
     before = here.values(run)
     scores = (run / "scores.jsonl").read_text().splitlines(keepends=True)
     kept = [line for line in scores if json.loads(line)["sample_id"] != "s3"]
@@ -83,9 +80,8 @@ def test_what_only_a_judge_left_undone_only_the_judge_does(here: "Workplace") ->
     assert here.values(run) == before  # with the sources that the agent had left: letters.pages
 
 
-def test_a_torn_row_is_cut_reported_and_done_again(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", *SLOW[:2]]) == 0
-    run = here.only_run()
+def test_a_torn_row_is_cut_reported_and_done_again(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    run = here.ran(*SLOW[:1])
     before = here.values(run)
     whole = (run / "samples.jsonl").read_bytes()
     (run / "samples.jsonl").write_bytes(whole[:-50])
@@ -97,27 +93,30 @@ def test_a_torn_row_is_cut_reported_and_done_again(here: "Workplace", capsys: py
     assert all(line.endswith(b"}") for line in (run / "samples.jsonl").read_bytes().splitlines())
 
 
-def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: "Workplace") -> None:
-    assert main(["run", *SLOW[:2]]) == 0
-    run = here.only_run()
+def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace) -> None:
+    """Also when the endpoint has moved: `llm.base_url` is then the same service at another address."""
+    run = here.ran(*SLOW[:2])
     names = ("samples.jsonl", "scores.jsonl", "summary.json", "index.html")
     before = [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names]
+    hashes = here.manifest(run)["hashes"]
     here.endpoint.close()
-    assert main(["run", f"resume={run}"]) == 0
+    for address in ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v2"):
+        assert main(["run", f"resume={run}", f"llm.base_url={address}"]) == 0
     assert [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names] == before
+    assert here.manifest(run)["hashes"] == hashes
+    assert here.manifest(run)["config"]["llm"]["known_as"] == here.endpoint.base_url
 
 
-def test_failures_counted_otherwise_are_a_new_summary_and_page(here: "Workplace") -> None:
+def test_failures_counted_otherwise_are_a_new_summary_and_page(here: Workplace) -> None:
     here.write_samples({"a": "fail", "b": "fine"})
-    assert main(["run", "experiment=tiny"]) == 0
-    run = here.only_run()
+    run = here.ran()
     page = (run / "index.html").read_text()
     assert main(["run", f"resume={run}", "runner.agent_failures=exclude"]) == 0
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 1
     assert (run / "index.html").read_text() != page
 
 
-def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: "Workplace") -> None:
+def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: Workplace) -> None:
     given = ("experiment=tiny", "judge.letters.target=tiny_parts:Twice", "limit=2", "runner.concurrency=1")
     assert main(["run", *given, "limits.run_usd=3"]) == 130
     run = here.only_run()
@@ -128,10 +127,9 @@ def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: "Work
     assert here.summary(run)["judge_errors"] == {}
 
 
-def test_judges_events_go_with_the_attempt_they_are_about(here: "Workplace") -> None:
+def test_judges_events_go_with_the_attempt_they_are_about(here: Workplace) -> None:
     here.write_samples({"a": "question"})
-    assert main(["run", *SLOW[:3]]) == 0
-    run = here.only_run()
+    run = here.ran(*SLOW[:2])
     row = json.loads((run / "samples.jsonl").read_text())
     (run / "samples.jsonl").write_text(json.dumps({**row, "status": "cancelled"}) + "\n")
     assert main(["run", f"resume={run}"]) == 0
@@ -139,10 +137,9 @@ def test_judges_events_go_with_the_attempt_they_are_about(here: "Workplace") -> 
     assert [event["type"] for event in judged].count("run_started") == 1
 
 
-def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: "Workplace") -> None:
+def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: Workplace) -> None:
     here.write_samples({"a": "fail first", "b": "fine"})
-    assert main(["run", "experiment=tiny"]) == 0
-    run = here.only_run()
+    run = here.ran()
     assert main(["run", f"resume={run}"]) == 0
     assert len(here.lines(run / "samples.jsonl")) == 2
     mended = (here.path / "tiny_parts.py").read_text().replace('if "fail" in text', "if False")
@@ -154,61 +151,33 @@ def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_the
     assert here.summary(run)["metrics"]["letters.vowels"]["n"] == 2
 
 
-def test_a_run_that_is_alive_is_left_alone(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "experiment=tiny", "limit=1"]) == 0
-    run = here.only_run()
+def test_only_what_changes_no_number_may_change_and_is_kept(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = here.ran("limit=1")
     with RunFolder(run).lock():
         assert main(["run", f"resume={run}"]) == 2
     assert "still alive" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "override", ["seed=1", "agent.words=2", "llm.model=other", "experiment=tiny", "runner=default"]
-)
-def test_only_what_changes_no_number_may_change(
-    here: "Workplace", capsys: pytest.CaptureFixture[str], override: str
-) -> None:
-    assert main(["run", "experiment=tiny", "limit=1"]) == 0
-    before = (here.only_run() / "manifest.json").read_text()
-    assert main(["run", f"resume={here.only_run()}", override]) == 2
-    assert "cannot change" in capsys.readouterr().err
-    assert (here.only_run() / "manifest.json").read_text() == before
-
-
-def test_settings_that_may_change_are_kept_for_the_next_start(here: "Workplace") -> None:
-    assert main(["run", "experiment=tiny", "limit=1"]) == 0
-    run = here.only_run()
+    before = (run / "manifest.json").read_text()
+    for override in ("seed=1", "agent.words=2", "llm.model=other", "experiment=tiny", "runner=default"):
+        assert main(["run", f"resume={run}", override]) == 2
+        assert "cannot change" in capsys.readouterr().err
+    assert (run / "manifest.json").read_text() == before
     assert main(["run", f"resume={run}", "runner.concurrency=3", "limits.sample_seconds=60"]) == 0
-    manifest = json.loads((run / "manifest.json").read_text())
+    manifest = here.manifest(run)
     assert manifest["config"]["runner"]["concurrency"] == 3
     assert manifest["resumed"][0]["overrides"] == ["runner.concurrency=3", "limits.sample_seconds=60"]
     assert manifest["overrides"] == ["experiment=tiny", "limit=1"]
 
 
-def test_another_dataset_under_a_run_is_refused(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "experiment=tiny"]) == 0
-    run = here.only_run()
+def test_another_dataset_under_a_run_is_refused(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    run = here.ran()
     here.write_samples({f"s{number}": f"another question {number}" for number in range(6)})
     assert main(["run", f"resume={run}"]) == 2
     err = capsys.readouterr().err
     assert "dataset tiny has changed since" in err
-    manifest = json.loads((run / "manifest.json").read_text())
+    manifest = here.manifest(run)
     manifest["dataset"]["fingerprint"] = err.split("now ")[1].split(")")[0]
     (run / "manifest.json").write_text(json.dumps(manifest))
     assert main(["run", f"resume={run}"]) == 2  # rows guard themselves, whatever the fingerprint says
     assert "sample s0 is another question" in capsys.readouterr().err
-
-
-def test_an_endpoint_that_has_moved_is_paid_for_nothing_again(here: "Workplace") -> None:
-    """The design lets `llm.base_url` change between starts: then it is the same service at another address."""
-    assert main(["run", *SLOW[:3]]) == 0
-    run = here.only_run()
-    values, hashes = here.values(run), json.loads((run / "manifest.json").read_text())["hashes"]
-    here.endpoint.asked.clear()
-    for address in ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v2"):
-        assert main(["run", f"resume={run}", f"llm.base_url={address}"]) == 0
-    assert here.endpoint.asked == []
-    assert here.values(run) == values
-    manifest = json.loads((run / "manifest.json").read_text())
-    assert manifest["hashes"] == hashes
-    assert manifest["config"]["llm"]["known_as"] == here.endpoint.base_url

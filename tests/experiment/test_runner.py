@@ -1,11 +1,9 @@
 """Whole runs inside this process: real agent, judge and dataset plugins, a real endpoint on loopback; and signals."""
 
 import asyncio
-import json
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,16 +12,14 @@ from aiq.core.samples import SampleKey
 from aiq.experiment.runner import stop_on_signal
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
-
-if TYPE_CHECKING:
-    from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Workplace
 
 
 def run(*overrides: str) -> int:
     return main(["run", "experiment=tiny", *overrides])
 
 
-def test_a_run_leaves_the_folder_of_the_design(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_leaves_the_folder_of_the_design(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("agent.ask=true", "judge.letters.ask=true", "limit=2", "seed=5") == 0
     folder = here.only_run()
     names = {path.name for path in folder.iterdir()}
@@ -51,7 +47,7 @@ def test_a_run_leaves_the_folder_of_the_design(here: "Workplace", capsys: pytest
     assert [score["metric"] for score in scores] == ["letters.count", "letters.vowels", "letters.pages"]
     assert sum(score["usage"]["judge.letters"]["calls"] for score in scores if score["usage"]) == 1
 
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = here.manifest(folder)
     assert (manifest["status"], manifest["run_id"], manifest["experiment"]) == ("finished", folder.name, "tiny")
     assert manifest["clock"].startswith("2026-11-01")
     assert manifest["config"]["seed"] == 5
@@ -71,7 +67,7 @@ def test_a_run_leaves_the_folder_of_the_design(here: "Workplace", capsys: pytest
     assert str(folder.relative_to(here.path)) in out
 
 
-def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here: "Workplace") -> None:
+def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here: Workplace) -> None:
     here.write_samples(
         {
             "good": "good one",
@@ -120,7 +116,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     assert found["metrics"]["letters.vowels"]["n"] == 1
 
 
-def test_too_many_failures_are_exit_code_3_and_judges_count_apart(here: "Workplace") -> None:
+def test_too_many_failures_are_exit_code_3_and_judges_count_apart(here: Workplace) -> None:
     here.write_samples({"a": "fail", "b": "fine", "c": "fine", "d": "fine"})
     assert run("runner.max_error_rate=0.25") == 0
     assert run("runner.max_error_rate=0.2") == 3
@@ -128,7 +124,7 @@ def test_too_many_failures_are_exit_code_3_and_judges_count_apart(here: "Workpla
     assert run("runner.max_error_rate=0.2") == 3
 
 
-def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(here: "Workplace") -> None:
+def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(here: Workplace) -> None:
     for concurrency in (1, 8):
         assert run("epochs=3", f"runner.concurrency={concurrency}", "agent.ask=true") == 0
     first, second = (here.values(folder) for folder in here.runs())
@@ -140,15 +136,20 @@ def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(h
     assert here.values(here.runs()[2])["s0", 1, "report"] != first["s0", 1, "report"]
 
 
-def test_a_metric_that_no_report_can_have_has_a_reason_and_no_row(here: "Workplace") -> None:
-    here.write_samples({"a": "fine", "b": "fail"})
+def test_metrics_that_none_can_have_slices_and_the_order_of_the_page(here: Workplace) -> None:
+    here.write_samples({"z": "red x", "a": "red fail", "m": "blue z"})
     assert run("+judge.none.target=tiny_parts:Never") == 0
     found = here.summary(here.only_run())
     assert "none.x" not in found["metrics"]
     assert found["unavailable"] == {"none.x": "there are no sources"}
+    assert list(found["slices"]) == ["kind"]
+    counts = {value: metrics["letters.count"]["n"] for value, metrics in found["slices"]["kind"].items()}
+    assert counts == {"blue": 1, "red": 2}
+    page = (here.only_run() / "index.html").read_text()
+    assert page.index('id="a.1"') < page.index('id="z.1"') < page.index('id="m.1"')  # failures first, then as read
 
 
-def test_a_limit_of_model_calls_ends_one_attempt(here: "Workplace") -> None:
+def test_a_limit_of_model_calls_ends_one_attempt(here: Workplace) -> None:
     assert run("agent.ask=true", "limits.sample_usd=0.5", "limit=1") == 0  # the one call was allowed
     asked = len(here.endpoint.asked)
     assert run("agent.target=tiny_parts:Chatty", "limits.sample_model_calls=1", "limit=1") == 0
@@ -158,7 +159,7 @@ def test_a_limit_of_model_calls_ends_one_attempt(here: "Workplace") -> None:
 
 
 def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(
-    here: "Workplace", capsys: pytest.CaptureFixture[str]
+    here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("agent.ask=true", "limits.run_usd=2.5", "runner.concurrency=1") == 130
     folder = here.only_run()
@@ -172,29 +173,18 @@ def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(
     assert here.summary(folder)["cost_usd"] == 6.0
 
 
-def test_slices_leave_out_tags_that_group_nothing(here: "Workplace") -> None:
-    here.write_samples({"a": "red x", "b": "red y", "c": "blue z"})
-    assert run() == 0
-    slices = here.summary(here.only_run())["slices"]
-    assert list(slices) == ["kind"]
-    assert {value: metrics["letters.count"]["n"] for value, metrics in slices["kind"].items()} == {"blue": 1, "red": 2}
-
-
-def test_nothing_but_the_run_folder_is_written(here: "Workplace") -> None:
-    before = {path.name for path in here.path.iterdir()}
-    assert run("limit=1") == 0
-    assert main(["run", "-m", "experiment=tiny", "limit=1", "seed=1,2"]) == 0
-    assert {path.name for path in here.path.iterdir()} - before <= {"results", "__pycache__"}
-
-
-def test_the_key_reaches_no_file(here: "Workplace", monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_reaches_no_file_and_only_the_run_folder_is_written(
+    here: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    before = {path.name for path in here.path.iterdir()}
     assert run("llm.api_key_env=MY_KEY", "agent.ask=true", "limit=1") == 0
+    assert {path.name for path in here.path.iterdir()} - before <= {"results", "__pycache__"}
     for file in here.only_run().rglob("*"):
         assert file.is_dir() or b"very-secret" not in file.read_bytes()
 
 
-def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: "Workplace") -> None:
+def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: Workplace) -> None:
     here.write_samples({"a": "fine", "b": "fail"})
     assert run("agent.target=tiny_parts:Halves", "runner.concurrency=1") == 0
     first, second = here.lines(here.only_run() / "samples.jsonl")
@@ -203,23 +193,14 @@ def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: "Workplace")
     assert here.summary(here.only_run())["failures"] == {"AgentError: odd ?": 1}
 
 
-def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: "Workplace") -> None:
+def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: Workplace) -> None:
     here.write_samples({"a": "abort", "b": "fine", "c": "fine", "d": "fine"})
     assert run("agent.target=tiny_parts:Stubborn", "runner.concurrency=2") == 2
     rows = here.lines(here.only_run() / "samples.jsonl")
     assert {row["sample_id"]: row["status"] for row in rows} == {"a": "cancelled", "b": "completed"}
 
 
-def test_the_page_lists_attempts_in_the_order_of_the_dataset(here: "Workplace") -> None:
-    here.write_samples({"z": "fine", "a": "fine", "m": "fail"})
-    assert run() == 0
-    page = (here.only_run() / "index.html").read_text()
-    assert page.index('id="m.1"') < page.index('id="z.1"') < page.index('id="a.1"')
-
-
-def test_a_run_without_judges_says_that_nothing_scores_it(
-    here: "Workplace", capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_judges_says_that_nothing_scores_it(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "experiment=tiny", "judge=[]"]) == 0
     told = capsys.readouterr()
     assert "judge=[] names no judge: the reports are made, and nothing scores them" in told.err

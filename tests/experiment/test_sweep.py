@@ -1,23 +1,19 @@
 """Sweeps: everything is checked before the first job starts, a failing job stops nothing, the worst code counts."""
 
-import json
-from typing import TYPE_CHECKING
-
 import pytest
 
 from aiq.__main__ import main
-
-if TYPE_CHECKING:
-    from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Workplace
 
 
-def test_each_job_has_a_folder_that_knows_its_place(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_job_has_a_folder_that_knows_its_place(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-m", "experiment=tiny", "agent.words=1,3", "seed=0,1", "limit=3"]) == 0
-    places = [json.loads((run / "manifest.json").read_text())["sweep"] for run in here.runs()]
+    places = [here.manifest(run)["sweep"] for run in here.runs()]
     assert len({place["id"] for place in places}) == 1
     assert [place["job"] for place in places] == [0, 1, 2, 3]
     assert places[2]["axes"] == {"agent.words": "3", "seed": "0"}
     assert [run.name for run in here.runs()] == [f"{places[0]['id']}.{job}" for job in range(4)]
+    assert not [path for path in here.path.iterdir() if path.name in ("multirun", "outputs", ".hydra")]
     out = capsys.readouterr().out
     table = out[out.index("\nsweep ") :]
     assert table.count("finished") == 4
@@ -28,7 +24,7 @@ def test_each_job_has_a_folder_that_knows_its_place(here: "Workplace", capsys: p
     assert ")*" in difference  # three times the words: certain, on the same samples
 
 
-def test_nothing_starts_when_one_job_is_wrong(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-m", "experiment=tiny", "agent.words=1,many"]) == 2
     assert "agent.words='many'" in capsys.readouterr().err
     assert main(["run", "-m", "experiment=tiny,tinny"]) == 2
@@ -37,12 +33,12 @@ def test_nothing_starts_when_one_job_is_wrong(here: "Workplace", capsys: pytest.
 
 
 def test_a_failing_job_stops_nothing_and_the_worst_code_counts(
-    here: "Workplace", capsys: pytest.CaptureFixture[str]
+    here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = "http://127.0.0.1:1/v1"
     given = ["experiment=tiny", f"llm.base_url={bad},{here.endpoint.base_url}", "limit=1"]
     assert main(["run", "-m", *given]) == 2
-    assert [json.loads((run / "manifest.json").read_text())["sweep"]["job"] for run in here.runs()] == [1]
+    assert [here.manifest(run)["sweep"]["job"] for run in here.runs()] == [1]
     captured = capsys.readouterr()
     assert "not started" in captured.out
     assert bad in captured.err
@@ -50,7 +46,7 @@ def test_a_failing_job_stops_nothing_and_the_worst_code_counts(
     assert main(["run", "-m", *given, "runner.max_error_rate=0"]) == 3
 
 
-def test_a_job_of_a_sweep_is_resumed_by_itself(here: "Workplace") -> None:
+def test_a_job_of_a_sweep_is_resumed_by_itself(here: Workplace) -> None:
     assert main(["run", "-m", "experiment=tiny", "seed=0,1"]) == 0
     run = here.runs()[1]
     rows = (run / "samples.jsonl").read_text().splitlines(keepends=True)
@@ -58,10 +54,10 @@ def test_a_job_of_a_sweep_is_resumed_by_itself(here: "Workplace") -> None:
     (run / "samples.jsonl").write_text("".join(rows[:2]))
     assert main(["run", f"resume={run}"]) == 0
     assert here.values(run) == before
-    assert json.loads((run / "manifest.json").read_text())["sweep"]["axes"] == {"seed": "1"}
+    assert here.manifest(run)["sweep"]["axes"] == {"seed": "1"}
 
 
-def test_cfg_prints_the_resolved_config_and_runs_nothing(here: "Workplace", capsys: pytest.CaptureFixture[str]) -> None:
+def test_cfg_prints_the_resolved_config_and_runs_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     from omegaconf import OmegaConf
 
     assert main(["run", "--cfg", "experiment=tiny", "agent.words=3"]) == 0

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aiq.citations.parse import split_references, without_references
 from aiq.citations.passages import without_citations
 from aiq.core.errors import JudgeError
+from aiq.core.session import Answers
 from aiq.judges.cleaning import Cleaner
 from aiq.judges.race_criteria import TaskSettings
 from tests.judges.parts import scripted
@@ -161,7 +162,7 @@ async def test_less_or_other_than_the_report_is_asked_again_and_then_an_error(an
             await cleaner(tries=2).clean(REPORT, "zh", session)
 
 
-class Kept:
+class Kept(Answers):
     """An answer that an earlier judge accepted."""
 
     async def once(self, key: str, ask: Any) -> str:
@@ -171,7 +172,7 @@ class Kept:
 async def test_the_share_is_a_setting_and_a_kept_answer_that_is_now_too_short_is_asked_for_again() -> None:
     async with scripted([CLEANED]) as (session, endpoint):
         kept = replace(session, answers=Kept())
-        assert await cleaner(cleaning_share=0.5).clean(REPORT, "en", kept) == await Kept().once("", None)
+        assert await cleaner(cleaning_share=0.5).clean(REPORT, "en", kept) == await Kept().once("", ask=None)
         assert endpoint.got == []
         assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", kept) == CLEANED
     assert len(endpoint.got) == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aiq.core.events import AnyEvent, EventLog, ModelCalled
+from aiq.core.events import Event, EventLog, ModelCalled
 from aiq.core.models import Message, Reply
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings
@@ -27,7 +27,7 @@ class Bench:
     endpoint: Endpoint
     models: RunModels
     session: Session
-    events: list[AnyEvent]
+    events: list[Event]
 
     @property
     def calls(self) -> list[ModelCalled]:
@@ -55,7 +55,7 @@ def bench() -> Callable[..., Any]:
         endpoint.port = server.sockets[0].getsockname()[1]
         retry = {"attempts": 3, "first_seconds": 0.01}
         settings = configured(LlmSettings, **{"base_url": endpoint.base_url, "model": "m", "retry": retry, **llm})
-        events: list[AnyEvent] = []
+        events: list[Event] = []
         async with server, open_client(settings, offline_port=None) as client:
             session = make_session(
                 models=RunModels(settings, client),

@@ -9,12 +9,13 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 
 from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
+from aiq.core.samples import SampleKey
 from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
-from aiq.experiment.provenance import model_of
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed
+from tests.sessions import make_session
 from tests.settings import configured
 
 
@@ -25,12 +26,8 @@ async def test_settings_of_the_longest_role_win(bench: Any) -> None:
         "judge.fact": {"model": "no"},
     }
     async with bench([OK], roles=roles, temperature=0.7, extra_body={"x": True}) as b:
-        assert [b.models.name(r) for r in ("judge.fact_extract", "judge.race", "judger", "judge")] == [
-            "big",
-            "m",
-            "m",
-            "big",
-        ]
+        names = [b.models.name(role) for role in ("judge.fact_extract", "judge.race", "judger", "judge")]
+        assert names == ["big", "m", "m", "big"]
         await b.ask("judge.fact_extract")
         await b.ask("judge.race")
         await b.models.chat("judge.fact_extract").ainvoke("hello")
@@ -47,15 +44,11 @@ async def test_options_of_one_call_win_over_config(bench: Any) -> None:
         body = b.endpoint.got[0].body
         assert (body["temperature"], body["max_completion_tokens"]) == (0.0, 9)
         assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
-
-
-async def test_chat_model_is_one_object_a_role_and_refuses_sync_calls(bench: Any) -> None:
-    async with bench([OK]) as b:
         model = b.models.chat("aiq.planner")
         assert model is b.models.chat("aiq.planner")
         with pytest.raises(RuntimeError, match="sync model calls are refused"):
             model.invoke("hello")
-        assert b.endpoint.got == []
+        assert len(b.endpoint.got) == 1
 
 
 async def test_chat_model_calls_tools_and_streams(bench: Any) -> None:
@@ -99,18 +92,14 @@ def graph(model: Any) -> Any:
     return builder.compile()
 
 
-async def test_session_is_found_inside_langgraph(bench: Any) -> None:
-    async with bench([OK]) as b:
+async def test_session_is_found_inside_langgraph_and_its_limit_comes_out_unchanged(bench: Any) -> None:
+    async with bench([OK], limits=configured(Limits, sample_model_calls=4)) as b:
         result = await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
         assert result == {"text": "hello hello hello"}
         assert b.session.usage.by_role()["aiq.planner"].calls == 4
-
-
-async def test_limit_reached_comes_out_of_langgraph_unchanged(bench: Any) -> None:
-    async with bench([OK], limits=configured(Limits, sample_model_calls=2)) as b:
-        with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
+        with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=4"):
             await graph(b.models.chat("aiq.planner")).ainvoke({"text": "hi"})
-        assert len(b.endpoint.got) == 2
+        assert len(b.endpoint.got) == 4
 
 
 @pytest.mark.parametrize(("status", "kind"), [(500, ModelError), (400, ModelError), (401, RunAborted)])
@@ -128,13 +117,7 @@ async def test_typed_errors_come_out_of_langchain_unchanged(bench: Any, status: 
 
 async def test_two_sessions_at_once_keep_their_books_apart(bench: Any) -> None:
     async with bench([OK], delay=0.02) as b:
-        other = type(b.session)(
-            **{n: getattr(b.session, n) for n in ("run_seed", "now", "models", "tools", "web", "user", "limits")},
-            key=b.session.key._replace(epoch=2),
-            citations=b.session.citations,
-            events=b.session.events,
-            sources=b.session.sources,
-        )
+        other = make_session(models=b.models, key=SampleKey("s1", 2))
 
         async def work(session: Any, times: int) -> None:
             with session.bind():
@@ -143,34 +126,30 @@ async def test_two_sessions_at_once_keep_their_books_apart(bench: Any) -> None:
 
         await asyncio.gather(work(b.session, 3), work(other, 5))
         assert (b.session.usage.total().calls, other.usage.total().calls) == (3, 5)
-        seeds = {g.body["seed"] for g in b.endpoint.got}
-        assert seeds == {b.session.seed(), other.seed()}
+        assert {g.body["seed"] for g in b.endpoint.got} == {b.session.seed(), other.seed()}
 
 
-async def test_missing_key_is_one_line_naming_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env="NO_SUCH_KEY")
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("TEST_KEY", None, r"^llm\.api_key_env=TEST_KEY: this environment variable is not set; export the key$"),
+        ("TEST_KEY", "sk-one\nsk-two", r"^llm\.api_key_env=TEST_KEY: its value is no key"),
+        ("TEST_KEY", "sk-s\u00e9cret", r"^llm\.api_key_env=TEST_KEY: its value is no key"),
+        ("TEST_KEY", "sk one", r"^llm\.api_key_env=TEST_KEY: its value is no key"),
+        ("sk-secret-1", None, r"^llm\.api_key_env must be the name"),
+    ],
+)
+async def test_a_key_that_cannot_be_used_is_refused_unseen(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str | None, said: str
+) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    if value is not None:
+        monkeypatch.setenv(variable, value)
+    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env=variable)
     async with open_client(settings, offline_port=None) as client:
-        with pytest.raises(ConfigError, match=r"^llm\.api_key_env=NO_SUCH_KEY: [^\n]*$"):
+        with pytest.raises(ConfigError, match=said) as caught:
             RunModels(settings, client)
-
-
-@pytest.mark.parametrize("value", ["sk-one\nsk-two", "sk-s\u00e9cret", "sk one"])
-async def test_a_key_that_no_header_can_carry_is_refused_unseen(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("TEST_KEY", value)
-    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env="TEST_KEY")
-    async with open_client(settings, offline_port=None) as client:
-        with pytest.raises(ConfigError, match=r"^llm\.api_key_env=TEST_KEY: its value is no key") as caught:
-            RunModels(settings, client)
-        assert "sk" not in str(caught.value)
-
-
-async def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
-    settings = configured(LlmSettings, base_url="http://127.0.0.1:9/v1", model="m", api_key_env="sk-secret-1")
-    async with open_client(settings, offline_port=None) as client:
-        with pytest.raises(ConfigError, match=r"^llm\.api_key_env must be the name") as caught:
-            RunModels(settings, client)
-        assert "secret" not in str(caught.value)
+    assert "sk" not in str(caught.value)
 
 
 async def test_preflight(bench: Any) -> None:
@@ -193,16 +172,15 @@ async def test_preflight_of_an_unreachable_endpoint_is_quick(bench: Any) -> None
 @pytest.mark.parametrize(
     ("roles", "models"),
     [
-        pytest.param({}, ["m", "m", "m"], id="none-set"),
-        pytest.param({"aiq.orchestrator": {"model": "o"}}, ["o", "o", "o"], id="planner-and-researcher-fall-back"),
-        pytest.param({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"model": "p"}}, ["o", "p", "o"], id="own"),
-        pytest.param({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"temperature": 0}}, ["o"] * 3, id="unset"),
-        pytest.param({"aiq": {"model": "a"}}, ["a", "a", "a"], id="prefix"),
+        ({}, ["m", "m", "m"]),
+        ({"aiq.orchestrator": {"model": "o"}}, ["o", "o", "o"]),
+        ({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"model": "p"}}, ["o", "p", "o"]),
+        ({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"temperature": 0}}, ["o", "o", "o"]),
+        ({"aiq": {"model": "a"}}, ["a", "a", "a"]),
     ],
 )
 def test_planner_and_researcher_fall_back_to_the_orchestrators_model(roles: dict[str, Any], models: list[str]) -> None:
     settings = configured(LlmSettings, base_url="http://x/v1", model="m", roles=roles)
     asked = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")
     assert [settings.role(role).model or settings.model for role in asked] == models
-    assert [model_of(settings, role) for role in asked] == models
     assert settings.role("aiq.shallow_researcher").model == (roles.get("aiq") or {}).get("model")

@@ -15,19 +15,28 @@ from tests.settings import configured
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [("3", 3.0), ("0.25", 0.25), ("-4", 0.0), ("soon", None), ("", None), ("Wed, 99 Oct 2026", None)],
+    ("headers", "expected"),
+    [
+        *(
+            ({"retry-after": value}, expected)
+            for value, expected in {
+                "3": 3.0,
+                "0.25": 0.25,
+                "-4": 0.0,
+                "soon": None,
+                "": None,
+                "Wed, 99 Oct 2026": None,
+            }.items()
+        ),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({}, None),
+    ],
 )
-def test_retry_after_numbers(value: str, expected: float | None) -> None:
-    assert retry_after(Headers({"retry-after": value})) == expected
-
-
-def test_retry_after_dates_and_milliseconds() -> None:
+def test_retry_after_numbers_and_dates(headers: dict[str, str], expected: float | None) -> None:
+    assert retry_after(Headers(headers)) == expected
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     assert retry_after(Headers({"retry-after": later})) == pytest.approx(30, abs=2)
-    assert retry_after(Headers({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})) == 0.0
-    assert retry_after(Headers({"retry-after-ms": "1500", "retry-after": "9"})) == 1.5
-    assert retry_after(Headers({})) is None
 
 
 @example("Mon, 01 Jan 99999999999999999999 00:00:00 GMT")
@@ -45,13 +54,27 @@ def test_waits_double_with_seeded_spread_and_end() -> None:
         assert whole / 2 <= wait <= whole
     assert waits == [policy.wait(n, None, "seed") for n in range(1, 6)]
     assert waits != [policy.wait(n, None, "other") for n in range(1, 6)]
-    assert policy.wait(6, None, "seed") is None
 
 
-def test_asked_wait_is_never_shortened() -> None:
+@pytest.mark.parametrize(
+    ("failures", "asked", "attempts", "sent"),
+    [
+        (1, 30.0, None, True),
+        (1, 3600.0, None, False),
+        (6, None, None, False),
+        (10, None, 11, True),
+        (11, None, 11, False),
+        (1, None, 1, False),
+        (3, 30.0, 11, True),
+    ],
+)
+def test_how_often_it_is_sent_and_that_an_asked_wait_is_never_shortened(
+    failures: int, asked: float | None, attempts: int | None, sent: bool
+) -> None:
     policy = RetryPolicy(configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5))
-    assert policy.wait(1, 30.0, "seed") == 30.0
-    assert policy.wait(1, 3600.0, "seed") is None
+    wait = policy.wait(failures, asked, "seed", attempts=attempts)
+    assert (wait is not None) is sent
+    assert not (sent and asked) or wait == asked
 
 
 @pytest.mark.parametrize(
@@ -60,12 +83,3 @@ def test_asked_wait_is_never_shortened() -> None:
 def test_unreadable_usage_is_unreported(reported: object) -> None:
     usage = PriceList({"m": Price(input=1, output=1)}).usage("m", reported)
     assert (usage.calls, usage.unreported_calls, usage.cost_usd) == (1, 1, 0.0)
-
-
-def test_a_calls_own_number_of_attempts_takes_the_place_of_the_policys() -> None:
-    policy = RetryPolicy(configured(RetrySettings, attempts=2, first_seconds=1, most_seconds=60))
-    assert policy.wait(2, None, "seed") is None
-    assert policy.wait(10, None, "seed", attempts=11) is not None
-    assert policy.wait(11, None, "seed", attempts=11) is None
-    assert policy.wait(1, None, "seed", attempts=1) is None
-    assert policy.wait(3, 30.0, "seed", attempts=11) == 30.0

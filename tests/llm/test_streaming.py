@@ -14,28 +14,22 @@ from aiq.llm.streaming import StreamReader
 from tests.llm.endpoint import USAGE, chunk, completed, error, http, streamed
 
 
-async def stream(b: Any, **options: Any) -> tuple[str, list[Any]]:
-    """The text and chunks of one streamed call through the stock client."""
-    events = await b.models._openai.chat.completions.create(
-        model="m", messages=[{"role": "user", "content": "x"}], stream=True, extra_headers={ROLE: "a.b"}, **options
-    )
-    chunks = [event async for event in events]
-    return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices), chunks
+async def stream(b: Any, **options: Any) -> str:
+    """The text of one streamed call through the stock client."""
+    events = await opened(b, **options)
+    return "".join([e.choices[0].delta.content or "" async for e in events if e.choices])
+
+
+async def opened(b: Any, **options: Any) -> Any:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    return await b.models._openai.chat.completions.create(**asked, extra_headers={ROLE: "a.b"}, **options)
 
 
 async def test_usage_of_a_streamed_answer(bench: Any) -> None:
-    script = [
-        streamed(
-            chunk(role="assistant", content=""),
-            chunk(content="he"),
-            chunk(content="llo"),
-            chunk("stop"),
-            chunk(usage=USAGE),
-        )
-    ]
+    start = chunk(role="assistant", content="")
+    script = [streamed(start, chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))]
     async with bench(script) as b:
-        text, _ = await stream(b)
-        assert text == "hello"
+        assert await stream(b) == "hello"
         assert b.endpoint.got[0].body["stream_options"] == {"include_usage": True}
         usage = b.session.usage.total()
         assert (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (1, 100, 40, 20)
@@ -45,57 +39,54 @@ async def test_usage_of_a_streamed_answer(bench: Any) -> None:
 
 
 async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:
-    def part(index: int, **function: str) -> Any:
-        return chunk(tool_calls=[{"index": index, "function": function}])
+    def part(index: int, call_id: str | None = None, **function: str) -> Any:
+        return chunk(tool_calls=[{"index": index, "id": call_id, "type": "function", "function": function}])
 
-    first = chunk(tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": ""}}])
-    second = chunk(
-        tool_calls=[{"index": 1, "id": "c2", "type": "function", "function": {"name": "g", "arguments": ""}}]
-    )
-    script = [streamed(first, part(0, arguments='{"a"'), part(0, arguments=":1}"), second, chunk("tool_calls"))]
-    async with bench(script) as b:
+    script = [
+        part(0, "c1", name="f", arguments=""),
+        part(0, arguments='{"a"'),
+        part(0, arguments=":1}"),
+        part(1, "c2", name="g", arguments=""),
+        chunk("tool_calls"),
+    ]
+    async with bench([streamed(*script)]) as b:
         await stream(b)
-        assert [
-            (c["id"], c["function"]["name"], c["function"]["arguments"]) for c in b.calls[0].reply["tool_calls"]
-        ] == [
-            ("c1", "f", '{"a":1}'),
-            ("c2", "g", ""),
-        ]
+        calls = [(c["id"], *c["function"].values()) for c in b.calls[0].reply["tool_calls"]]
+        assert calls == [("c1", "f", '{"a":1}'), ("c2", "g", "")]
 
 
 async def test_stream_without_usage_is_unreported(bench: Any) -> None:
     async with bench([streamed(chunk(content="x"), chunk("stop"), done=False)]) as b:
-        assert (await stream(b))[0] == "x"
+        assert await stream(b) == "x"
         assert b.session.usage.total().unreported_calls == 1
 
 
-@pytest.mark.parametrize("cut", [True, False])
-async def test_a_cut_stream_is_an_error_and_booked(bench: Any, cut: bool) -> None:
-    async with bench([streamed(chunk(content="half of"), done=False, cut=cut)]) as b:
-        with pytest.raises(ModelError, match="broke off its stream"):
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (streamed(chunk(content="half of"), done=False, cut=True), "broke off its stream"),
+        (streamed(chunk(content="half of"), done=False), "broke off its stream: it ended in the middle"),
+        (streamed(chunk(content="half of"), {"error": {"message": "overloaded"}}), "overloaded"),
+    ],
+)
+async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answer: bytes, said: str) -> None:
+    async with bench([answer]) as b:
+        with pytest.raises(ModelError, match=said):
             await stream(b)
         assert b.session.usage.total().unreported_calls == 1
         assert b.calls[0].reply == {"role": "assistant", "content": "half of"}
 
 
-async def test_an_error_within_a_stream(bench: Any) -> None:
-    async with bench([streamed(chunk(content="x"), {"error": {"message": "overloaded"}})]) as b:
-        with pytest.raises(ModelError, match="overloaded"):
-            await stream(b)
-
-
 async def test_a_stream_refused_or_empty_at_its_start_is_sent_for_again(bench: Any) -> None:
     good = streamed(chunk(content="ok"), chunk("stop"))
     async with bench([error(503), streamed(done=False, cut=True), good]) as b:
-        assert (await stream(b))[0] == "ok"
+        assert await stream(b) == "ok"
         assert len(b.endpoint.got) == 3
 
 
 async def test_a_stream_given_up_is_booked(bench: Any) -> None:
     async with bench([streamed(*(chunk(content="x" * 1000) for _ in range(200)), chunk("stop"))]) as b:
-        events = await b.models._openai.chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "x"}], stream=True, extra_headers={ROLE: "a.b"}
-        )
+        events = await opened(b)
         await anext(events.__aiter__())
         await events.close()
         assert b.calls[0].error == "given up by the caller"
@@ -116,20 +107,17 @@ async def test_compressed_answers(bench: Any) -> None:
     st.lists(st.text(max_size=8), max_size=6), st.lists(st.integers(1, 30), min_size=1), st.sampled_from(["\n", "\r\n"])
 )
 def test_reader_does_not_depend_on_how_the_bytes_are_cut(texts: list[str], cuts: list[int], end: str) -> None:
-    events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
-    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    data = (
-        "".join(f": ping{end}data: {json.dumps(e, ensure_ascii=False)}{end}{end}" for e in events).encode()
-        + b"data: [DONE]\n\n"
-    )
+    choices = [{"index": 0, "delta": {"content": text}} for text in texts]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    events = [json.dumps({"choices": [choice]}, ensure_ascii=False) for choice in choices]
+    data = "".join(f": ping{end}data: {event}{end}{end}" for event in events).encode() + b"data: [DONE]\n\n"
     reader = StreamReader()
     at = 0
     while at < len(data):
         size = cuts[at % len(cuts)]
         reader.feed(data[at : at + size])
         at += size
-    assert reader.done
-    assert reader.finish_reason == "stop"
+    assert (reader.done, reader.finish_reason) == (True, "stop")
     assert (reader.message["content"] or "") == "".join(texts)
 
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI
 
 from aiq.core.errors import LimitReached, ModelError, RunAborted
 from aiq.core.events import Recovery
@@ -18,22 +18,14 @@ from tests.settings import configured
 
 async def test_request_carries_role_attempt_and_seed(bench: Any) -> None:
     async with bench([OK]) as b:
-        await b.ask()
-        await b.ask(vote=1)
-        await b.ask()
-        first, vote, again = b.endpoint.got
-        assert first.headers["x-aiq-role"] == "aiq.planner"
-        assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "0", "1"]
+        for role, vote in (("aiq.planner", 0), ("aiq.planner", 1), ("aiq.planner", 0), ("judge.race", 0)):
+            await b.ask(role, vote=vote)
+        first, other, again, judge = b.endpoint.got
+        assert (first.headers["x-aiq-role"], judge.headers["x-aiq-role"]) == ("aiq.planner", "judge.race")
+        assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "0", "1", "0"]
         assert first.body["seed"] == b.session.seed() == again.body["seed"]
-        assert vote.body["seed"] == b.session.seed(1) != first.body["seed"]
+        assert other.body["seed"] == b.session.seed(1) != first.body["seed"]
         assert all("x-aiq-vote" not in g.headers for g in b.endpoint.got)
-
-
-async def test_another_role_is_another_request(bench: Any) -> None:
-    async with bench([OK]) as b:
-        await b.ask()
-        await b.ask("judge.race")
-        assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "0"]
         assert list(b.session.usage.by_role()) == ["aiq.planner", "judge.race"]
 
 
@@ -54,30 +46,39 @@ async def test_usage_price_and_event(bench: Any) -> None:
         assert len(event.request_sha256) == 64
 
 
-async def test_model_without_price_costs_null_and_warns_once(bench: Any, caplog: pytest.LogCaptureFixture) -> None:
-    async with bench([OK]) as b:
+async def test_what_has_no_price_or_usage_is_unknown_not_zero(bench: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async with bench([OK, http(200, completed(usage=None))]) as b:
         await b.ask("judge.race")
         await b.ask("judge.race")
-        assert b.session.usage.total().cost_usd is None
+        usage = b.session.usage.total()
+        assert (usage.calls, usage.unreported_calls, usage.input_tokens, usage.cost_usd) == (2, 1, 100, None)
         assert [r.getMessage() for r in caplog.records if "llm.prices" in r.getMessage()] == [
             "llm.prices has no price for model 'm': its cost is unknown"
         ]
 
 
-async def test_missing_usage_is_counted_as_unreported(bench: Any) -> None:
-    async with bench([http(200, completed(usage=None))]) as b:
-        await b.ask("judge.race")
-        usage = b.session.usage.total()
-        assert (usage.calls, usage.unreported_calls, usage.input_tokens) == (1, 1, 0)
+DOLLAR = {"m": {"input": 0, "output": 50_000}}
+"""Prices at which each call costs a dollar."""
 
 
-async def test_limit_is_checked_before_the_paid_call(bench: Any) -> None:
-    async with bench([OK], limits=configured(Limits, sample_model_calls=2)) as b:
-        for _ in range(2):
+@pytest.mark.parametrize(
+    ("limits", "prices", "sends"),
+    [({"sample_model_calls": 2}, {}, 2), ({"sample_usd": 1.5}, DOLLAR, 2), ({"run_usd": 1.0}, DOLLAR, 1)],
+)
+async def test_limits_are_checked_before_the_paid_call(bench: Any, limits: Any, prices: Any, sends: int) -> None:
+    async with bench([OK], limits=configured(Limits, **limits), prices=prices) as b:
+        for _ in range(sends):
             await b.ask()
-        with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=2"):
+        with pytest.raises(LimitReached, match=rf"limits\.{next(iter(limits))}"):
             await b.ask()
-        assert len(b.endpoint.got) == 2
+        assert len(b.endpoint.got) == sends
+
+
+async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench: Any) -> None:
+    async with bench([OK], limits=configured(Limits, run_usd=1.0)) as b:
+        with pytest.raises(RunAborted, match=r"limits\.run_usd cannot be kept: llm\.prices has no price for model 'm'"):
+            await b.ask()
+        assert b.endpoint.got == []
 
 
 async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any) -> None:
@@ -89,15 +90,6 @@ async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any) -> None:
         assert b.session.usage.in_flight == 0
 
 
-async def test_money_limit(bench: Any) -> None:
-    prices = {"m": {"input": 0, "output": 50_000}}  # one dollar a call
-    async with bench([OK], limits=configured(Limits, sample_usd=1.5), prices=prices) as b:
-        for _ in range(2):
-            await b.ask()
-        with pytest.raises(LimitReached, match=r"limits\.sample_usd"):
-            await b.ask()
-
-
 async def test_cancelled_call_is_on_the_books(bench: Any) -> None:
     async with bench([OK], delay=5) as b:
         with pytest.raises(TimeoutError):
@@ -107,15 +99,16 @@ async def test_cancelled_call_is_on_the_books(bench: Any) -> None:
         assert b.session.usage.in_flight == 0
 
 
-async def test_call_without_role_or_session_is_a_bug(bench: Any) -> None:
+async def test_calls_that_nobody_could_count_are_bugs(bench: Any) -> None:
+    message = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     async with bench([OK]) as b:
-        client = open_client(b.models._settings, offline_port=None)
-        stranger = AsyncOpenAI(base_url=b.endpoint.base_url, api_key="k", http_client=client, max_retries=0)
         with pytest.raises(RuntimeError, match="x-aiq-role"):
-            await stranger.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
-        await client.aclose()
-    with pytest.raises(RuntimeError, match="no session is bound"):
-        async with open_client(b.models._settings, offline_port=None) as client:
+            await b.models._openai.chat.completions.create(**message)
+        with pytest.raises(RuntimeError, match="chat completions only"):
+            await b.models._openai.responses.create(model="m", input="x")
+        assert b.endpoint.got == []
+    async with open_client(b.models._settings, offline_port=None) as client:
+        with pytest.raises(RuntimeError, match="no session is bound"):
             await client.post(f"{b.endpoint.base_url}/chat/completions", json={}, headers={"x-aiq-role": "a.b"})
 
 
@@ -158,62 +151,30 @@ async def test_a_refusal_of_one_request_is_no_wrong_key(bench: Any) -> None:
             await b.ask()
 
 
-@pytest.mark.parametrize("before", range(270, 300, 5))
-async def test_no_piece_of_the_key_is_left_where_a_message_is_cut(
-    bench: Any, monkeypatch: pytest.MonkeyPatch, before: int
-) -> None:
-    monkeypatch.setenv("TEST_KEY", "sk-abcdefghijklmnop")
-    refusal = error(400, "x" * before + "sk-abcdefghijklmnop")
-    async with bench([refusal], api_key_env="TEST_KEY") as b:
-        with pytest.raises(ModelError) as caught:
-            await b.ask()
-        assert "sk-" not in str(caught.value) + "".join(e.model_dump_json() for e in b.events)
-
-
-async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench: Any) -> None:
-    async with bench([OK], limits=configured(Limits, run_usd=1.0)) as b:
-        with pytest.raises(RunAborted, match=r"limits\.run_usd cannot be kept: llm\.prices has no price for model 'm'"):
-            await b.ask()
-        assert b.endpoint.got == []
-
-
 async def test_half_a_character_of_a_reply_can_be_written(bench: Any) -> None:
-    cut = http(200, completed("caf\u00e9 \ud83d"))
-    async with bench([cut]) as b:
-        reply = await b.ask()
-        assert reply.text == "caf\u00e9 \ufffd"
-        assert "\ufffd" in b.calls[0].model_dump_json()
     parts = [chunk(content="\ud83d"), chunk(content="\ude00"), chunk("stop", content="\ud83d")]
-    async with bench([streamed(*parts)]) as b:
+    async with bench([http(200, completed("caf\u00e9 \ud83d")), streamed(*parts)]) as b:
+        assert (await b.ask()).text == "caf\u00e9 \ufffd"
         [_ async for _ in b.models.chat("aiq.planner").astream("Hi")]
-        assert b.calls[0].reply["content"] == "\U0001f600\ufffd"
-        b.calls[0].model_dump_json()
+        assert b.calls[1].reply["content"] == "\U0001f600\ufffd"
+        assert "\ufffd" in b.calls[0].model_dump_json() + b.calls[1].model_dump_json()
 
 
-async def test_a_callers_retries_take_the_place_of_the_policys_and_are_not_multiplied(bench: Any) -> None:
-    async with bench([error(503)] * 40, retry={"attempts": 3, "first_seconds": 0.0}) as b:
-        with retrying(10), pytest.raises(ModelError, match="failed after 11 attempts"):
+@pytest.mark.parametrize(
+    ("policy", "answers", "sends", "said"),
+    [
+        (3, [error(503)], 11, "failed after 11 attempts"),
+        (1, [error(503)] * 3 + [OK], 4, None),
+        (3, [error(400)], 1, "HTTP 400"),
+    ],
+)
+async def test_a_callers_retries_take_the_place_of_the_policys_and_are_not_multiplied(
+    bench: Any, policy: int, answers: list[bytes], sends: int, said: str | None
+) -> None:
+    async with bench(answers, retry={"attempts": policy, "first_seconds": 0.0}) as b:
+        with retrying(10), nullcontext() if said is None else pytest.raises(ModelError, match=said):
             await b.models.chat("aiq.planner").ainvoke("Hi")
-        assert len(b.endpoint.got) == 11
-        assert b.session.usage.total().calls == 11
-        with pytest.raises(ModelError, match="failed after 3 attempts"):
-            await b.models.chat("aiq.planner").ainvoke("Hi")
-    async with bench([error(503)] * 3 + [OK], retry={"attempts": 1, "first_seconds": 0.0}) as b:
-        with retrying(10):
-            await b.models.chat("aiq.planner").ainvoke("Hi")
-        assert len(b.endpoint.got) == 4
-    async with bench([error(429, "later", **{"retry-after": "0.3"}), OK]) as b:
-        start = asyncio.get_running_loop().time()
-        with retrying(10):
-            await b.models.chat("aiq.planner").ainvoke("Hi")
-        assert asyncio.get_running_loop().time() - start >= 0.3
-    async with bench([error(400)] * 2) as b:
-        with retrying(10), pytest.raises(ModelError, match="HTTP 400"):
-            await b.models.chat("aiq.planner").ainvoke("Hi")
-        assert len(b.endpoint.got) == 1
-
-
-# sends that fail
+        assert len(b.endpoint.got) == b.session.usage.total().calls == sends
 
 
 async def test_retries_count_as_attempts_and_exchanges(bench: Any) -> None:
@@ -258,20 +219,19 @@ async def test_a_refusal_ends_in_an_error_never_in_an_answer(
 async def test_wrong_key_stops_the_run_and_names_the_variable(
     bench: Any, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TEST_KEY", "sk-secret")
-    async with bench([error(status, "Incorrect API key: sk-secret")], api_key_env="TEST_KEY") as b:
+    monkeypatch.setenv("TEST_KEY", "sk-abcdefghijklmnop")
+    async with bench([error(status, "Incorrect API key: sk-abcdefghijklmnop")], api_key_env="TEST_KEY") as b:
         with pytest.raises(RunAborted, match=r"check the key in \$TEST_KEY") as caught:
             await b.ask()
         assert len(b.endpoint.got) == 1
-        assert b.endpoint.got[0].headers["authorization"] == "Bearer sk-secret"
-        assert "sk-secret" not in str(caught.value) + "".join(e.model_dump_json() for e in b.events)
-
-
-async def test_uncounted_model_apis_are_refused(bench: Any) -> None:
-    async with bench([OK]) as b:
-        with pytest.raises(RuntimeError, match="chat completions only"):
-            await b.models._openai.responses.create(model="m", input="x")
-        assert b.endpoint.got == []
+        assert b.endpoint.got[0].headers["authorization"] == "Bearer sk-abcdefghijklmnop"
+        said = [str(caught.value)]
+        for before in range(270, 300, 5):  # a piece of the key may be left where a message is cut
+            b.endpoint.script[:] = [error(400, "x" * before + "sk-abcdefghijklmnop")]
+            with pytest.raises(ModelError) as refused:
+                await b.ask()
+            said.append(str(refused.value))
+        assert "sk-" not in "".join([*said, *(event.model_dump_json() for event in b.events)])
 
 
 @pytest.mark.parametrize(
@@ -307,13 +267,13 @@ async def test_refused_connection_is_no_exchange(bench: Any) -> None:
     async with bench([OK], base_url="http://127.0.0.1:9/v1") as b:
         with pytest.raises(ModelError, match="after 3 attempts") as caught:
             await b.ask()
-        assert caught.value.status is None
-        assert b.session.usage.total().calls == 0
-        assert len(b.calls) == 3
+        assert (caught.value.status, b.session.usage.total().calls, len(b.calls)) == (None, 0, 3)
 
 
-async def test_retry_after_is_honoured(bench: Any) -> None:
-    async with bench([error(429, retry_after="0.4"), OK]) as b:
+@pytest.mark.parametrize("retries", [None, 10])
+async def test_retry_after_is_honoured(bench: Any, retries: int | None) -> None:
+    async with bench([error(429, retry_after="0.3"), OK]) as b:
         start = asyncio.get_running_loop().time()
-        await b.ask()
-        assert asyncio.get_running_loop().time() - start >= 0.4
+        with nullcontext() if retries is None else retrying(retries):
+            await b.ask()
+        assert asyncio.get_running_loop().time() - start >= 0.3

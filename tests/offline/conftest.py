@@ -59,23 +59,23 @@ def offline_stack(pages_file: Path) -> StackMaker:
     return make
 
 
-@pytest.fixture(scope="session")
-def offline_port(pages_file: Path) -> Iterator[int]:
-    """The port of one stack without faults that all tests share."""
-    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages_file)]
+def _port(pages: Path) -> Iterator[int]:
+    """The port of a stack without faults, which ends with the generator."""
+    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdin is not None
         yield int(json.loads(child.stdout.readline())["port"])
         child.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def offline_port(pages_file: Path) -> Iterator[int]:
+    """The port of one stack that all tests share."""
+    yield from _port(pages_file)
 
 
 @pytest.fixture(scope="session")
 def world_port() -> Iterator[int]:
     """The port of a stack over the shipped pages."""
-    command = [sys.executable, "-m", "aiq.offline", "--pages", str(shipped("benchmarks/world") / "pages.jsonl")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdin is not None
-        yield int(json.loads(child.stdout.readline())["port"])
-        child.stdin.close()
+    yield from _port(shipped("benchmarks/world") / "pages.jsonl")

@@ -1,18 +1,17 @@
 """Agents that the offline model has never seen answer nearly as well as the shipped shallow researcher."""
 
 import csv
-import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from aiq.__main__ import main
 from aiq.core.files import shipped
 from benchmarks.strangers import agents
 from benchmarks.strangers.web import Web
+from tests.offline.cases import rows
 
 FILE = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 QUESTIONS = [row for row in csv.DictReader(FILE.open(encoding="utf-8")) if row["false_premise"] == "FALSE"][:12]
@@ -25,10 +24,10 @@ def shallow(tmp_path_factory: pytest.TempPathFactory) -> int:
     """How many of the questions the shallow researcher answers."""
     folder = tmp_path_factory.mktemp("shallow")
     ids = ",".join(row["id"] for row in QUESTIONS)
-    command = [sys.executable, "-m", "aiq.run", "experiment=shallow_freshqa", "judge=[]", f"dataset.ids=[{ids}]"]
-    subprocess.run([*command, f"output_dir={folder}"], check=True, capture_output=True)
+    given = ["experiment=shallow_freshqa", "judge=[]", f"dataset.ids=[{ids}]", "runner.progress=false"]
+    assert main(["run", *given, f"output_dir={folder}"]) == 0
     (file,) = folder.glob("*/*/samples.jsonl")
-    reports = {row["sample_id"]: row["report"] for row in map(json.loads, file.open(encoding="utf-8"))}
+    reports = {row["sample_id"]: row["report"] for row in rows(file)}
     return sum(_is_right(row, reports[row["id"]]) for row in QUESTIONS)
 
 

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from aiq.offline import mistakes
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.offline.faults import CONTENT, Faults
+from tests.offline.cases import table
+
+each = table(__file__)
 
 REPORT = """## Findings
 As of March 2026, the mayor of Tessmark is Ilan Corvey [1]. The city has 41,200 inhabitants [2].
@@ -25,7 +28,7 @@ def request(**values: Any) -> ChatRequest:
     return ChatRequest.model_validate({"model": "offline-1", "messages": [{"role": "user", "content": "x"}], **values})
 
 
-@pytest.mark.parametrize("name", ["wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim"])
+@pytest.mark.parametrize("name", CONTENT)
 def test_each_mistake_changes_what_it_says(name: str) -> None:
     for seed in range(20):
         spoiled = mistakes.make(name, REPORT, "", Random(seed))
@@ -53,29 +56,12 @@ def test_each_mistake_changes_what_it_says(name: str) -> None:
                 assert cited == {"1", "2"}
 
 
-@given(
-    st.text(),
-    st.text(),
-    st.integers(0, 99),
-    st.sampled_from(["wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim"]),
-)
+@given(st.text(), st.text(), st.integers(0, 99), st.sampled_from(CONTENT))
 def test_mistakes_take_any_text(text: str, asked: str, seed: int, name: str) -> None:
     assert isinstance(mistakes.make(name, text, asked, Random(seed)), str)
 
 
-@pytest.mark.parametrize(
-    ("text", "asked", "answer"),
-    [
-        (
-            "It is Ulrick. The coach of Drosvale was born in Ulrick [1].",
-            "Where was the coach of Drosvale born?",
-            "Ulrick",
-        ),
-        ("Ransen. Talvey was born in Ransen [2].", "Where was Talvey born?", "Ransen"),
-        ("The answer is 446,240. In May 2026 Weswold had 446,240 inhabitants [1].", "", "446,240"),
-        ("截至2026年，人口为446,240人。 [1]", "", None),
-    ],
-)
+@each("wrong")
 def test_a_wrong_fact_is_the_answer_and_consistent(text: str, asked: str, answer: str | None) -> None:
     for seed in range(10):
         spoiled = mistakes.make("wrong_fact", text, asked, Random(seed))

@@ -1,8 +1,5 @@
 """A proxy that forwards none of our headers changes nothing: neither reports nor scores."""
 
-import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +7,9 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+
+from aiq.__main__ import main
+from tests.offline.cases import rows
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +40,20 @@ def proxy(world_port: int) -> Iterator[str]:
 @pytest.mark.parametrize("experiment", ["shallow_freshqa", "escalation_freshqa", "deep_drb", "documents_qa"])
 def test_a_run_without_our_headers(experiment: str, proxy: str, tmp_path: Path) -> None:
     limit = 1 if experiment == "deep_drb" else 3
-    command = [sys.executable, "-m", "aiq.run", f"experiment={experiment}", f"limit={limit}"]
-    for name, more in (("direct", []), ("proxied", [f"llm.base_url={proxy}"])):
-        done = subprocess.run([*command, f"output_dir={tmp_path / name}", *more], capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-    direct, proxied = (_results(tmp_path / name) for name in ("direct", "proxied"))
+    direct, proxied = (
+        _results(tmp_path / name, f"experiment={experiment}", f"limit={limit}", *more)
+        for name, more in (("direct", []), ("proxied", [f"llm.base_url={proxy}"]))
+    )
     assert direct == proxied
     assert len(direct) > limit
 
 
-def _results(folder: Path) -> dict[tuple[str, str], object]:
-    """The reports and the scores of the run in a folder."""
-    found: dict[tuple[str, str], object] = {}
-    for file in sorted(folder.glob("*/*/samples*.jsonl")):
-        found |= {(row["sample_id"], "report"): row["report"] for row in map(json.loads, file.open(encoding="utf-8"))}
-    for file in sorted(folder.glob("*/*/scores*.jsonl")):
-        for row in map(json.loads, file.open(encoding="utf-8")):
-            found[row["sample_id"], row["metric"]] = (row.get("value"), row.get("numerator"), row.get("denominator"))
-    return found
+def _results(folder: Path, *overrides: str) -> dict[tuple[str, str], object]:
+    """The reports and the scores of a run."""
+    assert main(["run", *overrides, f"output_dir={folder}", "runner.progress=false"]) == 0
+    samples, scores = (rows(next(folder.glob(f"*/*/{name}.jsonl"))) for name in ("samples", "scores"))
+    figures = {
+        (row["sample_id"], row["metric"]): (row.get("value"), row.get("numerator"), row.get("denominator"))
+        for row in scores
+    }
+    return {**{(row["sample_id"], "report"): row["report"] for row in samples}, **figures}

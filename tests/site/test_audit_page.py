@@ -59,18 +59,10 @@ def page() -> str:
 
 def test_each_citation_has_the_colour_of_its_outcome(page: str) -> None:
     chips = Seen(page).classed("cite")
-    assert [(chip["id"], (chip["class"] or "").split()[1]) for chip in chips] == [
-        ("m0", "valid"),
-        ("m1", "valid"),
-        ("m2", "invalid"),
-        ("u0", "valid"),
-        ("u1", "unsafe"),
-        ("u2", "unsafe"),
-        ("u3", "unsafe"),
-        ("m3", "invalid"),
-        ("m4", "duplicate"),
-        ("m5", "valid"),
-    ]
+    shown = [f"{chip['id']} {(chip['class'] or '').split()[1]}" for chip in chips]
+    assert ", ".join(shown) == (
+        "m0 valid, m1 valid, m2 invalid, u0 valid, u1 unsafe, u2 unsafe, u3 unsafe, m3 invalid, m4 duplicate, m5 valid"
+    )
     assert all(chip["tabindex"] == "0" for chip in chips)
     assert "gone" in (chips[2]["class"] or "")
 

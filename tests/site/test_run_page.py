@@ -78,37 +78,28 @@ def test_a_bar_shows_where_a_metric_lies_between_its_ends_and_one_without_ends_h
     assert bars == ["left:41.00%;width:18.00%", "left:50.00%", "left:0.00%;width:75.00%", "left:50.00%"]
 
 
-def test_a_run_without_judges_says_so(tmp_path: Path) -> None:
-    folder = folder_with(tmp_path, [sample(1)], [], hashes=RUN["manifest"]["hashes"] | {"judges": {}})
-    assert "nothing was scored: judge=[] names no judge" in Seen(write_page(folder).read_text()).text
+def test_a_run_without_judges_says_so_and_one_with_a_real_model_has_no_banner(tmp_path: Path) -> None:
+    hashes = RUN["manifest"]["hashes"] | {"judges": {}}
+    page = write_page(folder_with(tmp_path, [sample(1)], [], hashes=hashes, offline=False)).read_text()
+    assert "nothing was scored: judge=[] names no judge" in Seen(page).text
+    assert "offline model" not in page
 
 
-def test_text_of_reports_and_sources_stays_text(page: str) -> None:
+def test_text_of_reports_and_sources_stays_text_and_the_page_needs_no_network(page: str) -> None:
     seen = Seen(page)
     assert EVIL in seen.text
     assert seen.is_harmless()
     assert seen.scripts() == 1  # the page's own
-    assert "https://good.example/a?b=1&c=2" in seen.links()
-
-
-def test_reference_lines_are_lines_with_links(page: str) -> None:
-    assert {"https://atlas.offline.example/tessmark", "https://news.offline.example/old"} <= set(Seen(page).links())
-    assert "<br />\n[2] Old page" in page
-
-
-def test_the_page_needs_no_network(page: str) -> None:
     assert "default-src 'none'" in page
     assert "@import" not in page
     assert "url(" not in page.split("</style>")[0]
+    atlas, news = "https://atlas.offline.example/tessmark", "https://news.offline.example/old"
+    assert {"https://good.example/a?b=1&c=2", atlas, news} <= set(seen.links())
+    assert "<br />\n[2] Old page" in page  # reference lines are lines
 
 
 def test_failures_come_first(page: str) -> None:
     assert page.index('id="s2.1"') < page.index('id="s1.1"')
-
-
-def test_a_real_model_has_no_banner(tmp_path: Path) -> None:
-    folder = folder_with(tmp_path, [sample(1)], [], offline=False)
-    assert "offline model" not in write_page(folder).read_text()
 
 
 def test_only_the_last_attempt_and_its_scores_are_shown(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 import aiq
-from aiq.experiment.compose import config_of, options
+from aiq.experiment.compose import options
 from aiq.site.settings import explained
 
 MAPS = ("roles", "fallbacks", "prices", "perturbations", "faults")
@@ -16,7 +16,7 @@ def test_every_setting_is_explained_and_the_config_is_the_same(experiment: str) 
     remarks = 'user.feedback=["a # b: c","it is \\"so\\"","年"]'
     settings = aiq.settings(f"experiment={experiment}", "user.kind=feedback", remarks, "offline.faults.http_500=0.1")
     text = explained(settings)
-    assert yaml.safe_load(text) == config_of(settings)
+    assert yaml.safe_load(text) == settings.model_dump(mode="json")
     depth = None
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())

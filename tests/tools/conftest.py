@@ -42,12 +42,6 @@ async def echo_headers(request: Request) -> Response:
     return Response(json.dumps(dict(request.headers)), media_type="application/json")
 
 
-async def typed(request: Request) -> Response:
-    """Any body with any Content-Type, both from the query; the body in hex."""
-    kind = request.query_params.get("type", "")
-    return Response(bytes.fromhex(request.query_params["hex"]), headers={"content-type": kind} if kind else {})
-
-
 async def status(request: Request) -> Response:
     return Response("no", status_code=int(request.path_params["code"]))
 
@@ -61,41 +55,32 @@ async def away(request: Request) -> Response:
 
 
 async def bomb(request: Request) -> Response:
-    return Response(
-        gzip.compress(b"a" * 20_000_000), headers={"content-encoding": "gzip", "content-type": "text/plain"}
-    )
-
-
-async def endless(request: Request) -> Response:
-    async def pieces() -> AsyncIterator[bytes]:
-        while not await request.is_disconnected():
-            yield b"a" * 65536
-
-    return StreamingResponse(pieces(), media_type="text/plain")
+    packed = gzip.compress(b"a" * 20_000_000)
+    return Response(packed, headers={"content-encoding": "gzip", "content-type": "text/plain"})
 
 
 async def slow(request: Request) -> Response:
+    """Without end, and slower where the path says so."""
+
     async def pieces() -> AsyncIterator[bytes]:
-        for _ in range(100):
-            yield b"a"
-            await asyncio.sleep(0.1)
+        while not await request.is_disconnected():
+            yield b"a" * 65536
+            await asyncio.sleep(0.1 if request.url.path == "/slow" else 0)
 
     return StreamingResponse(pieces(), media_type="text/plain")
 
 
-APP = Starlette(
-    routes=[
-        Route("/article", article),
-        Route("/headers", echo_headers),
-        Route("/typed", typed),
-        Route("/status/{code:int}", status),
-        Route("/loop/{n:int}", loop),
-        Route("/away", away),
-        Route("/bomb", bomb),
-        Route("/endless", endless),
-        Route("/slow", slow),
-    ]
-)
+PATHS = {
+    "/article": article,
+    "/headers": echo_headers,
+    "/status/{code:int}": status,
+    "/loop/{n:int}": loop,
+    "/away": away,
+    "/bomb": bomb,
+    "/endless": slow,
+    "/slow": slow,
+}
+APP = Starlette(routes=[Route(path, endpoint) for path, endpoint in PATHS.items()])
 
 
 Serve = Callable[..., AbstractContextManager[int]]
@@ -142,10 +127,6 @@ def a_session() -> Callable[..., Session]:
     """`a_session(tool, ...)`: a session that lends these tools and has neither models nor a web."""
 
     def make(*tools: Tool, collection_name: str | None = None) -> Session:
-        return make_session(
-            run_seed=0,
-            tools=FixedToolbox(tools),
-            collection_name=collection_name,
-        )
+        return make_session(tools=FixedToolbox(tools), collection_name=collection_name)
 
     return make

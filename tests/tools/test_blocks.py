@@ -9,15 +9,11 @@ from hypothesis import strategies as st
 from aiq.tools.blocks import document, iso_date, safe_url
 
 
-def test_a_block_is_as_the_specification_has_it() -> None:
-    assert document("https://a.example/x", "A  title\n", "Text.\n") == (
-        '<Document href="https://a.example/x">\n<title>\nA title\n</title>\nText.\n</Document>'
+@pytest.mark.parametrize(("date", "line"), [(None, ""), ("2026-03-14", "<published>2026-03-14</published>\n")])
+def test_a_block_is_as_the_specification_has_it(date: str | None, line: str) -> None:
+    assert document("https://a.example/x", "A  title\n", "Text.\n", date) == (
+        f'<Document href="https://a.example/x">\n<title>\nA title\n</title>\n{line}Text.\n</Document>'
     )
-
-
-def test_the_date_stands_in_the_block_where_it_is_known() -> None:
-    block = document("https://a.example/x", "T", "Text.", "2026-03-14")
-    assert "\n</title>\n<published>2026-03-14</published>\nText.\n</Document>" in block
 
 
 hostile = st.lists(
@@ -34,12 +30,11 @@ def test_a_page_can_neither_end_its_block_nor_forge_another(title: str, text: st
 
 
 @given(st.text())
-def test_a_safe_url_fits_an_attribute(url: str) -> None:
-    assert not re.search(r'[\s"<>]', safe_url(url))
-
-
-def test_a_safe_url_leaves_a_plain_one_alone() -> None:
+def test_a_safe_url_fits_an_attribute_and_any_date_text_is_survived(text: str) -> None:
+    assert not re.search(r'[\s"<>]', safe_url(text))
     assert safe_url(" https://a.example/é?a=1&b=%20 ") == "https://a.example/é?a=1&b=%20"
+    shown = iso_date(text)
+    assert shown is None or 0 < len(shown) <= 40
 
 
 @pytest.mark.parametrize(
@@ -57,9 +52,3 @@ def test_a_safe_url_leaves_a_plain_one_alone() -> None:
 )
 def test_dates_come_in_one_form(given_: str | None, expected: str | None) -> None:
     assert iso_date(given_) == expected
-
-
-@given(st.text())
-def test_any_date_text_is_survived(text: str) -> None:
-    shown = iso_date(text)
-    assert shown is None or 0 < len(shown) <= 40

@@ -1,4 +1,6 @@
+import json
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,85 +20,23 @@ inner_addresses = st.sampled_from(INNER).flatmap(
 )
 
 
-def refusal(url: str, allowed: AllowList = NOBODY) -> ToolError | None:
+def blocked(url: str, allowed: AllowList = NOBODY) -> bool:
+    """Whether the URL is refused, as it must be: typed, in one line."""
+    refusal = None
     try:
         check_url(url, allowed)
     except ToolError as error:
-        return error
-    return None
+        refusal = error
+    assert refusal is None or (refusal.kind is ToolErrorKind.BLOCKED and len(str(refusal).splitlines()) == 1)
+    return refusal is not None
 
 
-def blocked(url: str, allowed: AllowList = NOBODY) -> bool:
-    """Whether the URL is refused, as it must be: typed, in one line."""
-    error = refusal(url, allowed)
-    assert error is None or (error.kind is ToolErrorKind.BLOCKED and len(str(error).splitlines()) == 1)
-    return error is not None
+ROWS = [json.loads(line) for line in Path(__file__).with_name("urls.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://a.example/path?q=1#x",
-        "http://a.example:80/",
-        "http://a.example:443/",
-        "HTTPS://A.EXAMPLE",
-        "http://8.8.8.8/",
-        "http://[2606:4700::1111]/",
-        "http://维尔.example/",
-        "http://3com.example/",
-    ],
-)
-def test_public_urls_pass(url: str) -> None:
-    assert not blocked(url)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "a.example",
-        "//a.example/",
-        "http://",
-        "http:///path",
-        "file:///etc/passwd",
-        "ftp://a.example/",
-        "javascript:alert(1)",
-        "data:text/html,x",
-        "gopher://a.example/",
-        "http://user@a.example/",
-        "http://user:pw@a.example/",
-        "http://a.example\\@127.0.0.1/",
-        "http://a.example:22/",
-        "http://a.example:8080/",
-        "http://a.example:0/",
-        "http://a.example:99999/",
-        "http://a\n.example/",
-        "http://127.0.0.1/",
-        "http://127.0.0.1./",
-        "http://2130706433/",
-        "http://0x7f000001/",
-        "http://0x7f.1/",
-        "http://0177.0.0.1/",
-        "http://127.1/",
-        "http://１２７.0.0.1/",
-        "http://0/",
-        "http://[::1]/",
-        "http://[::]/",
-        "http://[::ffff:127.0.0.1]/",
-        "http://[::ffff:7f00:1]/",
-        "http://[fe80::1%25eth0]/",
-        "http://[fd00:ec2::254]/",
-        "http://[64:ff9b::a9fe:a9fe]/",
-        "http://[2002:7f00:1::]/",
-        "http://169.254.169.254/latest/meta-data/",
-        "http://168.63.129.16/",
-        "http://100.100.100.200/",
-        "http://224.0.0.1/",
-        "http://255.255.255.255/",
-    ],
-)
-def test_other_urls_are_refused(url: str) -> None:
-    assert blocked(url)
+@pytest.mark.parametrize(("url", "refused"), [(row["url"], row["refused"]) for row in ROWS if "url" in row])
+def test_which_urls_are_refused(url: str, refused: bool) -> None:
+    assert blocked(url) is refused
 
 
 @given(inner_addresses)
@@ -120,33 +60,7 @@ def test_no_spelling_of_an_inner_address_passes(ip: IPv4Address) -> None:
         assert blocked(f"http://{spelling}/"), spelling
 
 
-@given(inner_addresses)
-def test_an_inner_address_hidden_in_ipv6_is_not_public(ip: IPv4Address) -> None:
-    for base in ("::ffff:0:0", "::", "64:ff9b::"):
-        assert not is_public(IPv6Address(int(IPv6Address(base)) | int(ip)))
-    assert not is_public(IPv6Address((0x2002 << 112) | (int(ip) << 80)))
-
-
-@pytest.mark.parametrize(
-    ("address", "public"),
-    [
-        ("93.184.215.14", True),
-        ("2606:4700::1111", True),
-        ("::ffff:8.8.8.8", True),
-        ("64:ff9b::808:808", True),
-        ("64:ff9b:1::808:808", False),
-        ("2001:0:4136:e378:8000:63bf:3fff:fdd2", False),
-        ("192.0.0.192", False),
-        ("198.18.0.1", False),
-        ("203.0.113.7", False),
-        ("2001:db8::1", False),
-        ("3fff::1", False),
-        ("fec0::1", False),
-        ("ff02::1", False),
-        ("240.0.0.1", False),
-        ("0.0.0.0", False),
-    ],
-)
+@pytest.mark.parametrize(("address", "public"), [(row["address"], row["public"]) for row in ROWS if "public" in row])
 def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(ip_address(address)) is public
 
@@ -174,11 +88,8 @@ def test_listed_hosts_are_exempt_with_the_port_they_are_listed_with() -> None:
     assert not blocked("http://[::1]:9/", allowed)
     assert blocked("ftp://intranet.example/", allowed)
     assert blocked("http://user@intranet.example/", allowed)
-
-
-def test_a_refused_port_says_how_to_allow_it() -> None:
     with pytest.raises(ToolError, match=r"list a\.example:8080 in web\.allow_hosts"):
-        check_url("http://a.example:8080/", NOBODY)
+        check_url("http://a.example:8080/", allowed)
 
 
 @pytest.mark.parametrize("address", ["010.0.0.1", "1.2.3", "nonsense", ""])

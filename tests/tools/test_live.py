@@ -4,7 +4,7 @@ import datetime
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from aiq.tools.corpus import Corpus
 from aiq.tools.live import LiveWeb
 from aiq.tools.web import CorpusWeb
 from tests.settings import configured
+
+KEY = "reader-secret-1"
 
 NAMES = {
     **{name: ["127.0.0.1"] for name in ("good.example", "other.example", "reader.example", "page.example")},
@@ -45,62 +47,65 @@ class Names:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
-def live(*allow: str, resolve: Callable[[str, int], Awaitable[list[str]]] | None = None, **settings: float) -> LiveWeb:
-    values = {"timeout_seconds": 5.0, **settings}
-    return LiveWeb(
-        configured(WebSettings, **{"kind": "live", "allow_hosts": allow, **values}), resolve=resolve or Names()
-    )
+def live(*allow: str, resolve: Names | None = None, **limits: float) -> LiveWeb:
+    settings = {"kind": "live", "allow_hosts": allow, "timeout_seconds": 5.0, **limits}
+    return LiveWeb(configured(WebSettings, **settings), resolve=resolve or Names())
 
 
-async def failure(web: LiveWeb, url: str) -> ToolError:
-    with pytest.raises(ToolError) as caught:
-        await web.fetch(url)
+async def refused(web: LiveWeb, url: str, kind: ToolErrorKind, said: str = ".", reader: Reader | None = None) -> None:
+    with pytest.raises(ToolError, match=said) as caught:
+        await web.fetch(url, reader)
+    assert caught.value.kind is kind
     assert "\n" not in str(caught.value)
-    return caught.value
+    assert KEY not in str(caught.value)
 
 
 async def test_a_listed_host_is_fetched_at_the_address_it_resolved_to(pages_port: int) -> None:
     names = Names()
     page = await live(f"good.example:{pages_port}", resolve=names).fetch(f"http://good.example:{pages_port}/article")
-    assert page.title == "Velmora Institute"
+    assert (page.title, page.published) == ("Velmora Institute", "2026-03-14")
     assert "Ilan Corvey" in page.text
-    assert page.published == "2026-03-14"
     assert names.asked == [("good.example", pages_port)]  # once: no second lookup could tell another address
-
-
-async def test_the_system_resolver_is_the_default(pages_port: int) -> None:
-    web = LiveWeb(configured(WebSettings, kind="live", allow_hosts=(f"localhost:{pages_port}",)))
-    assert "Ilan Corvey" in (await web.fetch(f"http://localhost:{pages_port}/article")).text
+    by_the_system = LiveWeb(configured(WebSettings, kind="live", allow_hosts=(f"localhost:{pages_port}",)))
+    assert "Ilan Corvey" in (await by_the_system.fetch(f"http://localhost:{pages_port}/article")).text
 
 
 @pytest.mark.parametrize("host", ["inner.example", "both.example", "mapped.example"])
 async def test_a_name_that_leads_inside_is_refused_when_connecting(host: str) -> None:
-    error = await failure(live(), f"http://{host}/")
-    assert error.kind is ToolErrorKind.BLOCKED
-    assert host in str(error)
+    await refused(live(), f"http://{host}/", ToolErrorKind.BLOCKED, host)
 
 
-async def test_an_inner_address_is_refused_before_any_lookup(pages_port: int) -> None:
+async def test_an_inner_address_is_refused_before_any_lookup() -> None:
     names = Names()
-    error = await failure(live(resolve=names), "http://127.0.0.1/")
-    assert error.kind is ToolErrorKind.BLOCKED
+    await refused(live(resolve=names), "http://127.0.0.1/", ToolErrorKind.BLOCKED)
     assert names.asked == []
 
 
 @pytest.mark.parametrize(
-    "target",
+    ("path", "kind", "said"),
     [
-        "http://169.254.169.254/latest/meta-data/",
-        "http://inner.example/",
-        "http://127.0.0.1:1/",
-        "https://user:pw@good.example/",
-        "file:///etc/passwd",
-        "//inner.example/x",
+        ("away?to=http://169.254.169.254/latest/meta-data/", ToolErrorKind.BLOCKED, "."),
+        ("away?to=http://inner.example/", ToolErrorKind.BLOCKED, "."),
+        ("away?to=http://127.0.0.1:1/", ToolErrorKind.BLOCKED, "."),
+        ("away?to=https://user:pw@good.example/", ToolErrorKind.BLOCKED, "."),
+        ("away?to=file:///etc/passwd", ToolErrorKind.BLOCKED, "."),
+        ("away?to=//inner.example/x", ToolErrorKind.BLOCKED, "."),
+        ("loop/0", ToolErrorKind.HTTP, "more than 3 redirects"),
+        ("bomb", ToolErrorKind.TOO_LARGE, "."),
+        ("endless", ToolErrorKind.TOO_LARGE, "."),
+        ("slow", ToolErrorKind.TIMEOUT, "."),
+        ("status/404", ToolErrorKind.NOT_AVAILABLE, "HTTP 404"),
+        ("status/410", ToolErrorKind.NOT_AVAILABLE, "HTTP 410"),
+        ("status/403", ToolErrorKind.HTTP, "HTTP 403"),
+        ("status/500", ToolErrorKind.HTTP, "HTTP 500"),
     ],
 )
-async def test_each_redirect_is_checked(pages_port: int, target: str) -> None:
-    error = await failure(live(f"127.0.0.1:{pages_port}"), f"http://127.0.0.1:{pages_port}/away?to={target}")
-    assert error.kind is ToolErrorKind.BLOCKED
+async def test_each_redirect_and_answer_is_checked(pages_port: int, path: str, kind: ToolErrorKind, said: str) -> None:
+    start = time.monotonic()
+    site, seconds = f"127.0.0.1:{pages_port}", 0.5 if path == "slow" else 20
+    web = live(site, max_redirects=3, max_bytes=1_000_000, timeout_seconds=seconds)
+    await refused(web, f"http://{site}/{path}", kind, said)
+    assert path != "slow" or time.monotonic() - start < 3
 
 
 async def test_a_redirect_that_is_fine_is_followed(pages_port: int) -> None:
@@ -109,45 +114,11 @@ async def test_a_redirect_that_is_fine_is_followed(pages_port: int) -> None:
     assert (page.url, page.final_url) == (url, f"http://127.0.0.1:{pages_port}/article")
 
 
-async def test_a_redirect_loop_ends(pages_port: int) -> None:
-    error = await failure(live(f"127.0.0.1:{pages_port}", max_redirects=3), f"http://127.0.0.1:{pages_port}/loop/0")
-    assert error.kind is ToolErrorKind.HTTP
-    assert "more than 3 redirects" in str(error)
-
-
-@pytest.mark.parametrize("path", ["bomb", "endless"])
-async def test_a_huge_body_is_cut_off_at_the_limit(pages_port: int, path: str) -> None:
-    error = await failure(live(f"127.0.0.1:{pages_port}", max_bytes=1_000_000), f"http://127.0.0.1:{pages_port}/{path}")
-    assert error.kind is ToolErrorKind.TOO_LARGE
-
-
-async def test_a_slow_body_meets_the_total_time_limit(pages_port: int) -> None:
-    start = time.monotonic()
-    error = await failure(live(f"127.0.0.1:{pages_port}", timeout_seconds=0.5), f"http://127.0.0.1:{pages_port}/slow")
-    assert error.kind is ToolErrorKind.TIMEOUT
-    assert time.monotonic() - start < 3
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [
-        (404, ToolErrorKind.NOT_AVAILABLE),
-        (410, ToolErrorKind.NOT_AVAILABLE),
-        (403, ToolErrorKind.HTTP),
-        (500, ToolErrorKind.HTTP),
-    ],
-)
-async def test_statuses_are_typed(pages_port: int, status: int, kind: ToolErrorKind) -> None:
-    error = await failure(live(f"127.0.0.1:{pages_port}"), f"http://127.0.0.1:{pages_port}/status/{status}")
-    assert error.kind is kind
-    assert f"HTTP {status}" in str(error)
-
-
 async def test_an_unknown_name_and_a_closed_port_are_http_errors() -> None:
-    assert (await failure(live(), "http://nowhere.example/")).kind is ToolErrorKind.HTTP
+    await refused(live(), "http://nowhere.example/", ToolErrorKind.HTTP)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    assert (await failure(live("127.0.0.1"), f"http://127.0.0.1:{port}/")).kind is ToolErrorKind.HTTP
+    await refused(live("127.0.0.1"), f"http://127.0.0.1:{port}/", ToolErrorKind.HTTP)
 
 
 async def test_no_cookie_or_key_leaves_with_a_request(pages_port: int) -> None:
@@ -197,12 +168,7 @@ def secure_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable
 async def test_the_certificate_is_checked_against_the_name(secure_port: int) -> None:
     web = live(f"good.example:{secure_port}", f"other.example:{secure_port}")
     assert (await web.fetch(f"https://good.example:{secure_port}/")).text == "hello good.example"
-    with pytest.raises(ToolError, match="certificate") as caught:
-        await web.fetch(f"https://other.example:{secure_port}/")
-    assert caught.value.kind is ToolErrorKind.HTTP
-
-
-KEY = "reader-secret-1"
+    await refused(web, f"https://other.example:{secure_port}/", ToolErrorKind.HTTP, "certificate")
 
 
 @pytest.fixture(autouse=True)
@@ -210,8 +176,18 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("READER_KEY", KEY)
 
 
-def reading(port: int) -> LiveWeb:
-    return live(f"reader.example:{port}", f"page.example:{port}")
+Reading = tuple[LiveWeb, str, Callable[[str], Reader]]
+
+
+@pytest.fixture
+def reading(pages_port: int) -> Reading:
+    """A web with a page and a reader service, the page's site, and a maker of readers with the service's key."""
+
+    def reader(path: str) -> Reader:
+        return Reader(template=f"http://reader.example:{pages_port}/{path}={{url}}", key_env="READER_KEY")
+
+    web = live(f"reader.example:{pages_port}", f"page.example:{pages_port}")
+    return web, f"http://page.example:{pages_port}", reader
 
 
 def test_the_address_of_a_page_at_the_service() -> None:
@@ -221,43 +197,29 @@ def test_the_address_of_a_page_at_the_service() -> None:
     assert in_query == "https://r.example/read?u=https%3A%2F%2Fa.example%2Fx%3Fy%3D1%26z%3D2&as=text"
 
 
-async def test_the_service_gets_its_key_and_the_page_keeps_its_address(pages_port: int) -> None:
-    reader = Reader(template=f"http://reader.example:{pages_port}/headers?of={{url}}", key_env="READER_KEY")
-    page = await reading(pages_port).fetch(f"http://page.example:{pages_port}/article", reader)
+async def test_the_service_alone_gets_its_key_and_the_page_keeps_its_address(reading: Reading) -> None:
+    web, site, reader = reading
+    page = await web.fetch(f"{site}/article", reader("headers?of"))
     assert json.loads(page.text)["authorization"] == f"Bearer {KEY}"
-    assert page.url == f"http://page.example:{pages_port}/article"
-    assert page.final_url.startswith(f"http://reader.example:{pages_port}/headers?of=")
-    keyless = Reader(template=reader.template)
-    assert "authorization" not in json.loads((await reading(pages_port).fetch(page.url, keyless)).text)
+    assert page.url == f"{site}/article"
+    assert page.final_url.startswith(f"{site.replace('page', 'reader')}/headers?of=")
+    keyless = Reader(template=reader("headers?of").template)
+    assert "authorization" not in json.loads((await web.fetch(page.url, keyless)).text)
+    redirected = await web.fetch(f"{site}/headers", reader("away?to"))  # to the page, which shows what it was sent
+    assert redirected.final_url == f"{site}/headers"
+    assert KEY not in redirected.text
+    await refused(web, f"{site}/article", ToolErrorKind.HTTP, "HTTP 401", reader("status/401?of"))
 
 
-async def test_the_key_goes_to_the_service_alone(pages_port: int) -> None:
-    """The service redirects to the page itself, which shows the headers that it was sent."""
-    reader = Reader(template=f"http://reader.example:{pages_port}/away?to={{url}}", key_env="READER_KEY")
-    page = await reading(pages_port).fetch(f"http://page.example:{pages_port}/headers", reader)
-    assert page.final_url == f"http://page.example:{pages_port}/headers"
-    assert KEY not in page.text
+@pytest.mark.parametrize("url", ["http://10.0.0.8/inner", "file:///etc/passwd", "http://user:pw@page.example/"])
+async def test_the_service_is_not_told_what_the_guard_would_refuse(reading: Reading, url: str) -> None:
+    await refused(reading[0], url, ToolErrorKind.BLOCKED, reader=reading[2]("headers?of"))
 
 
-async def test_the_service_is_not_told_what_the_guard_would_refuse(pages_port: int) -> None:
-    reader = Reader(template=f"http://reader.example:{pages_port}/headers?of={{url}}", key_env="READER_KEY")
-    for url in ("http://10.0.0.8/inner", "file:///etc/passwd", "http://user:pw@page.example/"):
-        with pytest.raises(ToolError) as caught:
-            await reading(pages_port).fetch(url, reader)
-        assert caught.value.kind is ToolErrorKind.BLOCKED
-
-
-async def test_what_the_service_refuses_shows_no_key(pages_port: int) -> None:
-    reader = Reader(template=f"http://reader.example:{pages_port}/status/401?of={{url}}", key_env="READER_KEY")
-    with pytest.raises(ToolError, match="HTTP 401") as caught:
-        await reading(pages_port).fetch(f"http://page.example:{pages_port}/article", reader)
-    assert KEY not in str(caught.value)
-
-
-async def test_a_missing_key_and_a_closed_web_say_so(pages_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = Reader(template="http://reader.example/{url}", key_env="READER_KEY")
+async def test_a_missing_key_and_a_closed_web_say_so(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    web, site, reader = reading
     with pytest.raises(ToolError, match="no reader service; take web=live"):
-        await CorpusWeb(Corpus([])).fetch("https://a.example/", reader)
+        await CorpusWeb(Corpus([])).fetch("https://a.example/", reader("headers?of"))
     monkeypatch.delenv("READER_KEY")
     with pytest.raises(ConfigError, match="READER_KEY: this environment variable is not set"):
-        await reading(pages_port).fetch(f"http://page.example:{pages_port}/article", reader)
+        await web.fetch(f"{site}/article", reader("headers?of"))

@@ -6,17 +6,14 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.settings import PapersSettings
-from aiq.llm.http import AsyncClient
-from aiq.tools.papers import NOTHING, Paper, PaperArguments, PaperSearch
+from aiq.tools.papers import NOTHING, Paper, PaperArguments, PaperSearch, Years
 from tests.settings import configured
-
-Years = tuple[int | None, int | None]
 
 
 class Papers:
     """A provider in the provider's own protocol: answers with its papers, keeps what it was asked."""
 
-    def __init__(self, settings: PapersSettings, client: AsyncClient | None = None, *papers: Paper) -> None:
+    def __init__(self, *papers: Paper) -> None:
         self.papers = list(papers)
         self.asked: list[tuple[str, Years, int]] = []
 
@@ -37,7 +34,7 @@ FULL = Paper(
 
 
 async def test_papers_are_listed_as_the_format_has_them() -> None:
-    provider = Papers(SETTINGS, None, FULL, Paper(title="Bare"), Paper(title="One too many"))
+    provider = Papers(FULL, Paper(title="Bare"), Paper(title="One too many"))
     result = await PaperSearch(provider, SETTINGS).run(PaperArguments(query=" tides ", year="2019-2023"))
     assert provider.asked == [("tides", (2019, 2023), 2)]
     assert result.content == (
@@ -55,7 +52,7 @@ async def test_papers_are_listed_as_the_format_has_them() -> None:
 
 
 async def test_nothing_found_is_said_and_is_no_source() -> None:
-    result = await PaperSearch(Papers(SETTINGS), SETTINGS).run(PaperArguments(query="x"))
+    result = await PaperSearch(Papers(), SETTINGS).run(PaperArguments(query="x"))
     assert (result.content, result.sources) == (NOTHING, ())
     assert NOTHING == "No papers found via Google Scholar."
 

@@ -30,26 +30,16 @@ def test_terms_of_each_script(text: str, expected: list[str]) -> None:
     assert tokens(text) == [unicodedata.normalize("NFKC", term) for term in expected]
 
 
-@given(st.text())
-def test_any_text_gives_terms_without_space_or_case(text: str) -> None:
-    for term in tokens(text):
-        assert term
-        assert not any(c.isspace() for c in term)
-        assert term == term.lower()
+@given(st.text(), st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+def test_any_text_gives_the_terms_of_its_parts_without_space_or_case(left: str, right: str) -> None:
+    found = tokens(left)
+    assert all(term == term.lower() and not any(c.isspace() for c in term) and term for term in found)
+    assert tokens(f"{right}\n|\n{left}") == tokens(right) + found
 
 
-@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60), st.text(max_size=60))
-def test_a_text_holds_the_terms_of_its_parts(left: str, right: str) -> None:
-    assert tokens(f"{left}\n|\n{right}") == tokens(left) + tokens(right)
-
-
-@given(st.text(alphabet="日本語中文维摩拉", min_size=2))
-def test_every_pair_of_a_chinese_run_is_found(run: str) -> None:
+@given(st.text(alphabet="日本語中文维摩拉", min_size=2), st.from_regex(r"[a-zA-Z']{1,20}", fullmatch=True))
+def test_every_pair_of_a_chinese_run_is_found_and_case_does_not_count(run: str, word: str) -> None:
     assert tokens(run) == [run[i : i + 2] for i in range(len(run) - 1)]
-
-
-@given(st.from_regex(r"[a-zA-Z']{1,20}", fullmatch=True))
-def test_upper_and_lower_case_are_one_term(word: str) -> None:
     assert tokens(word.upper()) == tokens(word.lower())
 
 
@@ -57,17 +47,17 @@ def test_short_paragraphs_share_a_passage() -> None:
     assert passages("History\nFounded in 1874.\n\nBurnt in 1901.") == ["History\nFounded in 1874.\nBurnt in 1901."]
 
 
-def test_a_long_paragraph_is_cut_between_sentences() -> None:
-    sentence = "The river Orl rises in the hills above Tessmark and runs south. "
-    found = passages(sentence * 40)
+@pytest.mark.parametrize(
+    ("sentence", "end"),
+    [
+        ("The river Orl rises in the hills above Tessmark and runs south. ", "south."),
+        ("维尔莫拉研究所成立于一八七四年。", "。"),
+    ],
+)
+def test_a_long_paragraph_is_cut_between_sentences(sentence: str, end: str) -> None:
+    found = passages(sentence * 150)
     assert len(found) > 2
-    assert all(len(passage) <= WINDOW and passage.endswith("south.") for passage in found)
-
-
-def test_chinese_is_cut_after_its_full_stop() -> None:
-    found = passages("维尔莫拉研究所成立于一八七四年。" * 200)
-    assert len(found) > 2
-    assert all(passage.endswith("。") for passage in found)
+    assert all(len(passage) <= WINDOW and passage.endswith(end) for passage in found)
 
 
 @given(st.text(alphabet=st.sampled_from("ab .。!\n字é"), max_size=4000))

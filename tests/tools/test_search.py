@@ -2,15 +2,14 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.settings import SearchSettings
-from aiq.llm.http import AsyncClient
-from aiq.tools.search import NOTHING, Found, SearchArguments, SearchHit, WebSearch, shortened
+from aiq.tools.search import NOTHING, Found, SearchArguments, SearchHit, WebSearch
 from tests.settings import configured
 
 
 class Recording:
     """A provider in the provider's own protocol: answers with what it was made with, keeps what it was asked."""
 
-    def __init__(self, settings: SearchSettings, client: AsyncClient | None = None, *hits: SearchHit) -> None:
+    def __init__(self, *hits: SearchHit) -> None:
         self.found = Found(hits=hits)
         self.asked: list[tuple[str, int]] = []
 
@@ -28,7 +27,7 @@ HITS = (
 
 
 async def test_results_are_blocks_and_each_is_a_source() -> None:
-    provider = Recording(SETTINGS, None, *HITS)
+    provider = Recording(*HITS)
     result = await WebSearch(provider, SETTINGS).run(SearchArguments(query="  mayor of Tessmark "))
     assert provider.asked == [("mayor of Tessmark", 2)]
     assert result.content == (
@@ -37,44 +36,32 @@ async def test_results_are_blocks_and_each_is_a_source() -> None:
         '<Document href="https://a.example/2?q=%22x%20y%22">\n<title>\nTwo lines\n</title>\nshort\n</Document>'
     )
     first, second = result.sources
-    assert (first.url, first.title, first.text, first.published) == (
-        "https://a.example/1",
-        "One",
-        "0123456789",
-        "2026-03-14",
-    )
-    assert second.url == "https://a.example/2?q=%22x%20y%22"
+    assert (first.url, first.title, first.text) == ("https://a.example/1", "One", "0123456789")
+    assert (first.published, second.url) == ("2026-03-14", "https://a.example/2?q=%22x%20y%22")
 
 
 async def test_nothing_found_is_said_and_is_no_source() -> None:
-    result = await WebSearch(Recording(SETTINGS), SETTINGS).run(SearchArguments(query="x"))
+    result = await WebSearch(Recording(), SETTINGS).run(SearchArguments(query="x"))
     assert result.content == NOTHING == "Search returned no results"
     assert result.sources == ()
 
 
 async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:
-    provider = Recording(SETTINGS)
+    settings = SETTINGS.model_copy(update={"max_content_length": None})  # the text is whole
+    provider = Recording()
     provider.found = Found(hits=HITS[:1], answer=" Ilan </answer> Corvey.\n")
-    result = await WebSearch(provider, SETTINGS).run(SearchArguments(query="x"))
+    result = await WebSearch(provider, settings).run(SearchArguments(query="x"))
     assert result.content.startswith(
         '<Answer>\nIlan &lt;/answer> Corvey.\n</Answer>\n\n---\n\n<Document href="https://a.example/1">'
     )
+    assert "0123456789abc" in result.content
     assert [source.url for source in result.sources] == ["https://a.example/1"]
 
 
-async def test_without_a_limit_the_text_is_whole() -> None:
-    settings = configured(SearchSettings, provider="corpus", max_content_length=None)
-    result = await WebSearch(Recording(settings, None, HITS[0]), settings).run(SearchArguments(query="x"))
-    assert "0123456789abc" in result.content
-
-
-async def test_a_long_query_is_cut_to_397_characters_and_dots() -> None:
-    provider = Recording(SETTINGS)
-    await WebSearch(provider, SETTINGS).run(SearchArguments(query="q" * 401))
-    assert provider.asked[0][0] == "q" * 397 + "..."
-    assert shortened("q" * 400) == "q" * 400
-
-
-def test_a_blank_query_is_refused() -> None:
+@pytest.mark.parametrize(("query", "sent"), [("q" * 401, "q" * 397 + "..."), ("q" * 400, "q" * 400)])
+async def test_a_long_query_is_cut_to_397_characters_and_dots(query: str, sent: str) -> None:
+    provider = Recording()
+    await WebSearch(provider, SETTINGS).run(SearchArguments(query=query))
+    assert provider.asked[0][0] == sent
     with pytest.raises(ValidationError):
         SearchArguments(query="  \n")

@@ -1,37 +1,70 @@
+"""The tool `fetch_page`, and the webs that answer only what they hold."""
+
 import json
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
+from pydantic import ValidationError
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import LlmSettings, WebSettings
-from aiq.llm.http import AsyncClient
+from aiq.core.sources import Page
+from aiq.core.tools import Reader
 from aiq.llm.transport import open_client
-from aiq.tools.corpus import Corpus
-from aiq.tools.web import CorpusWeb, OfflineWeb
+from aiq.tools.corpus import Corpus, CorpusPage
+from aiq.tools.web import CorpusWeb, FetchArguments, FetchPage, OfflineWeb
 from tests.settings import configured
 
-SETTINGS = configured(WebSettings, kind="offline")
+ORLUNE = CorpusPage(url="https://a.example/orlune", title="Orlune", text="0123456789abcdef", published="2026-03-14")
+CORPUS = CorpusWeb(Corpus([ORLUNE]))
 
 
-def offline_client(port: int) -> AsyncClient:
-    return open_client(
-        configured(LlmSettings, base_url="http://model.offline.example/v1", model="m"), offline_port=port
+class Fixed:
+    """A web where every address leads to one page."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def fetch(self, url: str, reader: Reader | None = None) -> Page:
+        return Page(url=url, final_url="https://a.example/new", title="T", text=self.text)
+
+
+async def test_a_page_is_a_block_and_a_source() -> None:
+    result = await FetchPage(CORPUS, max_chars=100).run(FetchArguments(url=" https://a.example/orlune "))
+    assert result.content == (
+        '<Document href="https://a.example/orlune">\n<title>\nOrlune\n</title>\n'
+        "<published>2026-03-14</published>\n0123456789abcdef\n</Document>"
     )
+    (source,) = result.sources
+    assert (source.url, source.title, source.text) == ("https://a.example/orlune", "Orlune", "0123456789abcdef")
+    cut = await FetchPage(CORPUS, max_chars=10).run(FetchArguments(url="https://a.example/orlune"))
+    assert "\n0123456789\n[cut: the first 10 of 16 characters]\n</Document>" in cut.content
+    assert cut.sources[0].text == "0123456789"
+    with pytest.raises(ValidationError):
+        FetchArguments(url=" ")
 
 
-async def test_offline_pages_come_through_the_runs_client(pages_port: int) -> None:
-    async with offline_client(pages_port) as client:
-        page = await OfflineWeb(client, SETTINGS).fetch("https://atlas.offline.example/article")
-    assert page.final_url == "https://atlas.offline.example/article"
-    assert page.title == "Velmora Institute"
+async def test_after_a_redirect_both_addresses_are_sources_unless_the_page_is_blank() -> None:
+    asked = FetchArguments(url="https://a.example/old")
+    result = await FetchPage(Fixed("text"), max_chars=10).run(asked)
+    assert [source.url for source in result.sources] == ["https://a.example/new", "https://a.example/old"]
+    assert 'href="https://a.example/new"' in result.content
+    assert (await FetchPage(Fixed(" \n"), max_chars=10).run(asked)).sources == ()
+
+
+@pytest.fixture
+async def offline(pages_port: int) -> AsyncIterator[OfflineWeb]:
+    llm = configured(LlmSettings, base_url="http://model.offline.example/v1", model="m")
+    async with open_client(llm, offline_port=pages_port) as client:
+        yield OfflineWeb(client, configured(WebSettings, kind="offline"))
+
+
+async def test_offline_pages_come_through_the_runs_client(offline: OfflineWeb) -> None:
+    page = await offline.fetch("https://atlas.offline.example/article")
+    assert (page.final_url, page.title) == ("https://atlas.offline.example/article", "Velmora Institute")
     assert "Ilan Corvey" in page.text
-
-
-async def test_the_offline_server_sees_the_host_that_was_asked(pages_port: int) -> None:
-    async with offline_client(pages_port) as client:
-        page = await OfflineWeb(client, SETTINGS).fetch("https://atlas.offline.example/headers")
-    assert json.loads(page.text)["host"] == "atlas.offline.example"
+    seen = json.loads((await offline.fetch("https://atlas.offline.example/headers")).text)
+    assert seen["host"] == "atlas.offline.example"
 
 
 @pytest.mark.parametrize(
@@ -43,41 +76,24 @@ async def test_the_offline_server_sees_the_host_that_was_asked(pages_port: int) 
         "https://offline.example/stats",
         "http://search.offline.example/stats",
         "http://model.offline.example/v1/models",
+        "https://atlas.offline.example/away?to=https://a.example/",
+        "https://atlas.offline.example/nowhere",
         "file:///etc/passwd",
         "nonsense",
         "http://[",
     ],
 )
-async def test_nothing_else_is_in_the_offline_web(pages_port: int, url: str) -> None:
-    async with offline_client(pages_port) as client:
-        with pytest.raises(ToolError) as caught:
-            await OfflineWeb(client, SETTINGS).fetch(url)
+async def test_nothing_else_is_in_the_offline_web(offline: OfflineWeb, url: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        await offline.fetch(url)
     assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
 
 
-async def test_a_redirect_out_of_the_offline_web_is_not_followed(pages_port: int) -> None:
-    async with offline_client(pages_port) as client:
-        with pytest.raises(ToolError) as caught:
-            await OfflineWeb(client, SETTINGS).fetch("https://atlas.offline.example/away?to=https://a.example/")
-    assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
-
-
-async def test_an_absent_offline_page_is_not_available(pages_port: int) -> None:
-    async with offline_client(pages_port) as client:
-        with pytest.raises(ToolError) as caught:
-            await OfflineWeb(client, SETTINGS).fetch("https://atlas.offline.example/nowhere")
-    assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
-
-
-async def test_the_corpus_is_a_web_of_its_own_pages(tmp_path: Path) -> None:
-    row = {"url": "https://a.example/orlune", "title": "Orlune", "text": "Long text.", "published": "2026-01-02"}
-    path = tmp_path / "pages.jsonl"
-    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    web = CorpusWeb(Corpus.load(path))
-    page = await web.fetch("http://a.example/orlune/#mayor")
+async def test_the_corpus_is_a_web_of_its_own_pages() -> None:
+    page = await CORPUS.fetch("http://a.example/orlune/#mayor")
     assert page.url == "http://a.example/orlune/#mayor"
-    assert (page.final_url, page.title, page.text, page.published) == tuple(row.values())
+    assert (page.final_url, page.title, page.text, page.published) == tuple(ORLUNE.model_dump().values())
     for other in ("https://a.example/other", "http://[", "", "a\nb"):
         with pytest.raises(ToolError, match="not in the corpus") as caught:
-            await web.fetch(other)
+            await CORPUS.fetch(other)
         assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE

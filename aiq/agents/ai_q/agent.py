@@ -1,49 +1,53 @@
-"""The agent that config names: the entry (chat, shallow or deep), the report, and what each stage of it cost."""
+"""AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 from pydantic import JsonValue
 
-from aiq.agents.ai_q.chat import ChatResearcher
+from aiq.agents.ai_q.clarifier import Clarifier
 from aiq.agents.ai_q.deep import SUBAGENTS, DeepResearcher
+from aiq.agents.ai_q.escalation import Escalation, by_phrases
+from aiq.agents.ai_q.intent import IntentClassifier
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import (
     CHECKPOINTED,
     ChatResearcherState,
+    ClarifierState,
     DeepResearchAgentState,
     ShallowResearchAgentState,
+    ShallowResult,
 )
 from aiq.agents.base import Drawing
-from aiq.agents.toolkit.conversation import Threads, conversation, last_answer
+from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
 from aiq.agents.toolkit.finish import Draft, LeakFilter, finish
-from aiq.agents.toolkit.toolset import check_sources, check_tools, documents_of, sources_of
-from aiq.core.errors import ConfigError
+from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
+from aiq.core.errors import AgentError, ConfigError
+from aiq.core.events import Decision, StageChanged
 from aiq.core.models import Models
 from aiq.core.reports import Report
 from aiq.core.samples import Question
-from aiq.core.session import Session
+from aiq.core.session import Session, current, nested_call
 from aiq.core.tools import Toolbox
 from aiq.core.usage import Usage, UsageLedger
 
-STAGES = {
-    "aiq.intent_classifier": "shallow",
-    "aiq.shallow_researcher": "shallow",
-    "aiq.escalation": "escalation",
-    "aiq.clarifier": "deep",
-    "aiq.clarifier_planner": "deep",
-    "user.simulated": "deep",
-    "aiq.orchestrator": "deep",
-    "aiq.planner": "deep",
-    "aiq.researcher": "deep",
-}
-"""The stage that a role's calls belong to.
+REJECTED = "The research plan was rejected; no research was done."
 
-`shallow` is what an answer costs that stops before deep research, `escalation` what deciding about it costs, and
-`deep` all that going on brings, questions to the user and the plan included. Any other role is `other`.
-"""
+ORDER = ("shallow_research", "clarifier", "deep_research")
+"""The stages that bring sources, which are numbered in this order: a stage's place is the first part of their path."""
+
+STAGES = {
+    **dict.fromkeys(("aiq.intent_classifier", "aiq.shallow_researcher"), "shallow"),
+    "aiq.escalation": "escalation",
+    **dict.fromkeys(("aiq.clarifier", "aiq.clarifier_planner", "user.simulated"), "deep"),
+    **dict.fromkeys(("aiq.orchestrator", "aiq.planner", "aiq.researcher"), "deep"),
+}
+"""The stage that a role's calls belong to: `deep` is all that going on costs, questions and the plan included."""
 
 
 def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
@@ -55,25 +59,39 @@ def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
     return {stage: usage.model_dump(mode="json") for stage, usage in stages.items()}
 
 
+def route_after_orchestration(state: ChatResearcherState) -> Literal["clarifier", "shallow_research", "__end__"]:
+    """Meta ends; deep goes to the clarifier; anything else, a missing depth included, is shallow."""
+    if state.user_intent and state.user_intent.intent == "meta":
+        return "__end__"
+    deep = state.depth_decision and state.depth_decision.decision == "deep"
+    return "clarifier" if deep else "shallow_research"
+
+
+def should_escalate(state: ChatResearcherState) -> Literal["clarifier", "__end__"]:
+    """Escalation goes through the clarifier, so that the user can review a plan first."""
+    return "clarifier" if state.shallow_result and state.shallow_result.escalate else "__end__"
+
+
 class AiqAgent:
-    """AI-Q as one agent: made once per run, serves all samples at once, keeps compiled graphs only."""
+    """Made once per run, serves all samples at once, keeps compiled graphs only."""
 
     Settings: ClassVar[type[AiqSettings]] = AiqSettings
 
     def __init__(self, settings: AiqSettings) -> None:
-        prompts = settings.prompts()
-        self._settings = settings
+        self._settings, prompts = settings, settings.prompts()
         self._leaks = LeakFilter(prompts)
+        self._intent = IntentClassifier(settings.intent, prompts)
+        self._escalation = Escalation(settings, prompts)
+        self._clarifier = Clarifier(settings.clarifier, prompts)
         self._shallow = ShallowResearcher(settings.shallow, prompts)
         self._deep = DeepResearcher(settings.deep, prompts)
-        self._chat = ChatResearcher(settings, prompts, self._shallow, self._deep)
-        self._threads = Threads(self._chat.build(), ChatResearcherState, CHECKPOINTED, last="deep_research")
+        self._threads = Threads(self._chat(), ChatResearcherState, CHECKPOINTED, last="deep_research")
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where a setting names a data source or a tool that the run does not have."""
-        check_sources(tools, self._settings.data_sources, "agent.data_sources")
-        check_tools(tools, self._settings.shallow.tools, "agent.shallow.tools")
-        check_tools(tools, self._settings.deep.tools, "agent.deep.tools")
+        check_tools(tools, "agent.data_sources", data_sources=self._settings.data_sources)
+        check_tools(tools, "agent.shallow.tools", self._settings.shallow.tools)
+        check_tools(tools, "agent.deep.tools", self._settings.deep.tools)
 
     def check_user(self, kind: str) -> None:
         """Raises ConfigError for a user who only reviews plans where none is shown."""
@@ -88,52 +106,69 @@ class AiqAgent:
             raise ConfigError(f"user.kind={kind}: shown no plan, this user has no say; set {' '.join(missing)}")
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted.
-
-        Every researched answer is verified against what was retrieved, and the report's `audit` says what
-        that did; a `meta` answer and a rejection cite nothing and have no audit.
-        """
-        thread = question.thread_id if self._settings.entry == "chat" else None
-        return await self._finish(await self._draft(question, session), thread, session)
+        """Answer one question, verified if researched. Raises AgentError, ModelError, LimitReached, RunAborted."""
+        sources = sources_of(question, self._settings.data_sources)
+        told: dict[str, Any] = {
+            "messages": conversation(question, self._settings.max_history),
+            "data_sources": sources,
+            "user_info": question.user_info,
+            "available_documents": documents_of(question, sources),
+        }
+        thread = None
+        if self._settings.entry == "shallow":
+            collection = question.collection_name
+            shallow = await self._shallow.run(ShallowResearchAgentState(**told, collection_name=collection))
+            draft = Draft(last_answer(shallow.messages), "shallow", extras={"tool_calls": shallow.tool_iterations})
+        elif self._settings.entry == "deep":
+            deep = await self._deep.run(DeepResearchAgentState(**told))
+            draft = Draft(last_answer(deep.messages), "deep", extras={"subagents": len(deep.subagents)})
+        else:
+            thread = question.thread_id
+            draft = self._draft(await self._threads.run(ChatResearcherState(**told), thread, session))
+        return await self._finish(draft, thread, session)
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
         """Go on with a conversation that waits for its user (`session.user`); None where none does."""
-        waits = self._settings.entry == "chat"
-        state = await self._threads.resume(thread_id, session) if waits else None
-        return None if state is None else await self._finish(self._chat.draft(state), thread_id, session)
+        if self._settings.entry != "chat":
+            return None
+        state = await self._threads.resume(thread_id, session)
+        return None if state is None else await self._finish(self._draft(state), thread_id, session)
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
         """The chat graph and what runs inside its nodes."""
-        subagents = "".join(f"\n* `{name}`: {does}" for name, does, _ in SUBAGENTS)
-        chat = "`agent.entry=chat`, in `chat.py`. Each of the other graphs runs inside the node of its name."
+        subagents = "".join(f"\n* `{name}`: {does}" for name, does in SUBAGENTS.items())
+        chat = "`agent.entry=chat`, in `agent.py`. Each of the other graphs runs inside the node of its name."
         clarifier = "In `clarifier.py`. `ask_for_clarification` and `plan_preview` interrupt it until the user answers."
         deep = (
             "The orchestrator, in `deep.py`, as deepagents and LangChain compile it. Middleware that only wraps calls\n"
             "of models and tools has no node. `tools` runs `task`, which dispatches a subagent, a graph of this kind:\n"
         )
         return (
-            Drawing("chat", chat, self._chat.build().compile()),
-            Drawing("clarifier", clarifier, self._chat.clarifier.build().compile()),
+            Drawing("chat", chat, self._chat().compile()),
+            Drawing("clarifier", clarifier, self._clarifier.build().compile()),
             Drawing("shallow_research", "In `shallow.py`.", self._shallow.graph(())),
             Drawing("deep_research", deep + subagents, self._deep.graph(models, ())),
         )
 
-    async def _draft(self, question: Question, session: Session) -> Draft:
-        sources = sources_of(question, self._settings.data_sources)
-        told: dict[str, Any] = {
-            "messages": conversation(question, self._settings.max_history),
-            "data_sources": sources,
-            "user_info": None if question.user_info is None else dict(question.user_info),
-            "available_documents": documents_of(question, sources),
-        }
-        if self._settings.entry == "shallow":
-            given = ShallowResearchAgentState(**told, collection_name=question.collection_name)
-            shallow = await self._shallow.run(given)
-            return Draft(last_answer(shallow.messages), "shallow", extras={"tool_calls": shallow.tool_iterations})
-        if self._settings.entry == "deep":
-            deep = await self._deep.run(DeepResearchAgentState(**told))
-            return Draft(last_answer(deep.messages), "deep", extras={"subagents": len(deep.subagents)})
-        return self._chat.draft(await self._threads.run(ChatResearcherState(**told), question.thread_id, session))
+    def _draft(self, state: ChatResearcherState) -> Draft:
+        """The answer of a finished turn, with what steered it; of an escalation also what the phrases alone said."""
+        extras: dict[str, JsonValue] = {}
+        if depth := state.depth_decision:
+            extras |= {"depth": depth.decision, "depth_reasoning": depth.reasoning}
+        if shallow := state.shallow_result:
+            extras["escalation"] = {
+                "policy": self._escalation.policy,
+                "taken": shallow.escalate,
+                "cause": shallow.reason,
+                "phrases": by_phrases(shallow.answer).escalate,
+            }
+        if state.user_intent and state.user_intent.intent == "meta":
+            return Draft(state.final_report or "", "meta", researched=False, extras=extras)
+        if state.final_report is not None:
+            return Draft(state.final_report, "escalated" if shallow else "deep", extras=extras)
+        if shallow and state.clarifier_result is None:
+            return Draft(shallow.answer, "shallow", extras=extras)
+        return Draft(REJECTED, "rejected", outcome="rejected", researched=False, extras=extras)
 
     async def _finish(self, draft: Draft, thread: str | None, session: Session) -> Report:
         """The report; a thread keeps it as its user is shown it."""
@@ -142,3 +177,86 @@ class AiqAgent:
         if thread is not None:
             await self._threads.keep(thread, report.text, session)
         return report
+
+    def _chat(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
+        """The graph before compilation: four nodes and their conditional edges."""
+        graph = StateGraph(ChatResearcherState)
+        graph.add_node("intent_classifier", self._classify)
+        graph.add_node("clarifier", self._clarify)
+        graph.add_node("shallow_research", self._research_shallow)
+        graph.add_node("deep_research", self._research_deep)
+        graph.add_edge(START, "intent_classifier")
+        graph.add_conditional_edges("intent_classifier", route_after_orchestration)
+        graph.add_conditional_edges("shallow_research", should_escalate)
+        graph.add_edge("deep_research", END)
+        return graph
+
+    async def _classify(self, state: ChatResearcherState) -> dict[str, Any]:
+        events = current().events
+        events.emit(StageChanged(stage="intent_classifier"))
+        tools = listing(research_tools(state.data_sources))
+        found = await self._intent.classify(self._recent(state), tools, state.user_info)
+        meta = found.result.intent == "meta"
+        route = "meta" if meta else found.depth.decision
+        events.emit(Decision(name="route", value=route, cause=found.depth_reasoning))
+        if meta:
+            return {"user_intent": found.result, "final_report": found.meta_response}
+        query = str(state.messages[-1].text)
+        return {"user_intent": found.result, "depth_decision": found.depth, "original_query": query}
+
+    async def _research_shallow(self, state: ChatResearcherState) -> dict[str, Any]:
+        """A failure ends the attempt and never escalates; its cause is recorded."""
+        events = current().events
+        events.emit(StageChanged(stage="shallow_research"))
+        try:
+            with nested_call(ORDER.index("shallow_research"), 0, None):
+                given = ShallowResearchAgentState(messages=self._recent(state), **state.told())
+                result = await self._shallow.run(given)
+        except Exception as error:
+            cause = f"shallow research failed: {_root(error)}"
+            events.emit(Decision(name="escalation", value=False, cause=cause))
+            raise
+        answer = last_answer(result.messages)
+        if research_tools(state.data_sources):
+            query, history = state.original_query or "", transcript(self._recent(state)[:-1])
+            escalate, cause = await self._escalation.decide(query, answer, history)
+        else:  # deep research could not do better; the answer is final
+            escalate, cause = False, "no research tool"
+        detail: dict[str, JsonValue] = {
+            "policy": self._escalation.policy,
+            "phrases": by_phrases(answer).cause,
+            "tool_calls": result.tool_iterations,
+        }
+        events.emit(Decision(name="escalation", value=escalate, cause=cause, detail=detail))
+        return {"shallow_result": ShallowResult(answer=answer, escalate=escalate, reason=cause)}
+
+    async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
+        """Runs again from here whenever the user has answered. Raises AgentError without anything to search with."""
+        if not self._settings.enable_clarifier:
+            return Command(goto="deep_research")
+        sources, history = state.data_sources, transcript(self._recent(state)[:-1])
+        if not research_tools(sources):
+            raise AgentError(f"deep research has no research tool: data_sources={sources} leaves none of the run's")
+        with nested_call(ORDER.index("clarifier"), 0, None):
+            given = ClarifierState(query=state.original_query or "", history=history, **state.told())
+            found = await self._clarifier.run(given)
+        if not found.approval:
+            current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
+        goto: Any = "deep_research" if found.approval else "__end__"
+        return Command(goto=goto, update={"clarifier_result": found.briefing})
+
+    async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
+        current().events.emit(StageChanged(stage="deep_research"))
+        messages = [*self._recent(state)[:-1], HumanMessage(state.original_query or "")]
+        given = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.told())
+        with nested_call(ORDER.index("deep_research"), 0, None):
+            return {"final_report": last_answer((await self._deep.run(given)).messages)}
+
+    def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
+        """The conversation as far as it is kept; its last message is this turn's question."""
+        return trimmed(state.messages, self._settings.max_history)
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error at the bottom: libraries wrap ours in their own."""
+    return error if error.__cause__ is None else _root(error.__cause__)

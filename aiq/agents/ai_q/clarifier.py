@@ -1,12 +1,4 @@
-"""The clarifier: asks the user what would change the research, then makes the plan and has it approved.
-
-    agent -> tools -> agent | force_search | ask_for_clarification | plan
-    ask_for_clarification -> agent | plan
-    plan -> plan_preview | END
-    plan_preview -> plan (feedback) | END (approved, rejected)
-
-The result, dialogue and plan as text, goes into the orchestrator's prompt.
-"""
+"""The clarifier: asks the user what would change the research, then makes the plan and has it approved."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -19,12 +11,11 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from aiq.agents.ai_q.settings import ClarifierSettings
-from aiq.agents.ai_q.states import ClarifierState, Plan
+from aiq.agents.ai_q.states import FALLBACK, ClarifierState, Plan
 from aiq.agents.toolkit.conversation import awaited
 from aiq.agents.toolkit.langchain import as_langchain, readable_calls, tool_node
 from aiq.agents.toolkit.structured import StructuredCall, read_object
 from aiq.agents.toolkit.toolset import research_tools
-from aiq.core.base import Record
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
@@ -33,13 +24,13 @@ from aiq.core.tools import Tool
 ROLE = "aiq.clarifier"
 PLANNER_ROLE = "aiq.clarifier_planner"
 
-_SKIP = {"跳过", "跳過", "略过", "略過", "继续", "繼續"}
-_YES = {"批准", "同意", "好", "好的", "可以", "行", "是", "是的", "确认", "確認", "没问题", "沒問題"}
-_NO = {"拒绝", "拒絕", "取消", "不", "不行", "不要", "不同意", "否", "停止"}
-SKIP = frozenset({"", "skip", "pass", "done", "continue", "proceed", "go ahead"} | _SKIP)
+SKIP = {"", "skip", "pass", "done", "continue", "proceed", "go ahead"}
+SKIP |= {"跳过", "跳過", "略过", "略過", "继续", "繼續"}
 """Answers that end the questions. `no` is not among them: it may be the true answer to a yes-or-no question."""
-APPROVE = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead"} | _YES)
-REJECT = frozenset({"reject", "rejected", "no", "n", "cancel", "stop"} | _NO)
+APPROVE = {"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead"}
+APPROVE |= {"批准", "同意", "好", "好的", "可以", "行", "是", "是的", "确认", "確認", "没问题", "沒問題"}
+REJECT = {"reject", "rejected", "no", "n", "cancel", "stop"}
+REJECT |= {"拒绝", "拒絕", "取消", "不", "不行", "不要", "不同意", "否", "停止"}
 
 NUDGE = (
     "You have not searched yet. Search before you ask: look the subject up with the tools, so that your question is "
@@ -50,49 +41,25 @@ NUDGE = (
 JSON_ONLY = "With these results, reply with the JSON object only, or search once more."
 """Reminds the model of its form after tool results."""
 
-FALLBACK = Plan(title="Research Report", sections=["Introduction", "Background", "Analysis", "Findings", "Conclusion"])
-"""The plan where the model gave no usable one."""
-
 
 class NextQuestion(BaseModel):
     needs_clarification: bool
     clarification_question: str | None = None
 
 
-class Briefing(Record):
-    """What the clarifier found out: the text for the deep researcher, or the user's rejection."""
-
-    text: str
-    rejected: bool = False
-
-
 class Clarifier:
     """Keeps one compiled graph, which takes its checkpointer from the graph that it runs in."""
 
     def __init__(self, settings: ClarifierSettings, prompts: Prompts) -> None:
-        self._settings = settings
-        self._prompts = prompts
-        self._planning = StructuredCall(
-            role=PLANNER_ROLE,
-            answer=Plan,
-            prompts=prompts,
-            noun="plan",
-            schema="plan",
-            system="clarifier_planner.j2",
-            request="clarifier_plan_request.j2",
-            repair="clarifier_plan_repair.j2",
-        )
+        self._settings, self._prompts = settings, prompts
+        self._planning = StructuredCall(PLANNER_ROLE, Plan, prompts, "clarifier_plan")
         self._graph = self.build().compile(name="clarifier")
 
-    async def brief(self, state: ClarifierState) -> Briefing:
-        """Ask, plan, have it approved. Raises ModelError, LimitReached, RunAborted, and langgraph's GraphInterrupt."""
+    async def run(self, state: ClarifierState) -> ClarifierState:
+        """Ask, plan, have it approved; no `approval`: rejected. Raises ModelError, LimitReached, RunAborted."""
         settings = self._settings
         steps = 2 * (settings.max_turns + settings.max_searches + settings.max_plan_iterations) + 10
-        result = ClarifierState.model_validate(await self._graph.ainvoke(state, {"recursion_limit": steps}))
-        dialogue = "\n".join(result.dialogue)
-        if result.rejected or result.plan is None:
-            return Briefing(text=dialogue, rejected=True)
-        return Briefing(text=f"{dialogue}\n\nPlan ({result.approval}):\n{result.plan.text()}".strip())
+        return ClarifierState.model_validate(await self._graph.ainvoke(state, {"recursion_limit": steps}))
 
     def build(self) -> "StateGraph[ClarifierState, Any, Any, Any]":
         """The graph before compilation."""
@@ -121,7 +88,9 @@ class Clarifier:
         """One model call, and where it leads. Without questions left there is none."""
         if state.asked >= self._settings.max_turns:
             return Command(goto="plan")
-        tools = research_tools(state.data_sources) if _searched(state) < self._settings.max_searches else ()
+        tools = research_tools(state.data_sources)
+        if sum(isinstance(message, ToolMessage) for message in state.messages) >= self._settings.max_searches:
+            tools = ()
         reply = await self._reply(state, tools, added)
         if reply.tool_calls and tools:
             return Command(goto="tools", update={"messages": [reply], "nudged": state.nudged})
@@ -140,7 +109,7 @@ class Clarifier:
             available_documents=state.available_documents or (),
             history=state.history,
             query=state.query,
-            dialogue="\n".join(state.dialogue),
+            dialogue=state.said,
         )
         messages = [SystemMessage(self._prompts.render("clarifier.j2")), HumanMessage(request), *state.messages]
         if isinstance(messages[-1], ToolMessage):
@@ -149,11 +118,10 @@ class Clarifier:
         bound = model.bind_tools([as_langchain(tool) for tool in tools]) if tools else model
         return readable_calls(await bound.ainvoke([*messages, *added]))
 
-    async def _search(self, state: ClarifierState, config: RunnableConfig) -> dict[str, Any]:
+    async def _search(self, state: ClarifierState, config: RunnableConfig) -> Any:
         """Answer every call of the last reply; which tools there are depends on the question's data sources."""
         tools = [as_langchain(tool) for tool in research_tools(state.data_sources)]
-        found: dict[str, Any] = await tool_node(tools, self._settings.max_searches, _searched).ainvoke(state, config)
-        return found
+        return await tool_node(tools, self._settings.max_searches).ainvoke(state, config)
 
     def _ask(self, state: ClarifierState) -> Command[Literal["agent", "plan"]]:
         question = state.question or ""
@@ -164,19 +132,18 @@ class Clarifier:
         return Command(goto="agent", update={**update, "dialogue": [f"Q: {question}", f"A: {answer}"]})
 
     async def _plan(self, state: ClarifierState) -> Command[Literal["plan_preview", "__end__"]]:
-        dialogue = "\n".join(state.dialogue)
-        plan = await self._planning.ask(query=state.query, dialogue=dialogue, feedback=state.feedback) or FALLBACK
+        most = self._settings.max_plan_iterations
+        plan = await self._planning.ask(query=state.query, dialogue=state.said, feedback=state.feedback) or FALLBACK
         if not self._settings.enable_plan_approval:
             return Command(goto="__end__", update={"plan": plan, "approval": "not shown to the user"})
-        if state.reviews < self._settings.max_plan_iterations:
+        if state.reviews < most:
             return Command(goto="plan_preview", update={"plan": plan})
-        cause = f"clarifier.max_plan_iterations={self._settings.max_plan_iterations}"
+        cause = f"clarifier.max_plan_iterations={most}"
         current().events.emit(Decision(name="plan_auto_approved", value=True, cause=cause))
         approval = "approved automatically after the last round of feedback"
         return Command(goto="__end__", update={"plan": plan, "approval": approval})
 
     def _preview(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
-        assert state.plan is not None
         answer = awaited(
             "plan",
             f"**Research Plan Preview**\n\n{state.plan.text()}\n\n"
@@ -185,7 +152,7 @@ class Clarifier:
         if word(answer) in APPROVE:
             return Command(goto="__end__", update={"approval": "approved by the user"})
         if word(answer) in REJECT:
-            return Command(goto="__end__", update={"rejected": True})
+            return Command(goto="__end__")
         update = {"reviews": state.reviews + 1, "feedback": [answer] if answer else []}
         return Command(goto="plan", update=update)
 
@@ -202,7 +169,3 @@ def next_question(reply: str, query: str) -> str | None:
 def word(answer: str) -> str:
     """An answer for comparison with a list of words: half width, lower case, without punctuation around it."""
     return unicodedata.normalize("NFKC", answer).lower().strip(" .,!。、~*`'\"“”‘’「」")
-
-
-def _searched(state: ClarifierState) -> int:
-    return sum(isinstance(message, ToolMessage) for message in state.messages)

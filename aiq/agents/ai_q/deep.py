@@ -1,8 +1,6 @@
 """AI-Q's deep researcher: an orchestrator with planner and researcher subagents, on deepagents.
 
-The graph is compiled once per set of tools and serves all samples; what differs between samples is in the state,
-from which each system prompt is rendered at each call. Verification of the report is the caller's.
-
+What differs between samples is in the state, from which each system prompt is rendered at each call.
 `tests/agents/ai_q/test_deepagents_contract.py` fails first when a new version of deepagents changes this.
 """
 
@@ -14,19 +12,19 @@ from typing import Annotated, Any, NotRequired
 from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemMiddleware
-from langchain.agents.middleware import TodoListMiddleware
+from langchain.agents.middleware import TodoListMiddleware, dynamic_prompt
 from langchain.agents.middleware.types import OmitFromInput
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds, file_data
+from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
 from aiq.agents.toolkit.langchain import Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
-from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, SystemPrompt, ToolBudget, ToolNameSanitization
+from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, Request, ToolBudget, ToolNameSanitization
 from aiq.agents.toolkit.subagents import TASK, SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.errors import AgentError
@@ -43,11 +41,11 @@ REPORT_CHARACTERS = 400
 
 ROLES = {"orchestrator": "aiq.orchestrator", PLANNER: "aiq.planner", RESEARCHER: "aiq.researcher"}
 
-SUBAGENTS = (
-    (PLANNER, "Searches, and plans the report's sections and the queries to research.", "planner.j2"),
-    (RESEARCHER, "Searches for the given queries and returns cited findings.", "researcher.j2"),
-)
-"""Name, description for the orchestrator, and prompt."""
+SUBAGENTS = {
+    PLANNER: "Searches, and plans the report's sections and the queries to research.",
+    RESEARCHER: "Searches for the given queries and returns cited findings.",
+}
+"""Their descriptions for the orchestrator."""
 
 TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
 
@@ -77,11 +75,10 @@ class ReportDraft(Middleware):
     """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
-        result = await handler(request)
-        arguments = request.tool_call["args"]
-        path = "/" + str(arguments.get("file_path", "")).lstrip("/")
+        result, arguments = await handler(request), request.tool_call["args"]
+        to_report = "/" + str(arguments.get("file_path", "")).lstrip("/") == REPORT_FILE
         failed = isinstance(result, ToolMessage) and result.status == "error"
-        if request.tool_call["name"] == "write_file" and path == REPORT_FILE and not failed:
+        if request.tool_call["name"] == "write_file" and to_report and not failed:
             current().keep_draft(str(arguments.get("content", "")))
         return result
 
@@ -90,8 +87,7 @@ class DeepResearcher:
     """Serves all samples of a run at once; keeps one compiled graph per set of tools."""
 
     def __init__(self, settings: DeepSettings, prompts: Prompts) -> None:
-        self._settings = settings
-        self._prompts = prompts
+        self._settings, self._prompts = settings, prompts
         self._graphs: dict[tuple[Models, tuple[str, ...]], Graph] = {}
 
     async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
@@ -100,35 +96,29 @@ class DeepResearcher:
         Raises AgentError where no report came about; ConfigError for an unknown data source; ModelError,
         LimitReached, RunAborted. A report that was written before any of these is in `session.draft`.
         """
-        session = current()
-        tools = tools_for(state.data_sources, self._settings.tools, "agent.deep.tools")
+        session, settings = current(), self._settings
+        tools = tools_for(state.data_sources, settings.tools)
         given: dict[str, Any] = {
             "messages": state.messages,
-            "files": {path: file_data(str(text)) for path, text in state.files.items()},
             "tools_info": state.tools_info or listing([tool for tool in tools if tool.data_source]),
             "clarifier_result": state.clarifier_result,
             "available_documents": state.available_documents,
         }
-        config: Any = {"recursion_limit": self._settings.recursion_limit}
-        result = await self.graph(session.models, tools).ainvoke(given, config)
+        config: Any = {"recursion_limit": settings.recursion_limit}
+        result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
         report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
         session.keep_draft(report)
-        update = {
-            "messages": [*result["messages"], AIMessage(report)],
-            "tools_info": given["tools_info"],
-            "todos": result.get("todos", state.todos),
-            "files": files,
-            "subagents": result.get("subagents", []),
-        }
-        if self._settings.verbose:
+        if settings.verbose:
             detail: dict[str, Any] = {
-                "todos": update["todos"],
+                "todos": result["todos"],
                 "files": {path: len(text) for path, text in files.items()},
-                "subagents": [f"{entry['name']}: {entry['status']}" for entry in update["subagents"]],
+                "subagents": [f"{entry['name']}: {entry['status']}" for entry in result["subagents"]],
             }
             session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
-        return state.model_copy(update=update)
+        ended = {name: result[name] for name in ("tools_info", "todos", "subagents")}
+        messages = [*result["messages"], AIMessage(report)]
+        return state.model_copy(update={**ended, "messages": messages, "files": files})
 
     def graph(self, models: Models, tools: Sequence[Tool]) -> Graph:
         """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
@@ -139,38 +129,40 @@ class DeepResearcher:
 
     def _compile(self, models: Models, tools: Sequence[Tool]) -> Graph:
         register_profile()
-        settings, bound = self._settings, {tool.name: as_langchain(tool) for tool in tools}
+        settings, bound = self._settings, [as_langchain(tool) for tool in tools]
         research = [tool.name for tool in tools if tool.data_source]
-        budget = settings.max_searches_per_researcher
+        budget = ToolBudget(settings.max_searches_per_researcher, research)
         subagents: list[Any] = [
             {
                 "name": name,
                 "description": description,
                 "model": models.chat(ROLES[name]),
-                "tools": list(bound.values()),
-                "middleware": [_files(), ToolBudget(budget, research), *self._shared(template)],
+                "tools": bound,
+                "middleware": [_files(), budget, *self._shared(name)],
             }
-            for name, description, template in SUBAGENTS
+            for name, description in SUBAGENTS.items()
         ]
         steps = "Replaces your list of steps, each pending, in_progress or completed."
         todos: list[Middleware] = [TodoListMiddleware(tool_description=steps)] if settings.enable_todos else []
         own: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
         return create_deep_agent(
             models.chat(ROLES["orchestrator"]),
-            [tool for name, tool in bound.items() if name not in research],
+            [tool for tool in bound if tool.name not in research],
             subagents=subagents,
-            middleware=[_files(), *todos, *own, *self._shared("orchestrator.j2"), SubagentStatus()],
+            middleware=[_files(), *todos, *own, *self._shared("orchestrator"), SubagentStatus()],
             state_schema=DeepState,
             checkpointer=False,  # the chat graph keeps conversations; an inner graph's steps are nobody's to resume
             name="deep_research",
         )
 
-    def _shared(self, template: str) -> list[Middleware]:
+    def _shared(self, name: str) -> list[Middleware]:
         """The stack of the orchestrator and of every subagent, outermost first; the prompt is the innermost."""
 
-        def render(state: Any) -> str:
+        @dynamic_prompt
+        def prompt(request: Request) -> str:
+            state: Any = request.state
             return self._prompts.render(
-                template,
+                f"{ROLES[name].removeprefix('aiq.')}.j2",
                 current_datetime=current().now.isoformat(),
                 tools=state.get("tools_info") or [],
                 clarifier_result=state.get("clarifier_result"),
@@ -184,7 +176,7 @@ class DeepResearcher:
             EmptyContentFix(),
             ToolResultPruning(self._settings.pruning),
             ModelRetry(self._settings.max_model_retries),
-            SystemPrompt(render),
+            prompt,
         ]
 
 
@@ -193,27 +185,19 @@ def final_report(last: str, file: str) -> str:
     is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
     chosen = last if is_report or not file.strip() else file
     if not chosen.strip():
-        raise AgentError(
-            f"the deep researcher wrote no report: its last message is empty and there is no {REPORT_FILE}"
-        )
+        raise AgentError(f"the deep researcher wrote no report: its last message is empty; there is no {REPORT_FILE}")
     return chosen.strip()
 
 
 @cache
 def register_profile() -> None:
-    """Take out what deepagents adds unasked, once per process: its registry is global and keyed by provider.
-
-    A third subagent; and its SummarizationMiddleware, which makes model calls that nobody asked for or could
-    compare. `ToolResultPruning` is what bounds the conversation instead, without a call.
-    """
-    register_harness_profile(
-        "openai",
-        HarnessProfile(
-            general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
-            excluded_middleware=frozenset({"SummarizationMiddleware"}),
-            tool_description_overrides={TASK: TASK_DESCRIPTION},
-        ),
+    """Take out a third subagent and a summariser that calls models: deepagents' registry is global, by provider."""
+    profile = HarnessProfile(
+        general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
+        excluded_middleware=frozenset({"SummarizationMiddleware"}),
+        tool_description_overrides={TASK: TASK_DESCRIPTION},
     )
+    register_harness_profile("openai", profile)
 
 
 def _files() -> FilesystemMiddleware[Any, Any]:

@@ -3,12 +3,13 @@
 `phrases` is a pure function of the answer, `assessed` one structured model call, `never` the switch turned off.
 """
 
+from typing import NamedTuple
+
 from pydantic import BaseModel, field_validator
 
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.toolkit.structured import StructuredCall
 from aiq.citations.parse import without_references
-from aiq.core.base import Record
 from aiq.core.prompts import Prompts
 
 PHRASES = ("i don't have enough information", "unable to find", "need more research")
@@ -18,11 +19,10 @@ END_CHARACTERS = 800
 """Characters at the end of the answer, without its reference list, in which a phrase counts."""
 
 _CAUSE_CHARACTERS = 200
+_APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07", "''''")
 
-_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
 
-
-class Assessment(Record):
+class Assessment(NamedTuple):
     """`cause` says why, also where there is nothing to escalate."""
 
     escalate: bool
@@ -45,20 +45,17 @@ class Sufficiency(BaseModel):
     def assessment(self) -> Assessment:
         for kind, text in (("gap", self.material_gap), ("conflict", self.material_conflict)):
             if text:
-                return Assessment(escalate=True, cause=f"assessed: {kind}: {text[:_CAUSE_CHARACTERS]}")
-        verdict = "sufficient" if self.sufficient else "insufficient"
-        return Assessment(escalate=not self.sufficient, cause=f"assessed: {verdict}")
+                return Assessment(True, f"assessed: {kind}: {text[:_CAUSE_CHARACTERS]}")
+        return Assessment(not self.sufficient, f"assessed: {'sufficient' if self.sufficient else 'insufficient'}")
 
 
-def by_phrases(answer: str | None) -> Assessment:
-    """Escalate when the answer is empty or blank, or admits near its end that it found too little."""
-    if answer is None or not answer.strip():
-        return Assessment(escalate=True, cause="empty")
+def by_phrases(answer: str) -> Assessment:
+    """Escalate when the answer is blank, or admits near its end that it found too little."""
+    if not answer.strip():
+        return Assessment(True, "empty")
     end = " ".join(without_references(answer).translate(_APOSTROPHES).lower()[-END_CHARACTERS:].split())
-    for phrase in PHRASES:
-        if phrase in end:
-            return Assessment(escalate=True, cause=f"phrase: {phrase}")
-    return Assessment(escalate=False, cause="no phrase")
+    phrase = next((phrase for phrase in PHRASES if phrase in end), None)
+    return Assessment(phrase is not None, f"phrase: {phrase}" if phrase else "no phrase")
 
 
 class Escalation:
@@ -67,16 +64,7 @@ class Escalation:
     def __init__(self, settings: AiqSettings, prompts: Prompts) -> None:
         self.policy = settings.escalation.policy if settings.enable_escalation else "never"
         self._never = f"never: {'escalation.policy=never' if settings.enable_escalation else 'enable_escalation=false'}"
-        self._call = StructuredCall(
-            role="aiq.escalation",
-            answer=Sufficiency,
-            prompts=prompts,
-            noun="assessment",
-            schema="sufficiency",
-            system="escalation.j2",
-            request="escalation_request.j2",
-            repair="escalation_repair.j2",
-        )
+        self._call = StructuredCall("aiq.escalation", Sufficiency, prompts, "escalation")
 
     async def decide(self, question: str, answer: str, history: str = "") -> Assessment:
         """Whether the answer goes on to deep research. Raises ModelError, LimitReached, RunAborted.
@@ -86,10 +74,9 @@ class Escalation:
         """
         phrases = by_phrases(answer)
         if self.policy == "never":
-            return Assessment(escalate=False, cause=self._never)
+            return Assessment(False, self._never)
         if self.policy == "phrases" or phrases.cause == "empty":
             return phrases
-        found = await self._call.ask(history=history, query=question, answer=answer)
-        if found is not None:
+        if found := await self._call.ask(history=history, query=question, answer=answer):
             return found.assessment
-        return Assessment(escalate=phrases.escalate, cause=f"{phrases.cause} (the assessment could not be parsed)")
+        return Assessment(phrases.escalate, f"{phrases.cause} (the assessment could not be parsed)")

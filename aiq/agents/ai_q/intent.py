@@ -1,7 +1,4 @@
-"""The intent classifier: one structured call that routes a message to meta, shallow or deep.
-
-A failing endpoint is an error of the attempt, never a routing decision.
-"""
+"""The intent classifier: one structured call that routes a message to meta, shallow or deep."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,36 +42,20 @@ class IntentClassifier:
     """Classifies the last message of a conversation; earlier ones tell what it refers to."""
 
     def __init__(self, settings: IntentSettings, prompts: Prompts) -> None:
+        seconds = settings.timeout_seconds
         self._fallback_depth = settings.fallback_depth
-        self._call = StructuredCall(
-            role="aiq.intent_classifier",
-            answer=Classification,
-            prompts=prompts,
-            noun="classification",
-            schema="classification",
-            system="intent_classifier.j2",
-            request="intent_request.j2",
-            repair="intent_repair.j2",
-            seconds=settings.timeout_seconds,
-        )
+        self._call = StructuredCall("aiq.intent_classifier", Classification, prompts, "intent", seconds)
 
     async def classify(
-        self,
-        messages: Sequence[AnyMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] = (),
-        user_info: Mapping[str, Any] | None = None,
+        self, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, Any]] = (), user_info: Any = None
     ) -> Classification:
-        """Meta with its answer, or research with its depth. Raises ModelError, LimitReached, RunAborted.
+        """Meta with its answer, or research with its depth; without a message nobody is asked and it is deep.
 
-        Without a message nobody is asked and the answer is deep.
+        Raises ModelError, LimitReached, RunAborted: a failing endpoint is never a routing decision.
         """
         if not messages:
             return Classification(intent="research", research_depth="deep", depth_reasoning="there is no message")
         history, query = transcript(messages[:-1]), str(messages[-1].text)
         found = await self._call.ask(tools=tools, user_info=user_info, history=history, query=query)
-        return found or Classification(
-            intent="research",
-            research_depth=self._fallback_depth,
-            depth_reasoning="the classification could not be parsed, also after a repair call",
-        )
+        why = "the classification could not be parsed, also after a repair call"
+        return found or Classification(intent="research", research_depth=self._fallback_depth, depth_reasoning=why)

@@ -1,8 +1,4 @@
-"""Every threshold of AI-Q: type, range and meaning. The defaults are in `conf/agent/ai_q.yaml`.
-
-Where specification and reference implementation disagree, the value is the one the project settled on
-(`docs/agents.md` lists these).
-"""
+"""Every threshold of AI-Q: type, range and meaning. The defaults are in `conf/agent/ai_q.yaml`."""
 
 from pathlib import Path
 from typing import Literal, Self
@@ -39,11 +35,6 @@ class ShallowSettings(Settings):
     tools: tuple[str, ...] | None = Field(description="names of the tools to use; null: all of the run")
     verbose: bool = Field(description="an event for each turn")
     compaction: CompactionSettings = Field(description="of old tool results, in what the model sees")
-
-    @property
-    def recursion_limit(self) -> int:
-        """Graph steps: two a turn (agent and tools), and headroom."""
-        return 2 * self.max_llm_turns + 10
 
 
 class DeepSettings(Settings):

@@ -1,8 +1,4 @@
-"""AI-Q's shallow researcher: one model with tools in a tight loop, bounded in tool calls and in turns.
-
-The graph has two nodes, `agent` and `tools`. When the budget is used up, or on the last turn, the model is
-asked once more, without tools and with the synthesis anchor. Verification of the answer is the caller's.
-"""
+"""AI-Q's shallow researcher: one model with tools in a tight loop, bounded in tool calls and in turns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,18 +45,16 @@ class ShallowResearcher:
     """Serves all samples of a run at once; keeps one compiled graph per set of tools and nothing of a sample."""
 
     def __init__(self, settings: ShallowSettings, prompts: Prompts) -> None:
-        self._settings = settings
-        self._prompts = prompts
+        self._settings, self._prompts = settings, prompts
         self._graphs: dict[tuple[str, ...], Graph] = {}
 
     async def run(self, state: ShallowResearchAgentState) -> ShallowResearchAgentState:
         """Research until there is an answer: the text of the last message, which may be empty.
 
-        The tools are those of `state.data_sources` (None: all). Raises ConfigError for an unknown data source,
-        ModelError, LimitReached, RunAborted.
+        Raises ConfigError for an unknown data source, ModelError, LimitReached, RunAborted.
         """
-        tools = tools_for(state.data_sources, self._settings.tools, "agent.shallow.tools")
-        config: Any = {"recursion_limit": self._settings.recursion_limit}
+        tools = tools_for(state.data_sources, self._settings.tools)
+        config: Any = {"recursion_limit": 2 * self._settings.max_llm_turns + 10}  # two steps a turn, and headroom
         result = ShallowResearchAgentState.model_validate(await self.graph(tools).ainvoke(state, config))
         current().keep_draft(last_answer(result.messages))
         return result
@@ -74,7 +68,7 @@ class ShallowResearcher:
 
     def _compile(self, tools: Sequence[Tool]) -> Graph:
         bound, most = [as_langchain(tool) for tool in tools], self._settings.max_tool_iterations
-        execute = tool_node(bound, most, lambda state: int(state.tool_iterations))
+        execute = tool_node(bound, most)
 
         async def agent(state: ShallowResearchAgentState) -> dict[str, Any]:
             return {"messages": [await self._turn(state, tools, bound)]}
@@ -95,12 +89,16 @@ class ShallowResearcher:
         self, state: ShallowResearchAgentState, tools: Sequence[Tool], bound: list[SessionTool]
     ) -> AIMessage:
         """One model call: with tools while the budget lasts, else with the anchor and without tools."""
-        shown = compacted(state.messages, self._settings.compaction)
-        self._log_turn(state, shown)
+        shown, made = compacted(state.messages, self._settings.compaction), state.tool_iterations
+        turn = 1 + len(replies_in(since_question(state.messages)))
+        if self._settings.verbose:
+            size = sum(len(message.text) for message in shown)
+            detail: dict[str, Any] = {"turn": turn, "tool_calls": made, "characters": size}
+            current().events.emit(StageChanged(stage="shallow_research_turn", detail=detail))
         messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *shown]
         model = current().models.chat(ROLE)
-        if cause := self._why_last(state):
-            used = {"tool_calls": state.tool_iterations}
+        if cause := self._why_last(turn, made):
+            used: dict[str, Any] = {"tool_calls": made}
             current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=used))
             reply = await model.ainvoke([*messages, HumanMessage(SYNTHESIS_ANCHOR)])
             # a model may call tools although it was offered none
@@ -109,16 +107,15 @@ class ShallowResearcher:
         runnable = model.bind_tools(bound, parallel_tool_calls=parallel) if bound else model
         return readable_calls(await runnable.ainvoke(messages))
 
-    def _why_last(self, state: ShallowResearchAgentState) -> str | None:
+    def _why_last(self, turn: int, made: int) -> str | None:
         """The setting that makes this turn the last one, or None."""
-        if state.tool_iterations >= self._settings.max_tool_iterations:
+        if made >= self._settings.max_tool_iterations:
             return "max_tool_iterations"
-        if turns_taken(state.messages) + 1 >= self._settings.max_llm_turns:
+        if turn >= self._settings.max_llm_turns:
             return "max_llm_turns"
         config = get_config()
-        if config["metadata"]["langgraph_step"] + STEPS_TO_SPARE > config["recursion_limit"]:
-            return "recursion_limit"
-        return None
+        spent = config["metadata"]["langgraph_step"] + STEPS_TO_SPARE > config["recursion_limit"]
+        return "recursion_limit" if spent else None
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
         listed = listing(tools) if state.tools_info is None else state.tools_info
@@ -131,15 +128,3 @@ class ShallowResearcher:
             current_datetime=current().now.isoformat(),
             available_documents=state.available_documents,
         )
-
-    def _log_turn(self, state: ShallowResearchAgentState, shown: Sequence[AnyMessage]) -> None:
-        """With `verbose`: how far the research is, and how much the model is shown."""
-        if self._settings.verbose:
-            size = sum(len(message.text) for message in shown)
-            turn = {"turn": turns_taken(shown) + 1, "tool_calls": state.tool_iterations, "characters": size}
-            current().events.emit(StageChanged(stage="shallow_research_turn", detail=turn))
-
-
-def turns_taken(messages: Sequence[AnyMessage]) -> int:
-    """Model turns since the question."""
-    return len(replies_in(since_question(messages)))

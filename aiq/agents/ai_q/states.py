@@ -6,17 +6,13 @@ from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
 
 from aiq.agents.toolkit.conversation import ConversationState
 from aiq.core.samples import Document, source_ids
 
-
-def _on_one_line(text: object) -> object:
-    return " ".join(text.split()) if isinstance(text, str) else text
-
-
-Line = Annotated[str, BeforeValidator(_on_one_line), Field(min_length=1)]
+_on_one_line = AfterValidator(lambda text: " ".join(text.split()))
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), _on_one_line]
 
 
 class IntentResult(BaseModel):
@@ -31,7 +27,7 @@ class DepthDecision(BaseModel):
 
 
 class ShallowResult(BaseModel):
-    """The shallow path's answer as written, and whether it asks to be escalated."""
+    """The shallow path's answer as written, and whether it is to be escalated."""
 
     answer: str
     escalate: bool = False
@@ -49,12 +45,20 @@ class Plan(BaseModel):
         return "\n".join([self.title, *(f"{number}. {name}" for number, name in enumerate(self.sections, 1))])
 
 
+FALLBACK = Plan(title="Research Report", sections=["Introduction", "Background", "Analysis", "Findings", "Conclusion"])
+"""The plan where the model gave no usable one."""
+
+
 class ResearchState(ConversationState):
     """What every stage is told of a question. `data_sources`: None allows all tools, an empty list none."""
 
     data_sources: Annotated[list[str] | None, BeforeValidator(source_ids)] = None
     user_info: dict[str, Any] | None = None
     available_documents: list[Document] | None = None
+
+    def told(self) -> dict[str, Any]:
+        """What the next stage is told of it, beside messages."""
+        return {name: value for name, value in self if name in ResearchState.model_fields and name != "messages"}
 
 
 class ChatResearcherState(ResearchState):
@@ -106,11 +110,20 @@ class ClarifierState(ResearchState):
     question: str | None = None
     asked: int = 0
     dialogue: Annotated[list[str], operator.add] = Field(default_factory=list)
-    plan: Plan | None = None
+    plan: Plan = FALLBACK
     feedback: Annotated[list[str], operator.add] = Field(default_factory=list)
     reviews: int = 0
     approval: str | None = None
-    rejected: bool = False
+
+    @property
+    def said(self) -> str:
+        return "\n".join(self.dialogue)
+
+    @property
+    def briefing(self) -> str:
+        """For the orchestrator's prompt: the dialogue and the plan, if it is approved."""
+        plan = f"\n\nPlan ({self.approval}):\n{self.plan.text()}" if self.approval else ""
+        return f"{self.said}{plan}".strip()
 
 
 CHECKPOINTED = (IntentResult, DepthDecision, ShallowResult, Plan, Document, ClarifierState)

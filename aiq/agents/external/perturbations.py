@@ -7,21 +7,22 @@ so that a greater severity changes all that a smaller one does, and more.
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from random import Random
-from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
+from typing import Final, TypeVar
+from urllib.parse import urljoin
 
 from aiq.citations.parse import ParsedReport, parse_report
 
 T = TypeVar("T")
 Place = tuple[int, int]
 Edit = tuple[int, int, str]
+Drawn = tuple[Place, int, Sequence[T]]
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[^\s\[])|(?<=[。！？])(?!\[)")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
@@ -53,10 +54,6 @@ class ReportText:
         text = self.report.text
         return "zh" if len(_CHINESE.findall(text)) * 4 > len(text) else "en"
 
-    def wordings(self, kind: str) -> list[str]:
-        """Those of this kind in the report's language."""
-        return list(_wordings()[kind][self.language])
-
     @cached_property
     def sentences(self) -> list[Place]:
         """The sentences of all paragraphs, each with its citation marks."""
@@ -80,6 +77,12 @@ class ReportText:
         ]
 
     @cached_property
+    def links(self) -> list[Place]:
+        """The URLs of the body."""
+        links = [(use.url_start, use.url_end) for use in self.report.body_urls]
+        return links + [mark.url for mark in self.report.marks if mark.url is not None]
+
+    @cached_property
     def names(self) -> list[str]:
         """Names that the report uses: phrases in capitals, and titles of its references; in the order of the text."""
         body = "\n".join(map(self.__getitem__, self.report.paragraphs))
@@ -91,14 +94,13 @@ class ReportText:
     def names_in(self, place: Place) -> list[str]:
         return [name for name in self.names if name in self[place]]
 
-    def drawn(
-        self, share: float, random: Random, fit: Callable[[Place], Sequence[object]] = lambda place: [place]
-    ) -> list[tuple[Place, int]]:
-        """A share of the sentences that fit, each with a number of its own, the same whatever the share is."""
-        return chosen([(place, random.randrange(1 << 30)) for place in self.sentences if fit(place)], share, random)
+    def drawn(self, share: float, random: Random, parts: Callable[[Place], Sequence[T]]) -> list[Drawn[T]]:
+        """A share of the sentences that have such parts, each with a number that is the same whatever the share is."""
+        found = ((place, parts(place)) for place in self.sentences)
+        return chosen([(place, random.randrange(1 << 30), inside) for place, inside in found if inside], share, random)
 
 
-Perturbation = Callable[[ReportText, float, Random], list[Edit]]
+Perturbation = Callable[[ReportText, float, Random], Iterator[Edit]]
 
 
 def perturbed(name: str, report: str, share: float, random: Random) -> str:
@@ -119,55 +121,46 @@ def chosen(items: Sequence[T], share: float, random: Random) -> list[T]:
 # Content.
 
 
-def dropped(text: ReportText, share: float, random: Random) -> list[Edit]:
+def dropped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """A share of the sections left out, heading and all; of the paragraphs in a report with fewer than three."""
     parts = text.sections if len(text.sections) > 2 else list(text.report.paragraphs)
-    return [(*place, "") for place in chosen(parts, share, random)]
+    yield from ((*place, "") for place in chosen(parts, share, random))
 
 
-def swapped(text: ReportText, share: float, random: Random) -> list[Edit]:
+def swapped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """In a share of the sentences that name something, one name replaced by another of the report."""
-    edits: list[Edit] = []
-    for place, draw in text.drawn(share, random, text.names_in):
+    for place, draw, names in text.drawn(share, random, text.names_in):
         said = text[place]
-        name = max(text.names_in(place), key=lambda one: (said.rfind(one), len(one)))
-        others = [one for one in text.names if one not in said and name not in one]
+        name = max(names, key=lambda one: (said.rfind(one), len(one)))
         at = place[0] + said.rfind(name)
-        if others:
-            edits.append((at, at + len(name), others[draw % len(others)]))
-    return edits
+        if others := [one for one in text.names if one not in said and name not in one]:
+            yield at, at + len(name), others[draw % len(others)]
 
 
-def exchanged(text: ReportText, share: float, random: Random) -> list[Edit]:
+def exchanged(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """In a share of the sentences with two names, the first and the last change places: who did what to whom."""
 
-    def ends(place: Place) -> list[tuple[int, str]]:
-        """The first and the last name with their places; none where they are one or overlap."""
-        said = text[place]
-        found = sorted((said.find(name), -len(name), name) for name in text.names_in(place))
-        if len(found) < 2:
+    def ends(place: Place) -> list[tuple[int, str, str]]:
+        """The first and the last name: where each is, and what takes its place; none where they are one or overlap."""
+        said, names = text[place], text.names_in(place)
+        if len(names) < 2:
             return []
-        first, one = found[0][0], found[0][2]
-        last, other = max((said.rfind(name), name) for _, _, name in found)
-        return [(first, one), (last, other)] if first + len(one) <= last and one != other else []
+        one = min(names, key=lambda name: (said.find(name), -len(name), name))
+        other = max(names, key=lambda name: (said.rfind(name), name))
+        first, last = said.find(one), said.rfind(other)
+        return [(first, one, other), (last, other, one)] if first + len(one) <= last and one != other else []
 
-    edits: list[Edit] = []
-    for place, _ in text.drawn(share, random, ends):
-        (first, one), (last, other) = ends(place)
-        for at, old, new in ((first, one, other), (last, other, one)):
-            edits.append((place[0] + at, place[0] + at + len(old), new))
-    return edits
+    for place, _, names in text.drawn(share, random, ends):
+        yield from ((place[0] + at, place[0] + at + len(old), new) for at, old, new in names)
 
 
-def renumbered(text: ReportText, share: float, random: Random) -> list[Edit]:
+def renumbered(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """In a share of the sentences with numbers, every number changed: years by 3 to 17, others by half or more."""
     marks = [(mark.start, mark.end) for mark in text.report.marks]
-    edits: list[Edit] = []
-    for place, draw in text.drawn(share, random, lambda place: _NUMBER.findall(_MARKS.sub("", text[place]))):
+    for place, draw, _ in text.drawn(share, random, lambda place: _NUMBER.findall(_MARKS.sub("", text[place]))):
         for found in _NUMBER.finditer(text.report.text, *place):
             if not any(first <= found.start() < last for first, last in marks):
-                edits.append((*found.span(), _changed(found.group(), draw)))
-    return edits
+                yield *found.span(), _changed(found.group(), draw)
 
 
 def _changed(number: str, draw: int) -> str:
@@ -178,66 +171,53 @@ def _changed(number: str, draw: int) -> str:
     return f"{new:,}" if "," in number else str(new)
 
 
-def garbled(text: ReportText, share: float, random: Random) -> list[Edit]:
+def garbled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """A share of the sentences replaced by fluent ones that say nothing; names and citation marks stay."""
-    known, forms = text.names, text.wordings("nonsense")
-    edits: list[Edit] = []
-    for place, draw in text.drawn(share, random):
-        named = [*text.names_in(place), *([known[draw % len(known)]] if known else ["X"])]
+    known, forms, stop = text.names, _wordings("nonsense", text.language), "。" if text.language == "zh" else "."
+    for place, draw, _ in text.drawn(share, random, lambda place: [place]):
+        named = [*text.names_in(place), known[draw % len(known)] if known else "X"]
         other = known[(draw + 1) % len(known)] if known else "Y"
-        marks, stop = "".join(_MARKS.findall(text[place])), "。" if text.language == "zh" else "."
-        edits.append((*place, forms[draw % len(forms)].format(a=named[0], b=other) + marks + stop))
-    return edits
+        new = forms[draw % len(forms)].format(a=named[0], b=other)
+        yield *place, new + "".join(_MARKS.findall(text[place])) + stop
 
 
 # Citations.
 
 
-def fabricated(text: ReportText, share: float, random: Random) -> list[Edit]:
+def fabricated(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """A share of the cited URLs replaced by invented ones on the same hosts."""
     uses = [use for entry in text.report.entries for use in entry.urls]
-    places = [(use.url_start, use.url_end) for use in uses] + _links(text)
+    places = [(use.url_start, use.url_end) for use in uses] + text.links
     urls = list(dict.fromkeys(map(text.__getitem__, places)))
     names = {url: f"{random.choice(_INVENTED)}-{random.randrange(10_000, 100_000)}" for url in urls}
     taken = set(chosen(urls, share, random))
-    return [(*place, _on_host(url, names[url])) for place in places if (url := text[place]) in taken]
+    for place in places:
+        if (url := text[place]) in taken:
+            yield *place, urljoin(url if "://" in url else f"https://{url}", f"/{names[url]}")
 
 
-def _on_host(url: str, name: str) -> str:
-    parts = urlsplit(url if "://" in url else f"https://{url}")
-    return f"{parts.scheme}://{parts.netloc}/{name}"
-
-
-def _links(text: ReportText) -> list[Place]:
-    """The URLs of the body."""
-    links = [(use.url_start, use.url_end) for use in text.report.body_urls]
-    return links + [mark.url for mark in text.report.marks if mark.url is not None]
-
-
-def shuffled(text: ReportText, share: float, random: Random) -> list[Edit]:
+def shuffled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """A share of the citation marks made to point to another reference of the report, inline links to another URL."""
-    report, links = text.report, _links(text)
+    report = text.report
     numbers = [str(number) for number in dict.fromkeys(entry.number for entry in report.entries)]
-    targets = list(dict.fromkeys(map(text.__getitem__, sorted(links))))
+    targets = list(dict.fromkeys(map(text.__getitem__, sorted(text.links))))
     marks = [mark for mark in report.marks if mark.url is None]
     marked = [found.span() for mark in marks for found in _DIGITS.finditer(report.text, mark.start, mark.end)]
-    known = [(place, numbers) for place in marked] + [(place, targets) for place in links]
+    known = [(place, numbers) for place in marked] + [(place, targets) for place in text.links]
     drawn = [(place, others, random.randrange(1 << 30)) for place, others in sorted(known)]
-    edits: list[Edit] = []
     for place, others, draw in chosen(drawn, share, random):
-        wrong = [other for other in others if other != text[place]]
-        edits += [(*place, wrong[draw % len(wrong)])] if wrong else []
-    return edits
+        if wrong := [other for other in others if other != text[place]]:
+            yield *place, wrong[draw % len(wrong)]
 
 
 # Additions and controls, which leave what is said as good as it was.
 
 
-def padded(text: ReportText, share: float, random: Random) -> list[Edit]:
+def padded(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """Paragraphs that say nothing, between those that do; together `share` of the length of all paragraphs."""
     paragraphs = text.report.paragraphs
     wanted = share * sum(end - start for start, end in paragraphs)
-    filler, space = text.wordings("filler"), "" if text.language == "zh" else " "
+    filler, space = list(_wordings("filler", text.language)), "" if text.language == "zh" else " "
     added: list[str] = []
     while sum(map(len, added)) < wanted:
         random.shuffle(filler)
@@ -246,34 +226,23 @@ def padded(text: ReportText, share: float, random: Random) -> list[Edit]:
     together: dict[int, str] = {}
     for at, words in zip(sorted(random.randrange(len(ends)) for _ in added), added, strict=True):
         together[ends[at]] = together.get(ends[at], "") + f"\n\n{words}"
-    return [(end, end, words) for end, words in together.items()]
+    yield from ((end, end, words) for end, words in together.items())
 
 
-def instructed(text: ReportText, share: float, random: Random) -> list[Edit]:
-    """One to three instructions to the judge at the body's end."""
-    return _noted(text, share, text.wordings("instructions"))
-
-
-def remarked(text: ReportText, share: float, random: Random) -> list[Edit]:
-    """A control for `instructed`: as many remarks of the same form and length, none of which asks for anything."""
-    return _noted(text, share, text.wordings("remarks"))
-
-
-def _noted(text: ReportText, share: float, notes: Sequence[str]) -> list[Edit]:
-    """Notes after the last paragraph: before a reference list."""
+def noted(text: ReportText, share: float, random: Random, kind: str) -> Iterator[Edit]:
+    """One to three notes at the body's end: `instructions` to the judge; `remarks`, a control, ask for nothing."""
+    notes = _wordings(kind, text.language)
     given = notes[: max(1, round(min(1.0, share) * len(notes)))]
     end = text.report.paragraphs[-1][1] if text.report.paragraphs else len(text.report.text)
-    return [(end, end, "".join(f"\n\n{note}" for note in given))]
+    yield end, end, "".join(f"\n\n{note}" for note in given)
 
 
-def reordered(text: ReportText, share: float, random: Random) -> list[Edit]:
+def reordered(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """A control: in a share of the sections the paragraphs in another order. Nothing that is said changes."""
     inside = [[at for at in text.report.paragraphs if start <= at[0] < end] for start, end in text.sections]
-    edits: list[Edit] = []
     for places in chosen([places for places in inside if len(places) > 1], share, random):
-        turned = [*places[1:], places[0]]
-        edits += [(*place, text[other]) for place, other in zip(places, turned, strict=True)]
-    return edits
+        for place, other in pairwise([*places, places[0]]):
+            yield *place, text[other]
 
 
 PERTURBATIONS: Final[Mapping[str, Perturbation]] = {
@@ -285,12 +254,13 @@ PERTURBATIONS: Final[Mapping[str, Perturbation]] = {
     "shuffled": shuffled,
     "nonsense": garbled,
     "padding": padded,
-    "instructions": instructed,
-    "remarks": remarked,
+    "instructions": partial(noted, kind="instructions"),
+    "remarks": partial(noted, kind="remarks"),
     "order": reordered,
 }
 
 
 @cache
-def _wordings() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+def _wordings(kind: str, language: str) -> tuple[str, ...]:
+    every = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tuple(every[kind][language])

@@ -11,7 +11,7 @@ from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
 from aiq.core.errors import AgentError, ToolError
 from aiq.core.events import ReportWritten
-from aiq.core.reports import Audit, Report
+from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.seeds import derive
 from aiq.core.session import Session
@@ -27,7 +27,7 @@ class PerturbedReportsSettings(ReportsSettings):
     )
 
 
-class PerturbedReports:
+class PerturbedReports(Reports):
     """Gives the same perturbed report at every epoch, unverified: judges must see the damage; the audit is there.
 
     A sample's id names report, perturbation and severity in percent: `7.numbers.50`, `7.none.0` for the report as it
@@ -37,21 +37,20 @@ class PerturbedReports:
     Settings: ClassVar[type[PerturbedReportsSettings]] = PerturbedReportsSettings
 
     def __init__(self, settings: PerturbedReportsSettings) -> None:
-        self._reports = Reports(ReportsSettings(path=settings.path))
-        self._seed = settings.seed
-        self._sources = settings.sources
+        super().__init__(settings)
+        self._seed, self._sources = settings.seed, settings.sources
 
     async def research(self, question: Question, session: Session) -> Report:
         sample = session.key.sample_id
         base, name, severity = ["", "", *sample.rsplit(".", 2)][-3:]
         if not base or name not in ("none", *PERTURBATIONS) or not severity.isdecimal():
             raise AgentError(f"sample {sample} names no perturbation; use dataset=drb_perturbed with this agent")
-        given = text = self._reports.article(base, question)
+        given = text = self.article(base, question)
         if name != "none":
             text = perturbed(name, given, int(severity) / 100, Random(derive(self._seed, base, name)))
             if text == given:
                 raise AgentError(f"sample {sample}: there is nothing in the report that {name} could change")
-        audit: Audit | None = None
+        audit = None
         if self._sources:
             await _retrieve(given, session)
             audit = verify(text, session.sources.known(), session.citations).audit

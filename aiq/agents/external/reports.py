@@ -1,7 +1,4 @@
-"""Reports that already exist, as an agent: each sample gets the article that a file has for it, word for word.
-
-The file is that of Deep Research Bench's `raw_data`: rows of `id`, `prompt` and `article`.
-"""
+"""Reports that already exist, as an agent: each sample gets the article that a file has for it, word for word."""
 
 from typing import ClassVar
 
@@ -28,8 +25,7 @@ class ReportsSettings(Settings):
 class Reports:
     """Gives every epoch of a sample the same report; asks no model, retrieves nothing, repairs nothing.
 
-    The file is read when the run is planned: raises ConfigError or DatasetError where it is absent,
-    malformed or names an id twice.
+    Raises ConfigError or DatasetError, when the run is planned, for a file that is absent or malformed.
     """
 
     Settings: ClassVar[type[ReportsSettings]] = ReportsSettings

@@ -1,11 +1,10 @@
-"""What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries.
-
-A summary is made from the text alone and without chance, so that the same conversation always looks the same to a
-model. The graph's state, the source registry and the events of the tool calls keep everything.
-"""
+"""What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import inf
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -67,24 +66,16 @@ def summary(text: str, most: int, about: str = "") -> str:
     """
     if len(text) <= most:
         return text
-    pieces = list(_pieces(text))
-    wanted = frozenset(tokens(about))
-    order = sorted(range(len(pieces)), key=lambda n: (not pieces[n].is_source, -_shared(pieces[n], wanted), n))
-    left, kept = most - len(MARK), set()
-    for number in order:
+    pieces, wanted = list(_pieces(text)), frozenset(tokens(about))
+    worth = [inf if piece.is_source else len(wanted & frozenset(tokens(piece.text))) for piece in pieces]
+    left, kept = most - len(MARK), []
+    for number in sorted(range(len(pieces)), key=worth.__getitem__, reverse=True):
         cost = len(pieces[number].text) + 1
         if cost <= left:
-            kept.add(number)
+            kept.append(number)
             left -= cost
-    lines: dict[int, list[str]] = {}
-    for number in sorted(kept):
-        lines.setdefault(pieces[number].line, []).append(pieces[number].text)
-    return "\n".join([*(" ".join(parts) for parts in lines.values()), MARK])[:most]
-
-
-def _shared(piece: _Piece, wanted: frozenset[str]) -> int:
-    """How many of the wanted words a sentence has; source lines are not weighed."""
-    return 0 if piece.is_source else len(wanted & frozenset(tokens(piece.text)))
+    lines = groupby([pieces[number] for number in sorted(kept)], key=lambda piece: piece.line)
+    return "\n".join([*(" ".join(piece.text for piece in line) for _, line in lines), MARK])[:most]
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -102,50 +93,38 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 
 def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> list[AnyMessage]:
-    """The messages as a model is to see them: tool results in `max_chars` characters, as far as that goes.
-
-    Summaries look for what the call and the question asked.
-    """
+    """The messages as a model is to see them; summaries look for what the call and the question asked."""
     if not settings.enabled:
         return list(messages)
-    asked = _asked(messages)
-    return _shortened(messages, "compaction", settings.keep_last, settings.extract_chars, settings.max_chars, asked)
+    most, enough = settings.extract_chars, settings.max_chars
+    return _shortened(messages, "compaction", settings.keep_last, most, enough, _asked(messages))
 
 
+@dataclass(eq=False)
 class ToolResultPruning(Middleware):
     """Shows all but the last `keep_last` tool results in at most `max_chars` characters each."""
 
-    def __init__(self, settings: PruningSettings) -> None:
-        super().__init__()
-        self._settings = settings
+    settings: PruningSettings
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        seen = _shortened(request.messages, "pruning", self._settings.keep_last, self._settings.max_chars)
+        seen = _shortened(request.messages, "pruning", self.settings.keep_last, self.settings.max_chars, 0, {})
         return await handler(request.override(messages=seen))
 
 
 def _shortened(
-    messages: Sequence[AnyMessage],
-    name: str,
-    keep_last: int,
-    most: int,
-    enough: int = -1,
-    asked: Mapping[str, str] | None = None,
+    messages: Sequence[AnyMessage], name: str, keep_last: int, most: int, enough: int, asked: Mapping[str, str]
 ) -> list[AnyMessage]:
-    """The messages with all but the last tool results summarised in `most` characters, oldest first.
+    """The messages with all but the last tool results summarised in `most` characters: a decision of this name.
 
-    It stops where all results together are down to `enough` characters. `asked`: what to look for, by call id.
-    Status and artifact of a message stay. What was shortened is a decision of this name.
+    Oldest first, until all together are down to `enough` characters. `asked`: what to look for, by call id.
     """
-    seen = list(messages)
+    seen, shortened = list(messages), 0
     results = {n: m for n, m in enumerate(seen) if isinstance(m, ToolMessage) and isinstance(m.content, str)}
     before = size = sum(len(message.text) for message in results.values())
-    shortened = 0
-    for number in list(results)[: max(0, len(results) - keep_last)]:
+    for number, old in list(results.items())[: max(0, len(results) - keep_last)]:
         if size <= enough:
             break
-        old = results[number]
-        short = summary(str(old.text), most, (asked or {}).get(old.tool_call_id, ""))
+        short = summary(str(old.text), most, asked.get(old.tool_call_id, ""))
         if short != old.text:
             seen[number] = old.model_copy(update={"content": short})
             size -= len(old.text) - len(short)
@@ -162,8 +141,7 @@ def _asked(messages: Sequence[AnyMessage]) -> dict[str, str]:
     for message in messages:
         if isinstance(message, HumanMessage):
             question = str(message.text)
-        elif isinstance(message, AIMessage):
-            for call in message.tool_calls:
-                words = [value for value in call["args"].values() if isinstance(value, str)]
-                found[call["id"] or ""] = " ".join([*words, question])
+        for call in message.tool_calls if isinstance(message, AIMessage) else ():
+            words = [value for value in call["args"].values() if isinstance(value, str)]
+            found[call["id"] or ""] = " ".join([*words, question])
     return found

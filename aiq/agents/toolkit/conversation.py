@@ -1,14 +1,11 @@
-"""Conversations: messages as a model is shown them, and threads, which bring a graph's questions to the user.
-
-A graph asks by `awaited`, which interrupts it; its state is then in the checkpointer, so that a turn that waits can
-be gone on with in another process.
-"""
+"""Conversations: messages as a model is shown them, and threads, which bring a graph's questions to the user."""
 
 import uuid
 from collections.abc import Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages.utils import convert_to_messages, get_buffer_string, trim_messages
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import StateGraph
@@ -34,23 +31,18 @@ StateT = TypeVar("StateT", bound=ConversationState)
 
 def conversation(question: Question, max_history: int) -> list[AnyMessage]:
     """The question after its history: the last `max_history` messages, the first of them the user's."""
-    history: list[AnyMessage] = [
-        HumanMessage(turn.text) if turn.speaker == "user" else AIMessage(turn.text) for turn in question.history
-    ]
-    return trimmed([*history, HumanMessage(question.text)], max_history)
+    turns = [(turn.speaker, turn.text) for turn in question.history]
+    return trimmed(convert_to_messages([*turns, ("user", question.text)]), max_history)
 
 
-def trimmed(messages: Sequence[AnyMessage], max_history: int) -> list[AnyMessage]:
-    """The last `max_history` messages, starting on a user's; at least the last user message."""
-    users = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    first = next((place for place in users if place >= len(messages) - max_history), None)
-    return [messages[users[-1]]] if first is None else list(messages[first:])
+def trimmed(messages: Sequence[BaseMessage], max_history: int) -> list[Any]:
+    """The last `max_history` messages, starting on a user's."""
+    return trim_messages(messages, max_tokens=max_history, token_counter=len, start_on="human")
 
 
 def transcript(messages: Sequence[AnyMessage]) -> str:
     """Messages as `User:` and `Assistant:` lines, for a prompt that shows a conversation as data."""
-    speakers = {"human": "User", "ai": "Assistant"}
-    return "\n".join(f"{speakers.get(m.type, m.type)}: {m.text}" for m in messages)
+    return get_buffer_string(messages, human_prefix="User", ai_prefix="Assistant")
 
 
 def last_answer(messages: Sequence[AnyMessage]) -> str:
@@ -60,7 +52,7 @@ def last_answer(messages: Sequence[AnyMessage]) -> str:
 
 
 def awaited(kind: Literal["question", "plan"], prompt: str) -> str:
-    """The user's answer. Interrupts the graph until there is one; the node then runs again from its start."""
+    """The user's answer. Interrupts the graph until there is one, perhaps in another process; the node then reruns."""
     answer = str(interrupt({"kind": kind, "prompt": prompt})).strip()
     current().events.emit(Approval(kind=kind, prompt=prompt, answer=answer))
     return answer
@@ -71,7 +63,6 @@ class Threads(Generic[StateT]):
 
     A named thread is in the run's checkpointer and holds what people wrote and were shown: `keep` adds an answer once
     it is verified. A question without a thread has one in memory: nobody could ever go on with it.
-
     `types`: those that a checkpoint may bring back beside messages and plain values; any other stays plain data.
     `last`: a node after which the graph ends, whatever the state.
     """
@@ -79,10 +70,8 @@ class Threads(Generic[StateT]):
     def __init__(
         self, graph: "StateGraph[StateT, Any, Any, Any]", state: type[StateT], types: Sequence[type], last: str
     ) -> None:
-        self._builder = graph
-        self._state = state
+        self._builder, self._state, self._last = graph, state, last
         self._types = [(kind.__module__, kind.__name__) for kind in types]
-        self._last = last
         self._memory = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         self._compiled: dict[Any, CompiledStateGraph[StateT, Any, Any, Any]] = {}
 
@@ -92,7 +81,7 @@ class Threads(Generic[StateT]):
         Its other fields take the place of what the turn before left. Of a known thread the question alone is new; one
         that is asked again because its turn broke off is not in the conversation twice.
         """
-        given = {name: getattr(state, name) for name in type(state).model_fields}
+        given = dict(state)
         if thread_id is None:
             thread = uuid.uuid4().hex
             try:
@@ -141,9 +130,9 @@ class Threads(Generic[StateT]):
 
 async def _reply(waiting: Sequence[Any], session: Session) -> "Command[Any]":
     """What the user says to what the graph asks."""
-    prompt = str(waiting[0].value["prompt"])
-    ask = session.user.review if waiting[0].value["kind"] == "plan" else session.user.answer
-    return Command(resume={waiting[0].id: await ask(prompt)})
+    asked = waiting[0].value
+    ask = session.user.review if asked["kind"] == "plan" else session.user.answer
+    return Command(resume={waiting[0].id: await ask(str(asked["prompt"]))})
 
 
 def _config(thread: str) -> Any:

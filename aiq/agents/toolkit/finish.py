@@ -1,7 +1,7 @@
 """Finishing a report: prompts that leaked into it go, its citations are verified, the audit is kept, an event tells."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -35,8 +35,7 @@ class Draft:
 class LeakFilter:
     """Keeps the agent's instructions out of reports: a page may have told the model to print them.
 
-    Passages that repeat the prompts word for word are dropped. What a model says of its instructions in other words
-    is not caught.
+    Passages that repeat the prompts word for word are dropped; instructions in other words are not caught.
     """
 
     def __init__(self, prompts: Prompts) -> None:
@@ -50,29 +49,21 @@ class LeakFilter:
         prompt that it is next to, unless it heads what the report says next.
         """
         lines = text.splitlines()
-        leaked = self._leaked(lines)
-        if not leaked:
-            return text
-        session.events.emit(Recovery(what="prompt_disclosed", detail=f"{len(leaked)} lines dropped"))
-        return "\n".join(line for place, line in enumerate(lines) if place not in leaked).strip()
-
-    def _leaked(self, lines: Sequence[str]) -> set[int]:
-        """The places of the lines to drop: of each stretch of prompt lines that has a long one."""
         leaked, stretch = set[int](), list[int]()
-        for place, line in enumerate(lines):
+        for place, line in enumerate([*lines, "the end"]):
             plain = _plain(line)
             if plain in self._prompts:
                 stretch.append(place)
             elif plain:  # the report's own words
-                while stretch and _HEADING.match(lines[stretch[-1]]):
+                while place < len(lines) and stretch and _HEADING.match(lines[stretch[-1]]):
                     stretch.pop()
-                leaked |= _proven(lines, stretch)
+                if any(len(_plain(lines[told])) >= LEAK_CHARACTERS for told in stretch):
+                    leaked.update(stretch)
                 stretch = []
-        return leaked | _proven(lines, stretch)
-
-
-def _proven(lines: Sequence[str], stretch: Sequence[int]) -> set[int]:
-    return set(stretch) if any(len(_plain(lines[place])) >= LEAK_CHARACTERS for place in stretch) else set()
+        if not leaked:
+            return text
+        session.events.emit(Recovery(what="prompt_disclosed", detail=f"{len(leaked)} lines dropped"))
+        return "\n".join(line for place, line in enumerate(lines) if place not in leaked).strip()
 
 
 def _plain(line: str) -> str:
@@ -80,19 +71,13 @@ def _plain(line: str) -> str:
 
 
 def finish(draft: Draft, leaks: LeakFilter, session: Session) -> Report:
-    """The draft as a report, verified where it is researched and the run verifies.
-
-    What verification did is its `audit`; an answer that cites nothing has none. Raises AgentError for a blank one.
-    """
-    text = leaks.cleaned(draft.text, session)
+    """The draft as a report, verified if it is researched and the run verifies. Raises AgentError for a blank one."""
+    text, raw = leaks.cleaned(draft.text, session), draft.text
     if not text.strip():
         raise AgentError(f"the {draft.route} answer is empty")
     audit: Audit | None = None
     if draft.researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)
         text, audit = verified.text, verified.audit
-    report = Report(
-        text=text, raw_text=draft.text, route=draft.route, outcome=draft.outcome, audit=audit, extras=draft.extras
-    )
-    session.events.emit(ReportWritten(text=report.text, raw_text=report.raw_text, route=report.route))
-    return report
+    session.events.emit(ReportWritten(text=text, raw_text=raw, route=draft.route))
+    return Report(text=text, raw_text=raw, route=draft.route, outcome=draft.outcome, audit=audit, extras=draft.extras)

@@ -1,11 +1,8 @@
-"""Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted.
+"""Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted."""
 
-`tool_node` (for a graph of one's own) and the middleware `SessionCalls` (for `create_agent` and deepagents) run the
-calls of a reply; they tell the session which turn, which position and which call id each has.
-"""
-
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
+from itertools import chain
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
@@ -55,14 +52,11 @@ def as_langchain(tool: Tool) -> SessionTool:
     )
 
 
-def tool_node(tools: Sequence[SessionTool], most: int, made: Callable[[Any], int]) -> ToolNode:
-    """A graph node that answers every call of the last reply, those beyond a budget without making them.
-
-    `most`: calls in all; `made(state)`: those of earlier replies.
-    """
+def tool_node(tools: Sequence[SessionTool], most: int) -> ToolNode:
+    """For a graph of one's own: a node that answers the calls of the last reply, beyond `most` without making them."""
 
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
-        if made(request.state) + position(request)[1] < most:
+        if calls_before(request) < most:
             return await call_in_session(request, execute)
         return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
 
@@ -70,7 +64,7 @@ def tool_node(tools: Sequence[SessionTool], most: int, made: Callable[[Any], int
 
 
 class SessionCalls(Middleware):
-    """Runs the calls of an agent in the session; give it to every agent and subagent that holds tools."""
+    """Runs calls in the session; for every agent and subagent of `create_agent` and deepagents that holds tools."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         return await call_in_session(request, handler)
@@ -81,12 +75,10 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
 
     A session tool logs itself under the call's id; any other, such as `task`, is the parent of what runs inside.
     """
-    turn, index = position(request)
-    call_id = request.tool_call["id"] or f"turn-{turn}-{index}"
-    own = isinstance(request.tool, SessionTool)
+    call_id, own = request.tool_call["id"], isinstance(request.tool, SessionTool)
     token = _call_id.set(call_id if own else None)
     try:
-        with nested_call(turn, index, None if own else call_id):
+        with nested_call(*position(request), None if own else call_id):
             return await execute(request)
     finally:
         _call_id.reset(token)
@@ -94,30 +86,29 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
 
 def over_budget(call: ToolCall, reason: str) -> ToolMessage:
     """The answer to a call that is not executed, logged like one that was."""
-    call_id, text = call["id"] or "", f"Error: over budget: {reason}"
-    events = current().events
-    events.emit(ToolCalled(call_id=call_id, tool=call["name"], arguments=call["args"]))
-    events.emit(
-        ToolReturned(call_id=call_id, tool=call["name"], success=False, error=ToolErrorKind.OVER_BUDGET, content=text)
-    )
-    return ToolMessage(text, name=call["name"], tool_call_id=call_id, status="error")
+    call_id, name, text = call["id"] or "", call["name"], f"Error: over budget: {reason}"
+    emit, kind = current().events.emit, ToolErrorKind.OVER_BUDGET
+    emit(ToolCalled(call_id=call_id, tool=name, arguments=call["args"]))
+    emit(ToolReturned(call_id=call_id, tool=name, success=False, error=kind, content=text))
+    return ToolMessage(text, name=name, tool_call_id=call_id, status="error")
 
 
 def position(request: ToolCallRequest) -> tuple[int, int]:
     """(turn, index) of a call: AI messages so far, and its place among the last one's tool calls."""
     replies = replies_in(messages_of(request.state))
-    if not replies:
-        return 0, 0
-    ids = [call["id"] for call in replies[-1].tool_calls]
-    wanted = request.tool_call["id"]
-    return len(replies), ids.index(wanted) if wanted in ids else len(ids)
+    return len(replies), [call["id"] for call in replies[-1].tool_calls].index(request.tool_call["id"])
+
+
+def calls_before(request: ToolCallRequest, tools: Collection[str] | None = None) -> int:
+    """How many calls (of these tools) the conversation holds before this one, made or refused."""
+    *earlier, last = (reply.tool_calls for reply in replies_in(messages_of(request.state)))
+    calls = [*chain(*earlier), *last[: position(request)[1]]]
+    return sum(tools is None or call["name"] in tools for call in calls)
 
 
 def messages_of(state: Any) -> list[AnyMessage]:
-    """The messages of a graph state, whether it is a mapping, a model or the list itself."""
-    if isinstance(state, list):
-        return state
-    return list(state.get("messages", ()) if isinstance(state, dict) else getattr(state, "messages", ()))
+    """The messages of a graph state, whether it is a mapping or a model."""
+    return list(state["messages"] if isinstance(state, dict) else state.messages)
 
 
 def since_question(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
@@ -134,19 +125,17 @@ def readable_calls(reply: AIMessage) -> AIMessage:
     """`reply` with unparsable tool calls turned into calls without arguments, and every call with an id of its own.
 
     LangChain sets such calls aside, and a graph would take the reply for a final answer. Without arguments the
-    session refuses them with a message that the model can act on. Each is logged as a recovery. Ids tell which call
-    of the reply is which: two calls with one id could not both be counted.
+    session refuses them with a message that the model can act on. Two calls with one id could not both be counted.
     """
     calls = list(reply.tool_calls)
-    for place, broken in enumerate(reply.invalid_tool_calls):
+    for broken in reply.invalid_tool_calls:
         detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"
         current().events.emit(Recovery(what="malformed_tool_arguments", detail=detail))
-        call_id = broken["id"] or f"malformed-{place}"
-        calls.append(tool_call(name=broken["name"] or "unknown", args={}, id=call_id))
+        calls.append(tool_call(name=broken["name"] or "unknown", args={}, id=broken["id"]))
     ids = [call["id"] for call in calls]
     for place, call in enumerate(calls):
         if not call["id"] or call["id"] in ids[:place]:
-            calls[place] = tool_call(name=call["name"], args=call["args"], id=f"{call['id'] or 'call'}-{place}")
+            calls[place] = {**call, "id": f"{call['id'] or 'call'}-{place}"}
     if calls == reply.tool_calls:
         return reply
     return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})

@@ -1,19 +1,19 @@
-"""Middleware of LangChain agents: system prompts, empty tool results, tool names, model retries, tool budgets."""
+"""Middleware of LangChain agents: empty tool results, tool names, model retries, tool budgets."""
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from aiq.agents.toolkit.langchain import (
     Execute,
     Middleware,
     ToolAnswer,
-    messages_of,
+    calls_before,
     over_budget,
-    position,
     readable_calls,
     replies_in,
 )
@@ -37,20 +37,6 @@ BUDGET_ANCHOR = (
 )
 
 
-class SystemPrompt(Middleware):
-    """Renders the system prompt for each call, from the state; nothing of a sample stays in the graph.
-
-    It replaces any other, so that the model gets exactly our template's text.
-    """
-
-    def __init__(self, render: Callable[[Any], str]) -> None:
-        super().__init__()
-        self._render = render
-
-    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        return await handler(request.override(system_message=SystemMessage(self._render(request.state))))
-
-
 class EmptyContentFix(Middleware):
     """Shows blank tool results as a placeholder; status and artifact of the message are kept."""
 
@@ -59,14 +45,10 @@ class EmptyContentFix(Middleware):
 
 
 class ToolNameSanitization(Middleware):
-    """Repairs corrupted tool names in replies, and calls whose arguments are no JSON object.
-
-    The reply is copied with its new calls, so that token usage and response metadata stay.
-    """
+    """Repairs corrupted tool names in replies, and calls whose arguments are no JSON object; all else stays."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        response = await handler(request)
-        valid = tool_names(request)
+        response, valid = await handler(request), tool_names(request)
         response.result = [
             _with_names(readable_calls(message), valid) if isinstance(message, AIMessage) else message
             for message in response.result
@@ -74,88 +56,67 @@ class ToolNameSanitization(Middleware):
         return response
 
 
+@dataclass(eq=False)
 class ModelRetry(Middleware):
-    """Gives each model call `max_retries` sends after the first, with backoff; after the last it ends in ModelError.
+    """Gives each model call `most` sends after the first, with backoff; after the last it ends in ModelError.
 
-    It sends nothing itself: the run's transport, the one layer that retries, is told the number. A second layer
-    would multiply the attempts, wait past `Retry-After`, and hide what was sent from the books.
+    It tells the run's transport, the one layer that retries: a second one would multiply the attempts, wait past
+    `Retry-After`, and hide what was sent from the books.
     """
 
-    def __init__(self, max_retries: int) -> None:
-        super().__init__()
-        self._max_retries = max_retries
+    most: int
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        with retrying(self._max_retries):
+        with retrying(self.most):
             return await handler(request)
 
 
+@dataclass(eq=False)
 class ToolBudget(Middleware):
-    """At most `most` calls of these `tools`, then an anchor asks for the findings.
+    """At most `most` calls of these tools, then an anchor asks for the findings; no tool after `2 * most + 8` turns."""
 
-    An agent that goes on without them is made to answer after `2 * most + 8` turns.
-    """
-
-    def __init__(self, most: int, tools: Collection[str]) -> None:
-        super().__init__()
-        self._most = most
-        self._tools = frozenset(tools)
+    most: int
+    budgeted: Collection[str]
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies = replies_in(request.messages)
         hidden: Collection[str] = ()
-        if len(replies) >= 2 * self._most + 8:
+        if len(replies) >= 2 * self.most + 8:
             hidden = tool_names(request)
-        elif sum(map(self._calls, replies)) >= self._most:
-            hidden = self._tools
+        elif sum(call["name"] in self.budgeted for reply in replies for call in reply.tool_calls) >= self.most:
+            hidden = self.budgeted
         return await handler(without_tools(request, hidden, BUDGET_ANCHOR) if hidden else request)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
-        if request.tool_call["name"] not in self._tools:
+        if request.tool_call["name"] not in self.budgeted or calls_before(request, self.budgeted) < self.most:
             return await handler(request)
-        *earlier, reply = replies_in(messages_of(request.state))
-        before = sum(call["name"] in self._tools for call in reply.tool_calls[: position(request)[1]])
-        if sum(map(self._calls, earlier)) + before < self._most:
-            return await handler(request)
-        reason = f"at most {self._most} searches are allowed; this one was not made"
-        return over_budget(request.tool_call, reason)
-
-    def _calls(self, reply: AIMessage) -> int:
-        return sum(call["name"] in self._tools for call in reply.tool_calls)
+        return over_budget(request.tool_call, f"at most {self.most} searches are allowed; this one was not made")
 
 
 def sanitized(name: str, valid: Collection[str]) -> str:
     """`name` as one of `valid`, where a known corruption explains it; else unchanged."""
-    if name in valid:
-        return name
     base = name.split("<|channel|>")[0].strip()
-    parts = (base, *base.split("."))  # `functions.x`, `x.run`
+    parts = (name, base, *base.split("."))  # `functions.x`, `x.run`
     candidates = (*parts, *(ALIASES.get(part, "") for part in parts))
     return next((candidate for candidate in candidates if candidate in valid), name)
 
 
 def tool_names(request: Request) -> list[str]:
     """The names of the tools that a model request lists."""
-    return [name for tool in request.tools if (name := _name(tool))]
-
-
-def _name(tool: Any) -> str | None:
-    return tool.get("name") if isinstance(tool, dict) else tool.name
+    return [tool.name for tool in request.tools if not isinstance(tool, dict)]
 
 
 def without_tools(request: Request, names: Collection[str], anchor: str) -> Request:
     """The request with these tools withdrawn, and the anchor as its last message (not kept in the state)."""
-    tools = [tool for tool in request.tools if (tool.get("name") if isinstance(tool, dict) else tool.name) not in names]
+    tools = [tool for tool in request.tools if isinstance(tool, dict) or tool.name not in names]
     return request.override(tools=tools, messages=[*request.messages, HumanMessage(anchor)])
 
 
 def _with_names(message: AIMessage, valid: Collection[str]) -> AIMessage:
-    repaired = []
-    for call in message.tool_calls:
-        name = sanitized(call["name"], valid)
-        if name != call["name"]:
-            current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {name}"))
-        repaired.append({**call, "name": name})
+    repaired = [{**call, "name": sanitized(call["name"], valid)} for call in message.tool_calls]
+    for call, new in zip(message.tool_calls, repaired, strict=True):
+        if call != new:
+            current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {new['name']}"))
     return message if repaired == message.tool_calls else message.model_copy(update={"tool_calls": repaired})
 
 
@@ -163,7 +124,5 @@ def _filled(message: AnyMessage) -> AnyMessage:
     """The message, or a placeholder for a blank tool result; an image is content without words."""
     if not isinstance(message, ToolMessage) or str(message.text).strip():
         return message
-    blocks = message.content if isinstance(message.content, list) else []
-    if any(isinstance(block, dict) and block.get("type") != "text" for block in blocks):
-        return message
-    return message.model_copy(update={"content": EMPTY})
+    blank = all(block["type"] == "text" for block in message.content_blocks)
+    return message.model_copy(update={"content": EMPTY}) if blank else message

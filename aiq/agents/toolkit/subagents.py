@@ -8,8 +8,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from aiq.agents.toolkit.langchain import Execute, Middleware, ToolAnswer, position
+from aiq.core.concurrency import gather_bounded
 from aiq.core.events import AgentFinished, AgentStarted
-from aiq.core.gather import gather_bounded
 from aiq.core.session import current, nested_call
 
 T = TypeVar("T")
@@ -30,14 +30,14 @@ async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: i
     """The results in the order of `works`, at most `at_once` of which run at a time.
 
     Each is call number i of `turn` in the session's order, so that sources are numbered alike whichever ends first.
-    The first error ends the rest: see `gather_bounded`.
+    The first error ends the rest.
     """
 
-    async def one(indexed: tuple[int, Callable[[], Awaitable[T]]]) -> T:
-        with nested_call(turn, indexed[0], None):
-            return await indexed[1]()
+    async def one(index: int) -> T:
+        with nested_call(turn, index, None):
+            return await works[index]()
 
-    return await gather_bounded(list(enumerate(works)), one, at_once)
+    return await gather_bounded(range(len(works)), one, at_once)
 
 
 class SubagentStatus(Middleware):
@@ -47,13 +47,17 @@ class SubagentStatus(Middleware):
         call = request.tool_call
         if call["name"] != TASK:
             return await handler(request)
-        name, task = str(call["args"].get("subagent_type", "")), str(call["args"].get("description", ""))
+        name, task = (str(call["args"].get(part, "")) for part in ("subagent_type", "description"))
         result = await as_agent(name, task, handler(request), lambda result: str(_update(result)["messages"][-1].text))
-        update = _update(result)
+        update, (turn, index) = _update(result), position(request)
         failed = isinstance(result, ToolMessage) or update["messages"][-1].status == "error"
-        turn, index = position(request)
-        status = "failed" if failed else "completed"
-        entry = {"name": name, "turn": turn, "index": index, "task": task, "status": status}
+        entry = {
+            "name": name,
+            "turn": turn,
+            "index": index,
+            "task": task,
+            "status": "failed" if failed else "completed",
+        }
         return Command(update={**update, "subagents": [entry]})
 
 

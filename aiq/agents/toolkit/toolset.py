@@ -24,38 +24,34 @@ def documents_of(question: Question, data_sources: Sequence[str] | None) -> list
 
 def research_tools(data_sources: Sequence[str] | None) -> tuple[Tool, ...]:
     """The tools of the bound session that belong to one of these data sources (None: to any)."""
-    selected = current().tools.select(None if data_sources is None else tuple(data_sources))
-    return tuple(tool for tool in selected if tool.data_source)
+    return tuple(tool for tool in tools_for(data_sources, None) if tool.data_source)
 
 
-def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None, setting: str) -> tuple[Tool, ...]:
+def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None) -> tuple[Tool, ...]:
     """The tools of the bound session for these data sources (None: all), in the run's order.
 
-    `names` (None: all) narrows them; helpers such as `think` stay. `setting` is where the names come from.
-    Raises ConfigError as `check_sources` and `check_tools` do.
+    `names` (None: all) narrows them; helpers such as `think` stay. Raises ConfigError as `check_tools` does.
     """
     tools = current().tools
-    check_sources(tools, data_sources, "data_sources")
-    check_tools(tools, names, setting)
+    check_tools(tools, "data_sources", data_sources=data_sources)
     selected = tools.select(None if data_sources is None else tuple(data_sources))
     return tuple(tool for tool in selected if names is None or tool.data_source is None or tool.name in names)
 
 
-def check_sources(tools: Toolbox, data_sources: Sequence[str] | None, setting: str) -> None:
-    """Raises ConfigError for an id that no tool of the run has: it would silently allow nothing."""
-    known = dict.fromkeys(tool.data_source for tool in tools.select(None) if tool.data_source)
-    _check(data_sources, list(known), f"{setting}: no tool of this run belongs to the data source")
-
-
-def check_tools(tools: Toolbox, names: Sequence[str] | None, setting: str) -> None:
-    """Raises ConfigError for a name that no tool of the run has."""
-    _check(names, [tool.name for tool in tools.select(None)], f"{setting}: this run has no tool")
-
-
-def _check(asked: Sequence[str] | None, known: Sequence[str], complaint: str) -> None:
-    for name in asked or ():
-        if name not in known:
-            raise ConfigError(f"{complaint} '{name}'; there are: {', '.join(known) or 'none'}")
+def check_tools(
+    tools: Toolbox, setting: str, names: Sequence[str] | None = None, data_sources: Sequence[str] | None = None
+) -> None:
+    """Raises ConfigError for a tool or a data source that the run does not have: it would silently allow nothing."""
+    every = tools.select(None)
+    for kind, asked, known in (
+        ("tool", names, [tool.name for tool in every]),
+        ("data source", data_sources, list(dict.fromkeys(tool.data_source for tool in every if tool.data_source))),
+    ):
+        for name in asked or ():
+            if name not in known:
+                raise ConfigError(
+                    f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(known) or 'none'}"
+                )
 
 
 def listing(tools: Sequence[Tool]) -> list[dict[str, JsonValue]]:

@@ -1,5 +1,6 @@
 """A user's file to pages of text: PDF page by page, Markdown and plain text as one piece without pages."""
 
+import io
 import logging
 import re
 from pathlib import Path
@@ -68,22 +69,19 @@ def _read_text(path: Path, body: bytes) -> ReadDocument:
 
 
 def _read_pdf(path: Path, body: bytes) -> ReadDocument:
-    import io
-
     from pypdf import PdfReader
 
     logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its complaints about odd files are no news to users
     try:
         reader = PdfReader(io.BytesIO(body))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise UserError(f"{path}: it is encrypted with a password; save it without one")
-        texts = [whole(page.extract_text()).strip() for page in reader.pages]
-        title = " ".join(str((reader.metadata and reader.metadata.title) or "").split())
-    except UserError:
-        raise
+        locked = reader.is_encrypted and not reader.decrypt("")
+        texts = [] if locked else [whole(page.extract_text()).strip() for page in reader.pages]
+        title = "" if locked else " ".join(str((reader.metadata and reader.metadata.title) or "").split())
     except Exception as error:  # pypdf meets broken files with many types of error; this file gives nothing
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise UserError(f"{path}: it cannot be read as a PDF ({reason}); save or download it again") from None
+    if locked:
+        raise UserError(f"{path}: it is encrypted with a password; save it without one")
     pages = tuple(
         DocumentPage(number=number, text=unwrapped(text)) for number, text in enumerate(texts, start=1) if text
     )

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -13,7 +12,7 @@ from aiq.core.session import current
 from aiq.core.settings import KnowledgeSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.blocks import harmless
+from aiq.tools.blocks import Words, harmless
 from aiq.tools.knowledge.store import Collection, Collections
 from aiq.tools.ranking import PassageIndex
 
@@ -45,33 +44,30 @@ class Searchable:
         self._collection = collection
 
     @cached_property
-    def _pages(self) -> list[tuple[str, str, int | None, str]]:
-        found = []
-        for document in self._collection.documents:
-            pages = self._collection.text(document.digest).pages
-            found += [(document.file_name, document.title, page.number, page.text) for page in pages]
-        return found
+    def _pages(self) -> list[DocumentHit]:
+        return [
+            DocumentHit(file_name=document.file_name, title=document.title, page=page.number, text=page.text, score=0)
+            for document in self._collection.documents
+            for page in self._collection.text(document.digest).pages
+        ]
 
     @cached_property
     def _index(self) -> PassageIndex:
-        return PassageIndex([(title, text) for _, title, _, text in self._pages])
+        return PassageIndex([(page.title, page.text) for page in self._pages])
 
     def search(self, query: str, k: int, max_chars: int) -> list[DocumentHit]:
         """The `k` best pages with their best passages, best first, equal ones in order of names and pages."""
-        hits = []
-        for number, score, text in self._index.search(query, k, max_chars):
-            name, title, page, _ = self._pages[number]
-            hits.append(DocumentHit(file_name=name, title=title, page=page, text=text, score=score))
-        best = hits[0].score if hits else 1.0
-        return [hit.model_copy(update={"score": hit.score / best}) for hit in hits]
+        found = self._index.search(query, k, max_chars)
+        return [
+            self._pages[number].model_copy(update={"text": text, "score": score / found[0][1]})
+            for number, score, text in found
+        ]
 
 
 class KnowledgeArguments(BaseModel):
     """Arguments of `knowledge_search`."""
 
-    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
-        description="What to look for in the uploaded documents, in a few words or a short question."
-    )
+    query: Words = Field(description="What to look for in the uploaded documents, in a few words or a short question.")
 
 
 class KnowledgeSearch:
@@ -92,21 +88,19 @@ class KnowledgeSearch:
         self._collections = {name: Searchable(known.existing(name)) for name in collections}
 
     async def run(self, arguments: KnowledgeArguments) -> ToolResult:
-        hits = self._searchable().search(arguments.query, self._settings.max_results, self._settings.max_content_length)
+        name = current().collection_name or self._settings.collection
+        pages = self._collections.get(name or "")
+        if pages is None:
+            lacking = "no documents were uploaded for this question"
+            raise ToolError(
+                ToolErrorKind.NOT_AVAILABLE, f"there is no document collection '{name}'" if name else lacking
+            )
+        hits = pages.search(arguments.query, self._settings.max_results, self._settings.max_content_length)
         blocks = [f"Found {len(hits)} relevant document(s):", *(_block(n, hit) for n, hit in enumerate(hits, start=1))]
         sources = tuple(
             Source(citation_key=hit.citation_key, title=hit.title, text=hit.text, tool=self.name) for hit in hits
         )
         return ToolResult(content="\n\n".join(blocks), sources=sources)
-
-    def _searchable(self) -> Searchable:
-        name = current().collection_name or self._settings.collection
-        if name is None:
-            raise ToolError(ToolErrorKind.NOT_AVAILABLE, "no documents were uploaded for this question")
-        try:
-            return self._collections[name]
-        except KeyError:
-            raise ToolError(ToolErrorKind.NOT_AVAILABLE, f"there is no document collection '{name}'") from None
 
 
 def _block(number: int, hit: DocumentHit) -> str:

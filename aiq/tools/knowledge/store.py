@@ -7,7 +7,7 @@ under another name and renamed, so that a reader meets the old state or the new 
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -18,7 +18,8 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
-from aiq.tools.knowledge.reading import ReadDocument
+from aiq.tools.knowledge.reading import SUFFIXES, ReadDocument, read_document
+from aiq.tools.knowledge.summaries import by_rules
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 
@@ -48,37 +49,81 @@ class Collection:
     """One collection of a knowledge folder; it exists once a document was added."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self.name = folder.name
+        self._folder = folder
+        self._listing = folder / "collection.json"
 
     @property
     def documents(self) -> tuple[StoredDocument, ...]:
         """By file name. Raises UserError where the listing is damaged."""
-        path = self._folder / "collection.json"
-        return _read(path, Listing).documents if path.exists() else ()
+        return _read(self._listing, Listing).documents if self._listing.exists() else ()
 
     def text(self, digest: str) -> ReadDocument:
         """What was read of the file with these bytes. Raises UserError where that is absent or damaged."""
-        return _read(self._folder / f"{digest}.json", ReadDocument)
+        return _read(self._text(digest), ReadDocument)
 
-    def holds(self, digest: str) -> bool:
-        """Whether a file with these bytes was read before."""
-        return (self._folder / f"{digest}.json").exists()
+    def add(self, paths: Sequence[str], summary_chars: int) -> dict[str, bool]:
+        """Add files and the readable files of folders, with summaries by rules; whether each, by name, had to be read.
 
-    def write_text(self, digest: str, read: ReadDocument) -> None:
-        _write(self._folder / f"{digest}.json", read)
+        A file replaces the one of its name. Raises UserError naming a bad file, before anything is written.
+        """
+        with self._changing():
+            known = {document.file_name: document for document in self.documents}
+            digests, texts = {}, {}
+            for path, body in _bodies(paths).items():
+                same, digest = known.get(path.name), hashlib.sha256(body).hexdigest()[:32]
+                digests[path.name] = digest
+                if same is None or same.digest != digest or not self._text(digest).exists():
+                    texts[digest] = read_document(path, body)
+            for digest, text in texts.items():
+                _write(self._text(digest), text)
+            self._put(self._entry(known.get(name), name, digests[name], summary_chars) for name in digests)
+        return {name: digest in texts for name, digest in digests.items()}
 
-    def write_listing(self, documents: tuple[StoredDocument, ...]) -> None:
-        """Replace the listing and drop the texts that it no longer names."""
-        ordered = tuple(sorted(documents, key=lambda document: document.file_name))
-        _write(self._folder / "collection.json", Listing(documents=ordered))
-        named = {f"{document.digest}.json" for document in ordered} | {"collection.json"}
+    async def summarise(self, write: Callable[[str, str, int], Awaitable[str]], chars: int) -> tuple[str, ...]:
+        """The names of the documents that `write` summarised, of title, text and the most characters.
+
+        The listing is written after each, so that no summary is paid for twice.
+        """
+        done = []
+        for document in self.documents:
+            if (document.summarizer, document.summary_chars) != ("model", chars):
+                summary = await write(document.title, self.text(document.digest).whole, chars)
+                update = {"summary": summary, "summarizer": "model", "summary_chars": chars}
+                with self._changing():
+                    self._put([document.model_copy(update=update)])
+                done.append(document.file_name)
+        return tuple(done)
+
+    def _entry(self, same: StoredDocument | None, name: str, digest: str, chars: int) -> StoredDocument:
+        """The summary of unchanged bytes stays, unless it is by rules and of another length."""
+        if same is not None and same.digest == digest and (same.summarizer == "model" or same.summary_chars == chars):
+            return same
+        text = self.text(digest)
+        return StoredDocument(
+            file_name=name,
+            title=text.title,
+            digest=digest,
+            page_count=text.page_count,
+            summary=by_rules(text.title, text.whole, chars),
+            summarizer="rules",
+            summary_chars=chars,
+        )
+
+    def _put(self, documents: Iterable[StoredDocument]) -> None:
+        """List these, each in the place of the one of its name, and drop the texts that are no longer listed."""
+        known = {document.file_name: document for document in self.documents}
+        listed = known | {document.file_name: document for document in documents}
+        if listed == known:
+            return
+        _write(self._listing, Listing(documents=tuple(listed[name] for name in sorted(listed))))
+        named = {self._listing, *(self._text(document.digest) for document in listed.values())}
         for file in self._folder.glob("*.json"):
-            if file.name not in named:
+            if file not in named:
                 file.unlink()
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def _changing(self) -> Iterator[None]:
         """Make its folder and keep other commands from changing it meanwhile; waits for one that does."""
         from filelock import FileLock
 
@@ -89,6 +134,9 @@ class Collection:
             raise UserError(f"{reason}; set knowledge.dir to a folder that can be made") from None
         with FileLock(self._folder / ".lock"):
             yield
+
+    def _text(self, digest: str) -> Path:
+        return self._folder / f"{digest}.json"
 
 
 class Collections:
@@ -117,18 +165,35 @@ class Collections:
         return self.collection(name)
 
 
-def digest_of(body: bytes) -> str:
-    """First 32 hex digits of the SHA-256 of a file."""
-    return hashlib.sha256(body).hexdigest()[:32]
+def _bodies(paths: Sequence[str]) -> dict[Path, bytes]:
+    """The bytes of each file; no two of the same name."""
+    found: dict[str, tuple[Path, bytes]] = {}
+    for path in (file for text in paths for file in _files(resolve(text))):
+        try:
+            body = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}; check the name") from None
+        other, same = found.setdefault(path.name, (path, body))
+        if same != body:
+            raise UserError(f"{path}: {other} has the same name, and documents are cited by name; rename one")
+    return dict(found.values())
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not inside:
+        raise UserError(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
+    return inside
 
 
 def _read(path: Path, model: type[RecordT]) -> RecordT:
     try:
         return model.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}; delete its folder and add the documents again") from None
-    except ValidationError as error:
-        raise UserError(f"{path}: {describe(error)}; delete its folder and add the documents again") from None
+    except (OSError, ValidationError) as error:
+        reason = describe(error) if isinstance(error, ValidationError) else error.strerror
+        raise UserError(f"{path}: {reason}; delete its folder and add the documents again") from None
 
 
 def _write(path: Path, value: BaseModel) -> None:

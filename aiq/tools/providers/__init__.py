@@ -1,1 +1,4 @@
-"""Search providers: one file each, found by its name in `search.provider`; each defines a class `Provider`."""
+"""Providers of web and paper search: a file each, found by its name in `search.provider` or `papers.provider`.
+
+Each defines one child of `SearchProvider` or `PaperProvider`.
+"""

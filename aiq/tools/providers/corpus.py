@@ -4,13 +4,13 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.corpus import Corpus
-from aiq.tools.search import Found, SearchHit
+from aiq.tools.search import Found, SearchHit, SearchProvider
 
 DEFAULT_CHARS = 4000
 """Characters of a page that a hit shows where `search.max_content_length` sets no limit."""
 
 
-class Provider:
+class CorpusSearch(SearchProvider):
     """Loads and indexes the corpus when the run starts, so that a bad file shows before the first sample."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:

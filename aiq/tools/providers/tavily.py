@@ -10,47 +10,40 @@ from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
-from aiq.tools.search import Found, SearchHit
+from aiq.tools.search import Found, SearchHit, SearchProvider
 
 BASE_URL = "https://api.tavily.com"
 
-KINDS = {432: ToolErrorKind.QUOTA, 433: ToolErrorKind.QUOTA}
-"""The plan's limit, and the pay-as-you-go limit."""
+LIMITS = {432: ToolErrorKind.QUOTA, 433: ToolErrorKind.QUOTA}
+"""Of the plan, and of paying as you go."""
 
 
-class _Result(BaseModel):
+class TavilyResult(BaseModel):
     url: str
     title: str | None = None
     content: str | None = None
     published_date: str | None = None
 
 
-class _Answer(BaseModel):
+class TavilyAnswer(BaseModel):
     answer: str | None = None
-    results: list[_Result]
+    results: list[TavilyResult]
 
 
-class Provider:
+class TavilySearch(SearchProvider):
     """The key comes from the environment variable that `search.api_key_env` names; without one none is sent."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
         url = (settings.base_url or BASE_URL).rstrip("/") + "/search"
-        self._api = ApiClient(
-            client,
-            url,
-            settings.timeout_seconds,
-            failure=f"web search failed: {url}: {{}}",
-            headers={"authorization": f"Bearer {key}"} if key else {},
-            key=key,
-            kinds=KINDS,
-        )
-        self._options: dict[str, object] = {"search_depth": settings.depth}
-        if settings.include_answer is not None:
-            self._options["include_answer"] = settings.include_answer
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        failure = f"web search failed: {url}: {{}}"
+        self._api = ApiClient(client, url, settings.timeout_seconds, failure, headers, key, LIMITS)
+        answer = settings.include_answer
+        self._options = {"search_depth": settings.depth, **({"include_answer": answer} if answer else {})}
 
     async def search(self, query: str, max_results: int) -> Found:
-        answer = await self._api.post({"query": query, **self._options, "max_results": max_results}, _Answer)
+        answer = await self._api.post({"query": query, **self._options, "max_results": max_results}, TavilyAnswer)
         hits = (
             SearchHit(url=r.url, title=r.title or "", text=r.content or "", published=r.published_date)
             for r in answer.results[:max_results]

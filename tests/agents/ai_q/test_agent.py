@@ -1,6 +1,5 @@
 """AI-Q as one agent: no report that was written is lost, what each stage cost, prompt variants."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from aiq.experiment.plan import make_plan
 from aiq.experiment.provenance import prompts_digest
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.runs.rows import SampleRow
-from tests.agents.conftest import PROMPTS, agent
+from tests.agents.conftest import PROMPTS, agent, on_bench
 from tests.agents.replies import ADMITS, REPORT, TASK, calls, chat, turn_of
 from tests.settings import configured
 
@@ -35,70 +34,55 @@ class BrokenRegistry(SourceRegistry):
         return super().known()
 
 
-async def attempt(on_bench: Any, script: Any, given: dict[str, Any] | None = None, **settings: Any) -> SampleRow:
-    """The row of an attempt; `given`: fields of its session."""
-    rows: list[SampleRow] = []
-    async with on_bench(script, **given or {}) as bench:
-        sample = Sample(id="s1", question=Question(text=TASK))
-        made: Any = agent(**settings)
-        row: SampleRow = await run_attempt(made, sample, bench.session, rows.append)
-    assert rows == [row]
-    return row
-
-
 def writes_the_file_and_goes_on(request: ChatRequest) -> ChatReply:
     if turn_of(request) == 0:
         return calls(call("write_file", file_path="/report.md", content=REPORT))
     return calls(call("think", thought="hm"))
 
 
-async def test_a_limit_after_the_file_was_written(on_bench: Any) -> None:
-    limits = configured(Limits, sample_model_calls=3)
-    row = await attempt(on_bench, writes_the_file_and_goes_on, {"limits": limits}, entry="deep")
-    assert (row.status, row.report, row.raw_report) == ("limit", None, REPORT)
+def fails_then(request: ChatRequest) -> ChatReply | int:
+    return 400 if turn_of(request) else writes_the_file_and_goes_on(request)
+
+
+def writes(report: str) -> Any:
+    return lambda request: ChatReply(text=report)
+
+
+def cannot_write(request: ChatRequest) -> ChatReply:
+    return calls(call("write_file", file_path="/report.md", text=REPORT))
+
+
+LOST = chat(shallow=ADMITS, roles={"aiq.orchestrator": lambda request: 400})
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "calls_at_most", "status", "raw", "says"),
+    [
+        pytest.param(writes_the_file_and_goes_on, {}, 3, "limit", REPORT, "model_calls=3 reached", id="limit"),
+        pytest.param(fails_then, {}, 99, "failed", REPORT, "400", id="failing endpoint"),
+        pytest.param(cannot_write, {}, 2, "limit", None, "limit", id="the file could not be written"),
+        pytest.param(writes(REPORT), {"entry": "shallow"}, 99, "failed", REPORT, "registry is broken", id="shallow"),
+        pytest.param(writes(REPORT), {}, 99, "failed", REPORT, "the registry is broken", id="verification fails"),
+        pytest.param(
+            LOST, {"entry": "chat", "enable_clarifier": False}, 99, "failed", ADMITS, "400", id="escalation fails"
+        ),
+        pytest.param(writes(""), {}, 99, "failed", None, "wrote no report", id="nothing was written"),
+    ],
+)
+async def test_what_was_written_is_in_the_row_of_an_attempt_that_fails_later(
+    script: Any, settings: dict[str, Any], calls_at_most: int, status: str, raw: str | None, says: str
+) -> None:
+    rows: list[SampleRow] = []
+    limits = configured(Limits, sample_model_calls=calls_at_most)
+    sources = BrokenRegistry() if "broken" in says else SourceRegistry()
+    async with on_bench(script, limits=limits, sources=sources) as bench:
+        sample = Sample(id="s1", question=Question(text="Who?" if script is LOST else TASK))
+        made: Any = agent(**{"entry": "deep", **settings})
+        row = await run_attempt(made, sample, bench.session, rows.append)
+    assert rows == [row]
+    assert (row.status, row.report, row.raw_report) == (status, None, raw)
     assert row.error is not None
-    assert row.error.message == "limit limits.sample_model_calls=3 reached"
-
-
-async def test_a_failing_endpoint_after_the_file_was_written(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply | int:
-        return 400 if turn_of(request) else writes_the_file_and_goes_on(request)
-
-    row = await attempt(on_bench, script, entry="deep")
-    assert (row.status, row.report, row.raw_report) == ("failed", None, REPORT)
-
-
-async def test_a_file_that_could_not_be_written_is_no_draft(on_bench: Any) -> None:
-    wrong = calls(call("write_file", file_path="/report.md", text=REPORT))
-    row = await attempt(
-        on_bench, lambda request: wrong, {"limits": configured(Limits, sample_model_calls=2)}, entry="deep"
-    )
-    assert (row.status, row.raw_report) == ("limit", None)
-
-
-@pytest.mark.parametrize("entry", ["shallow", "deep"])
-async def test_a_failing_verification(on_bench: Any, entry: str) -> None:
-    row = await attempt(on_bench, lambda request: ChatReply(text=REPORT), {"sources": BrokenRegistry()}, entry=entry)
-    assert (row.status, row.report, row.raw_report) == ("failed", None, REPORT)
-    assert row.error is not None
-    assert "the registry is broken" in row.error.message
-
-
-async def test_the_shallow_answer_of_an_escalation_that_fails(on_bench: Any) -> None:
-    shallow = {"intent": "research", "meta_response": None, "research_depth": "shallow", "depth_reasoning": ""}
-    roles = {
-        "aiq.intent_classifier": lambda request: ChatReply(text=json.dumps(shallow)),
-        "aiq.orchestrator": lambda request: 400,
-    }
-    row = await attempt(on_bench, chat(shallow=ADMITS, roles=roles), enable_clarifier=False)
-    assert (row.status, row.raw_report) == ("failed", ADMITS)
-
-
-async def test_nothing_written_is_no_report(on_bench: Any) -> None:
-    row = await attempt(on_bench, lambda request: ChatReply(text=""), entry="deep")
-    assert (row.status, row.raw_report) == ("failed", None)
-    assert row.error is not None
-    assert row.error.type == "AgentError"
+    assert says in row.error.message
 
 
 # What each stage of an attempt cost.
@@ -133,7 +117,7 @@ def variant(tmp_path: Path, name: str, text: str) -> str:
     return str(tmp_path)
 
 
-async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(on_bench: Any, tmp_path: Path) -> None:
+async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(tmp_path: Path) -> None:
     folder = variant(tmp_path, "shallow_researcher.j2", "Answer briefly, at {{ current_datetime }}.")
     leaked = "Answer briefly, at whatever time it may be, and never say who told you so."
     variant(tmp_path, "escalation.j2", leaked)

@@ -4,23 +4,21 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.chat import REJECTED, route_after_orchestration
-from aiq.agents.ai_q.states import ChatResearcherState, DepthDecision, IntentResult
-from aiq.core.errors import AgentError
+from aiq.agents.ai_q.agent import REJECTED
 from aiq.core.events import Approval, Decision, ReportWritten, StageChanged
 from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import RejectingUser
 from aiq.core.settings import CitationSettings
 from aiq.offline.chat import ChatReply, ChatRequest
-from tests.agents.conftest import agent
-from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, REPORT, SHORT, TASK, chat, results, search
+from tests.agents.conftest import agent, on_bench
+from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, SHORT, TASK, chat, results, search
 from tests.settings import configured
 
 LOST = chat(shallow=ADMITS)
 
 
 async def research(
-    on_bench: Any, script: Any, text: str = "Who is the mayor?", *, given: Any = None, **settings: Any
+    script: Any, text: str = "Who is the mayor?", *, given: Any = None, **settings: Any
 ) -> tuple[Any, Any]:
     """(report, bench) of a question; `given`: fields of the session."""
     async with on_bench(script, **given or {}) as bench:
@@ -36,28 +34,8 @@ def decisions(bench: Any, name: str) -> list[Any]:
     return [event for event in bench.logged(Decision) if event.name == name]
 
 
-@pytest.mark.parametrize(
-    ("intent", "depth", "goes"),
-    [
-        ("meta", None, "__end__"),
-        ("meta", "deep", "__end__"),
-        ("research", "shallow", "shallow_research"),
-        ("research", "deep", "clarifier"),
-        ("research", None, "shallow_research"),
-        (None, None, "shallow_research"),
-    ],
-)
-def test_routing_table(intent: Any, depth: Any, goes: str) -> None:
-    state = ChatResearcherState(
-        messages=[],
-        user_intent=IntentResult(intent=intent) if intent else None,
-        depth_decision=DepthDecision(decision=depth) if depth else None,
-    )
-    assert route_after_orchestration(state) == goes
-
-
 def test_the_graph_has_four_nodes_and_the_specified_edges() -> None:
-    drawn = agent()._chat.build().compile().get_graph()
+    drawn = agent()._chat().compile().get_graph()
     assert {(edge.source, edge.target) for edge in drawn.edges} == {
         ("__start__", "intent_classifier"),
         ("intent_classifier", "clarifier"),
@@ -71,35 +49,32 @@ def test_the_graph_has_four_nodes_and_the_specified_edges() -> None:
     }
 
 
-async def test_meta_is_answered_at_once(on_bench: Any) -> None:
-    report, bench = await research(on_bench, chat(), "Hello")
-    assert (report.route, report.text, report.outcome) == ("meta", "I answer questions.", "ok")
-    assert [request.role for request in bench.endpoint.requests] == ["aiq.intent_classifier"]
-    assert report.audit is None
-
-
-async def test_shallow(on_bench: Any) -> None:
-    report, bench = await research(on_bench, chat())
-    assert report.route == "shallow"
-    assert "Ilan Corvey [1]" in report.text
-    assert stages(bench) == ["intent_classifier", "shallow_research"]
-    assert decisions(bench, "escalation")[0].value is False
-    assert [citation.source for citation in report.audit.valid_citations] == ["https://pages.test/orlune"]
-
-
-async def test_deep_goes_through_the_clarifier_and_its_plan_reaches_the_orchestrator(on_bench: Any) -> None:
-    report, bench = await research(on_bench, chat(), TASK)
-    assert report.route == "deep"
-    assert stages(bench) == ["intent_classifier", "clarifier", "deep_research"]
-    first = bench.endpoint.of("aiq.orchestrator")[0]
-    assert "Plan (not shown to the user):\nOrlune\n1. Origins" in first.system
-    assert first.last_user == TASK
+@pytest.mark.parametrize(
+    ("text", "route", "entered", "says"),
+    [
+        ("Hello", "meta", [], "I answer questions."),
+        ("Who is the mayor?", "shallow", ["shallow_research"], "Ilan Corvey [1]"),
+        (TASK, "deep", ["clarifier", "deep_research"], "# Orlune"),
+    ],
+)
+async def test_a_question_takes_its_route(text: str, route: str, entered: list[str], says: str) -> None:
+    report, bench = await research(chat(), text)
+    assert (report.route, report.outcome) == (route, "ok")
+    assert says in report.text
+    assert stages(bench) == ["intent_classifier", *entered]
     assert bench.logged(Approval) == []
-    assert report.raw_text == REPORT
+    if route == "meta":
+        assert report.audit is None
+    else:
+        assert [citation.source for citation in report.audit.valid_citations] == ["https://pages.test/orlune"]
+    if route == "deep":
+        first = bench.endpoint.of("aiq.orchestrator")[0]
+        assert "Plan (not shown to the user):\nOrlune\n1. Origins" in first.system
+        assert first.last_user == TASK
 
 
-async def test_an_insufficient_answer_escalates_through_the_clarifier(on_bench: Any) -> None:
-    report, bench = await research(on_bench, LOST)
+async def test_an_insufficient_answer_escalates_through_the_clarifier() -> None:
+    report, bench = await research(LOST)
     assert report.route == "escalated"
     assert stages(bench) == ["intent_classifier", "shallow_research", "clarifier", "deep_research"]
     (escalation,) = decisions(bench, "escalation")
@@ -122,7 +97,7 @@ async def test_an_insufficient_answer_escalates_through_the_clarifier(on_bench: 
     ],
 )
 async def test_where_nothing_escalates_the_insufficient_answer_stands(
-    on_bench: Any, settings: dict[str, Any], sources: Any, cause: str
+    settings: dict[str, Any], sources: Any, cause: str
 ) -> None:
     async with on_bench(LOST) as bench:
         report = await agent(**settings).research(Question(text="Who?", data_sources=sources), bench.session)
@@ -132,27 +107,22 @@ async def test_where_nothing_escalates_the_insufficient_answer_stands(
     assert escalation.detail["phrases"] == "phrase: unable to find"  # what that policy would have gone by
 
 
-async def test_an_empty_answer_without_escalation_is_an_error(on_bench: Any) -> None:
-    with pytest.raises(AgentError, match="empty"):
-        await research(on_bench, chat(shallow=""), enable_escalation=False)
-
-
 @pytest.mark.parametrize(("text", "before"), [(TASK, ["deep"]), ("Who?", ["shallow"])], ids=["deep", "escalated"])
-async def test_rejection_ends_the_run_as_such(on_bench: Any, text: str, before: list[str]) -> None:
-    report, bench = await research(on_bench, LOST, text, given={"user": RejectingUser()}, **APPROVAL)
+async def test_rejection_ends_the_run_as_such(text: str, before: list[str]) -> None:
+    report, bench = await research(LOST, text, given={"user": RejectingUser()}, **APPROVAL)
     assert (report.route, report.outcome, report.text) == ("rejected", "rejected", REJECTED)
     assert bench.endpoint.of("aiq.orchestrator") == []
     assert [decision.value for decision in decisions(bench, "route")] == [*before, "rejected"]
 
 
-async def test_without_the_clarifier_nobody_is_asked(on_bench: Any) -> None:
-    report, bench = await research(on_bench, chat(), TASK, enable_clarifier=False)
+async def test_without_the_clarifier_nobody_is_asked() -> None:
+    report, bench = await research(chat(), TASK, enable_clarifier=False)
     assert report.route == "deep"
     assert bench.endpoint.of("aiq.clarifier") == bench.endpoint.of("aiq.clarifier_planner") == []
     assert "The plan, and what the user said" not in bench.endpoint.of("aiq.orchestrator")[0].system
 
 
-async def test_a_failure_of_the_shallow_path_ends_the_attempt_and_its_cause_is_recorded(on_bench: Any) -> None:
+async def test_a_failure_of_the_shallow_path_ends_the_attempt_and_its_cause_is_recorded() -> None:
     async with on_bench(chat(roles={"aiq.shallow_researcher": lambda request: 500})) as bench:
         with pytest.raises(Exception, match="500"):
             await agent().research(Question(text="Who?"), bench.session)
@@ -163,26 +133,25 @@ async def test_a_failure_of_the_shallow_path_ends_the_attempt_and_its_cause_is_r
     assert bench.endpoint.of("aiq.orchestrator") == []
 
 
-@pytest.mark.parametrize(("entry", "role"), [("shallow", "aiq.shallow_researcher"), ("deep", "aiq.orchestrator")])
-async def test_an_entry_runs_one_researcher_alone(on_bench: Any, entry: str, role: str) -> None:
-    report, bench = await research(on_bench, chat(), TASK, entry=entry)
-    assert report.route == entry
-    assert bench.endpoint.requests[0].role == role
-    assert bench.endpoint.of("aiq.intent_classifier") == bench.endpoint.of("aiq.clarifier") == []
-    assert len(bench.logged(ReportWritten)) == 1
-
-
-@pytest.mark.parametrize("entry", ["chat", "shallow", "deep"])
+@pytest.mark.parametrize(
+    ("entry", "role"),
+    [("chat", "aiq.intent_classifier"), ("shallow", "aiq.shallow_researcher"), ("deep", "aiq.orchestrator")],
+)
 @pytest.mark.parametrize(("sources", "told"), [(None, True), (["web"], False)], ids=["all", "web-only"])
-async def test_documents_are_listed_where_the_data_sources_allow_a_search(
-    on_bench: Any, entry: str, sources: list[str] | None, told: bool
+async def test_an_entry_runs_alone_and_lists_documents_where_the_data_sources_allow_a_search(
+    entry: str, role: str, sources: list[str] | None, told: bool
 ) -> None:
+    question = Question(text=TASK, documents=(Document(file_name="a.pdf"),))
     async with on_bench(chat()) as bench:
-        await bench.ask(agent(entry=entry, data_sources=sources), TASK, documents=(Document(file_name="a.pdf"),))
+        report = await agent(entry=entry, data_sources=sources).research(question, bench.session)
+    assert report.route == ("deep" if entry == "chat" else entry)
+    assert bench.endpoint.requests[0].role == role
+    assert entry == "chat" or bench.endpoint.of("aiq.intent_classifier") == bench.endpoint.of("aiq.clarifier") == []
+    assert len(bench.logged(ReportWritten)) == 1
     assert any("a.pdf" in request.system for request in bench.endpoint.requests) is told
 
 
-async def test_history_gives_a_follow_up_its_context_and_is_trimmed(on_bench: Any) -> None:
+async def test_history_gives_a_follow_up_its_context_and_is_trimmed() -> None:
     history = tuple(Turn(speaker=s, text=f"{s} {n}") for n in range(6) for s in ("user", "assistant"))
     async with on_bench(chat()) as bench:
         await bench.ask(agent(max_history=4), "And its mayor?", history=history)
@@ -193,20 +162,20 @@ async def test_history_gives_a_follow_up_its_context_and_is_trimmed(on_bench: An
     assert texts == ["user 5", "assistant 5", "And its mayor?"]
 
 
-async def test_sources_of_an_escalated_route_are_in_the_order_of_its_stages(on_bench: Any) -> None:
+async def test_sources_of_an_escalated_route_are_in_the_order_of_its_stages() -> None:
     def shallow(request: ChatRequest) -> ChatReply | None:
         return None if results(request) else search("zebra")
 
-    _, bench = await research(on_bench, chat(shallow=ADMITS, roles={"aiq.shallow_researcher": shallow}))
+    _, bench = await research(chat(shallow=ADMITS, roles={"aiq.shallow_researcher": shallow}))
     urls = [source.url for source in bench.session.sources.all()]
     assert urls == ["https://pages.test/zebra", "https://pages.test/orlune"]
 
 
 @pytest.mark.parametrize("verify", [True, False])
-async def test_what_the_run_does_not_verify_stays_as_written(on_bench: Any, verify: bool) -> None:
+async def test_what_the_run_does_not_verify_stays_as_written(verify: bool) -> None:
     made_up = SHORT.replace("https://pages.test/orlune", MADE_UP)
     given = {"citations": configured(CitationSettings, verify=verify)}
-    report, _ = await research(on_bench, chat(shallow=made_up), given=given)
+    report, _ = await research(chat(shallow=made_up), given=given)
     assert (MADE_UP in report.text, report.audit is None) == (not verify, not verify)
     assert report.raw_text == made_up
     assert verify or report.text == made_up

@@ -1,6 +1,5 @@
 """The deep researcher: each agent's middleware, budgets, what is in the state, the final report, limits."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import MARK, PruningSettings
 from aiq.agents.toolkit.middleware import BUDGET_ANCHOR, EMPTY
-from aiq.core.errors import AgentError, ConfigError, LimitReached, ModelError
+from aiq.core.errors import AgentError, LimitReached, ModelError
 from aiq.core.events import (
     AgentFinished,
     AgentStarted,
@@ -23,17 +22,16 @@ from aiq.core.events import (
     ToolReturned,
 )
 from aiq.core.usage import Limits
+from aiq.experiment.attempt import boundary_error
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.conftest import PROMPTS, WebSearch
-from tests.agents.replies import REPORT, TASK, calls, dispatch, results, search, turn_of
+from tests.agents.conftest import PROMPTS, Script, WebSearch, on_bench
+from tests.agents.replies import REPORT, TASK, by_turn, calls, dispatch, results, search, turn_of
 from tests.settings import configured
 
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
 AGENTS = pytest.mark.parametrize("role", list(ROLES.values()), ids=list(ROLES))
 SUBAGENTS = pytest.mark.parametrize("role", [PLANNER, RESEARCHER])
 LONG = "A sentence about farms. " * 120
-
-Turn = Callable[[ChatRequest, int], ChatReply | int]
 
 
 def searches_once(request: ChatRequest) -> ChatReply:
@@ -55,25 +53,19 @@ def eager(request: ChatRequest) -> ChatReply:
     return calls(call("think", thought=f"Much is known.\nGaps:\n- gap {turn}\n- another"))
 
 
-def where(role: str, turn: Turn) -> Callable[[ChatRequest], ChatReply | int]:
-    """A run in which `role` acts as `turn` says and the others do the least."""
+def where(role: str, acts: Script) -> Script:
+    """A run in which `role` acts so and the others do the least."""
+    tasks = [calls(call("task", subagent_type=name, description="Work.")) for name in list(ROLES)[1:]]
+    orchestrator, subagent = by_turn(*tasks, REPORT), by_turn("Found [1].")
 
     def script(request: ChatRequest) -> ChatReply | int:
-        done = turn_of(request)
-        if request.role == role:
-            return turn(request, done)
-        if request.role != ORCHESTRATOR:
-            return ChatReply(text="Found [1].")
-        agents = ("planner-agent", "researcher-agent")
-        return (
-            calls(call("task", subagent_type=agents[done], description="Work.")) if done < 2 else ChatReply(text=REPORT)
-        )
+        return (acts if request.role == role else orchestrator if request.role == ORCHESTRATOR else subagent)(request)
 
     return script
 
 
 async def run(
-    on_bench: Any, script: Any, given: dict[str, Any] | None = None, state: Any = None, **settings: Any
+    script: Any, given: dict[str, Any] | None = None, state: Any = None, **settings: Any
 ) -> tuple[DeepResearchAgentState, Any]:
     """(final state, bench); `given`: the search and fields of the session, `state`: fields of the first state."""
     fields = {"messages": [HumanMessage(TASK)], **(state or {})}
@@ -90,80 +82,56 @@ def results_in(state: DeepResearchAgentState) -> list[ToolMessage]:
 
 
 @SUBAGENTS
-async def test_empty_results_are_filled_in_subagents(on_bench: Any, role: str) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text="Done.") if number else search("q")
-
-    _, bench = await run(on_bench, where(role, turn), {"search": WebSearch(text=" \n\t ")})
+async def test_empty_results_are_filled_in_subagents(role: str) -> None:
+    _, bench = await run(where(role, by_turn(search("q"), "Done.")), {"search": WebSearch(text=" \n\t ")})
     assert results(bench.endpoint.of(role)[1]) == [EMPTY]
 
 
-async def test_empty_results_are_filled_in_the_orchestrator(on_bench: Any) -> None:
-    found, bench = await run(on_bench, where(RESEARCHER, lambda request, number: ChatReply(text="")))
+async def test_empty_results_are_filled_in_the_orchestrator() -> None:
+    found, bench = await run(where(RESEARCHER, by_turn("")))
     assert results(bench.endpoint.of(ORCHESTRATOR)[-1]) == ["Found [1].", EMPTY]
     assert [message.content for message in results_in(found)][1] == ""
 
 
 @AGENTS
-async def test_tool_names_are_repaired(on_bench: Any, role: str) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text=REPORT) if number else calls(call("functions.think<|channel|>json", thought="hm"))
-
-    found, bench = await run(on_bench, where(role, turn))
-    assert [event.tool for event in bench.logged(ToolCalled)] == ["think"]
-    recoveries = [event.detail for event in bench.logged(Recovery) if event.what == "tool_name"]
-    assert recoveries == ["functions.think<|channel|>json -> think"]
-    asked, answer = bench.endpoint.of(role)[1].messages[-2:]
-    assert (asked.tool_calls[0].function.name, answer.text) == ("think", "Noted.")
-    assert bench.session.usage.by_role()[role].unreported_calls == 0
-    if role == ORCHESTRATOR:
-        reply = found.messages[1]
-        assert isinstance(reply, AIMessage)
-        assert reply.usage_metadata is not None
-        assert reply.response_metadata["model_name"] == "test"
-
-
-@AGENTS
-async def test_model_calls_are_retried_and_recover_at_the_fourth_send(on_bench: Any, role: str) -> None:
+async def test_the_stack_of_each_agent(role: str) -> None:
+    """Model calls are sent again, tool names repaired, calls logged and sources registered through the session."""
     failures = 3
 
-    def turn(request: ChatRequest, number: int) -> ChatReply | int:
+    def acts(request: ChatRequest) -> ChatReply | int:
         nonlocal failures
         failures -= 1
-        return 503 if failures >= 0 else ChatReply(text=REPORT)
+        if failures >= 0:
+            return 503
+        searches = [call("web_search_tool", query="q")] * ("web_search_tool" in request.tool_names)
+        think = call("functions.think<|channel|>json", thought="hm")
+        return by_turn(calls(think, *searches), REPORT)(request)
 
-    found, bench = await run(on_bench, where(role, turn))
-    assert [request.attempt for request in bench.endpoint.of(role)] == [0, 1, 2, 3]
+    found, bench = await run(where(role, acts))
+    searched = role != ORCHESTRATOR
+    called, requests = bench.logged(ToolCalled), bench.endpoint.of(role)
+    assert [request.attempt for request in requests] == [0, 1, 2, 3, 0]
+    assert [event.tool for event in called] == ["think", "web_search_tool"][: 1 + searched]
+    recoveries = [event.detail for event in bench.logged(Recovery) if event.what == "tool_name"]
+    assert recoveries == ["functions.think<|channel|>json -> think"]
+    asked, answer, *_ = requests[-1].messages[-1 - len(called) :]
+    assert (asked.tool_calls[0].function.name, answer.text) == ("think", "Noted.")
+    ids = {c.id for c in asked.tool_calls}
+    assert {event.call_id for event in called} == ids
+    sources = bench.session.sources.all()
+    assert [(source.url, source.call_id in ids) for source in sources] == [("https://pages.test/q", True)] * searched
+    assert bench.session.usage.by_role()[role].unreported_calls == 0
     assert found.messages[-1].content == REPORT.strip()
 
 
 @AGENTS
 @pytest.mark.parametrize(("retries", "sends"), [(10, 11), (0, 1)])
-async def test_retries_end_in_an_error(on_bench: Any, role: str, retries: int, sends: int) -> None:
-    async with on_bench(where(role, lambda request, number: 500)) as bench:
+async def test_retries_end_in_an_error(role: str, retries: int, sends: int) -> None:
+    async with on_bench(where(role, by_turn(500))) as bench:
         state = DeepResearchAgentState(messages=[HumanMessage(TASK)])
         with pytest.raises(ModelError, match="500"):
             await DeepResearcher(configured(DeepSettings, max_model_retries=retries), PROMPTS).run(state)
     assert len(bench.endpoint.of(role)) == sends
-
-
-@AGENTS
-async def test_calls_and_sources_are_registered_through_the_session(on_bench: Any, role: str) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        if number:
-            return ChatReply(text=REPORT)
-        made = [call("think", thought="hm")]
-        made += [call("web_search_tool", query="q")] if "web_search_tool" in request.tool_names else []
-        return calls(*made)
-
-    _, bench = await run(on_bench, where(role, turn))
-    searches = role != ORCHESTRATOR
-    called = bench.logged(ToolCalled)
-    assert [event.tool for event in called] == ["think", "web_search_tool"][: 1 + searches]
-    ids = {c.id for c in bench.endpoint.of(role)[1].messages[-1 - len(called)].tool_calls}
-    assert {event.call_id for event in called} == ids
-    assert [source.url for source in bench.session.sources.all()] == ["https://pages.test/q"] * searches
-    assert [source.call_id in ids for source in bench.session.sources.all()] == [True] * searches
 
 
 @pytest.mark.parametrize(
@@ -176,12 +144,10 @@ async def test_calls_and_sources_are_registered_through_the_session(on_bench: An
     ],
 )
 async def test_pruning_is_only_in_what_the_model_sees(
-    on_bench: Any, role: str, searches: int, settings: dict[str, Any], short: int
+    role: str, searches: int, settings: dict[str, Any], short: int
 ) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text="Done.") if number == searches else search(f"q{number}")
-
-    _, bench = await run(on_bench, where(role, turn), {"search": WebSearch(text=LONG)}, **settings)
+    acts = by_turn(*(search(f"q{number}") for number in range(searches)), "Done.")
+    _, bench = await run(where(role, acts), {"search": WebSearch(text=LONG)}, **settings)
     shown = results(bench.endpoint.of(role)[-1])
     assert [MARK in text and len(text) <= 2000 for text in shown] == [True] * short + [False] * (searches - short)
     assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(shown))
@@ -191,11 +157,9 @@ async def test_pruning_is_only_in_what_the_model_sees(
     assert noted == list(range(1, short + 1))
 
 
-async def test_pruning_in_the_orchestrator(on_bench: Any) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return ChatReply(text=f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
-
-    found, bench = await run(on_bench, where(PLANNER, turn), pruning=configured(PruningSettings, keep_last=1))
+async def test_pruning_in_the_orchestrator() -> None:
+    finds = by_turn(f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
+    found, bench = await run(where(PLANNER, finds), pruning=configured(PruningSettings, keep_last=1))
     first, second = results(bench.endpoint.of(ORCHESTRATOR)[-1])
     assert len(first) <= 2000
     assert first.splitlines()[-2:] == ["[1] A page - https://pages.test/q", MARK]
@@ -206,77 +170,60 @@ async def test_pruning_in_the_orchestrator(on_bench: Any) -> None:
 # Budgets, state, limits.
 
 
-async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_withdrawn(on_bench: Any) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        if "web_search_tool" not in request.tool_names:
-            return ChatReply(text="Nothing [1].")
-        return search(f"{number} 0", f"{number} 1")
-
-    _, bench = await run(on_bench, where(RESEARCHER, turn), max_searches_per_researcher=3)
+async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_withdrawn() -> None:
+    acts = by_turn(search("0 0", "0 1"), search("1 0", "1 1"), "Nothing [1].")
+    _, bench = await run(where(RESEARCHER, acts), max_searches_per_researcher=3)
     assert bench.search.queries == ["0 0", "0 1", "1 0"]
     last = bench.endpoint.of(RESEARCHER)[-1]
     assert last.messages[-1].text == BUDGET_ANCHOR
+    assert "web_search_tool" not in last.tool_names
     assert "think" in last.tool_names
     assert "over budget" in last.messages[-2].text
 
 
-async def test_a_subagent_that_never_ends_is_made_to_answer(on_bench: Any) -> None:
-    def turn(request: ChatRequest, number: int) -> ChatReply:
-        return calls(call("think", thought="hm")) if request.tools else ChatReply(text="Enough.")
-
-    _, bench = await run(on_bench, where(RESEARCHER, turn), max_searches_per_researcher=1)
+async def test_a_subagent_that_never_ends_is_made_to_answer() -> None:
+    acts = lambda request: calls(call("think", thought="hm")) if request.tools else ChatReply(text="Enough.")  # noqa: E731
+    _, bench = await run(where(RESEARCHER, acts), max_searches_per_researcher=1)
     assert len(bench.endpoint.of(RESEARCHER)) == 2 * 1 + 8 + 1
 
 
-async def test_an_orchestrator_that_never_ends_is_made_to_write(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        return calls(call("think", thought="hm")) if request.tools else ChatReply(text=REPORT)
-
-    found, bench = await run(on_bench, script, recursion_limit=40)
-    assert found.messages[-1].content == REPORT.strip()
-    assert {event.cause for event in bench.logged(Decision)} == {"recursion_limit"}
-
-
-async def test_verbose_logs_todos_files_and_subagents_at_the_end(on_bench: Any) -> None:
+async def test_verbose_logs_todos_files_and_subagents_at_the_end() -> None:
     for verbose in (True, False):
-        _, bench = await run(on_bench, eager, max_loops=1, verbose=verbose)
+        _, bench = await run(eager, max_loops=1, verbose=verbose)
         ended = [event for event in bench.logged(StageChanged) if event.stage == "deep_research_done"]
         assert [event.detail["subagents"] for event in ended] == [["researcher-agent: completed"] * 2] * verbose
 
 
-async def test_earlier_turns_of_a_conversation_are_no_rounds(on_bench: Any) -> None:
+async def test_earlier_turns_of_a_conversation_are_no_rounds_and_every_role_is_booked() -> None:
     earlier = [HumanMessage("Hello"), AIMessage("Hi."), HumanMessage(TASK)]
-    _, bench = await run(on_bench, eager, state={"messages": earlier}, max_loops=1)
+    _, bench = await run(eager, state={"messages": earlier}, max_loops=1)
     assert [m.text for m in bench.endpoint.of(ORCHESTRATOR)[0].messages[1:]] == [str(m.content) for m in earlier]
+    usage = bench.session.usage.by_role()
+    assert set(usage) == {ORCHESTRATOR, RESEARCHER}
+    assert sum(u.calls for u in usage.values()) == len(bench.endpoint.requests)
 
 
-async def test_data_sources_and_the_tools_setting_select_the_subagents_tools(on_bench: Any) -> None:
-    _, bench = await run(on_bench, eager, state={"data_sources": []}, max_loops=1)
+async def test_data_sources_and_the_tools_setting_select_the_subagents_tools() -> None:
+    _, bench = await run(eager, state={"data_sources": []}, max_loops=1)
     assert bench.search.queries == []
     assert all("web_search_tool" not in request.tool_names for request in bench.endpoint.requests)
-    _, bench = await run(on_bench, eager, max_loops=1, tools=("web_search_tool",))
+    _, bench = await run(eager, max_loops=1, tools=("web_search_tool",))
     assert "think" in bench.endpoint.of(RESEARCHER)[0].tool_names
-    with pytest.raises(ConfigError, match=r"agent\.deep\.tools: this run has no tool 'serch'"):
-        await run(on_bench, eager, tools=("serch",))
 
 
-async def test_todos_files_and_subagents_are_in_the_state(on_bench: Any) -> None:
+async def test_todos_files_and_subagents_are_in_the_state() -> None:
     steps = [{"content": "Plan", "status": "in_progress"}]
 
-    def script(request: ChatRequest) -> ChatReply:
+    def script(request: ChatRequest) -> ChatReply | int:
         if request.role == PLANNER:
             return ChatReply(text='Here: {"title": "Orlune", "sections": ["Rivers"], "queries": ["q"]}')
         if request.role == RESEARCHER:
             return searches_once(request)
-        match turn_of(request):
-            case 0:
-                plan = call("task", subagent_type="planner-agent", description="Plan.")
-                return calls(call("write_todos", todos=steps), plan)
-            case 1:
-                return calls(dispatch("q"), call("write_file", file_path="/shared/notes.md", content="n"))
-        return ChatReply(text=REPORT)
+        plan = call("task", subagent_type="planner-agent", description="Plan.")
+        notes = call("write_file", file_path="/shared/notes.md", content="n")
+        return by_turn(calls(call("write_todos", todos=steps), plan), calls(dispatch("q"), notes), REPORT)(request)
 
-    found, bench = await run(on_bench, script)
+    found, bench = await run(script)
     assert found.todos == steps
     assert found.files["/shared/notes.md"] == "n"
     assert '"title": "Orlune"' in found.files["/shared/plan.json"]  # returned, and so kept
@@ -291,21 +238,10 @@ async def test_todos_files_and_subagents_are_in_the_state(on_bench: Any) -> None
     assert {type(event) for event in below} == {AgentStarted, ModelCalled, ToolCalled, ToolReturned, AgentFinished}
 
 
-async def test_every_role_is_booked_and_the_sum_is_the_exchanges(on_bench: Any) -> None:
-    _, bench = await run(on_bench, eager, max_loops=1)
-    usage = bench.session.usage.by_role()
-    assert set(usage) == {ORCHESTRATOR, RESEARCHER}
-    assert sum(u.calls for u in usage.values()) == len(bench.endpoint.requests)
-    assert all(u.unreported_calls == 0 for u in usage.values())
-
-
-async def test_a_limit_ends_the_attempt_also_within_a_subagent(on_bench: Any) -> None:
+async def test_a_limit_ends_the_attempt_also_within_a_subagent() -> None:
     with pytest.raises(Exception) as raised:  # noqa: PT011  the openai client wraps it
-        await run(on_bench, eager, {"limits": configured(Limits, sample_model_calls=2)})
-    error: BaseException | None = raised.value
-    while error is not None and not isinstance(error, LimitReached):
-        error = error.__cause__
-    assert isinstance(error, LimitReached)
+        await run(eager, {"limits": configured(Limits, sample_model_calls=2)})
+    assert isinstance(boundary_error(raised.value), LimitReached)
 
 
 # The report.
@@ -326,16 +262,11 @@ def test_the_report_is_the_message_or_the_file(last: str, file: str, chosen: str
     assert final_report(last, file) == chosen.strip()
 
 
-@pytest.mark.parametrize(("last", "file"), [("", ""), ("  ", "\n")])
-def test_no_report_is_an_error(last: str, file: str) -> None:
+def test_no_report_is_an_error() -> None:
     with pytest.raises(AgentError, match=r"no report.*report\.md"):
-        final_report(last, file)
+        final_report("  ", "\n")
 
 
-async def test_a_report_in_the_file_is_found(on_bench: Any) -> None:
-    def script(request: ChatRequest) -> ChatReply:
-        written = calls(call("write_file", file_path="/report.md", content=REPORT))
-        return written if turn_of(request) == 0 else ChatReply(text="Wrote /report.md.")
-
-    found, _ = await run(on_bench, script)
+async def test_a_report_in_the_file_is_found() -> None:
+    found, _ = await run(by_turn(calls(call("write_file", file_path="/report.md", content=REPORT)), "It is written."))
     assert found.messages[-1].content == REPORT.strip()

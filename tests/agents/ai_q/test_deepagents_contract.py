@@ -1,37 +1,33 @@
 """What we rely on of deepagents, as an endpoint sees it: fails first when a new version changes it."""
 
-from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from aiq.agents.ai_q import deep
 from aiq.agents.ai_q.deep import DeepResearcher
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.core.prompts import Prompts
 from aiq.core.samples import Document
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.conftest import PROMPTS
+from tests.agents.conftest import PROMPTS, on_bench
+from tests.agents.replies import REPORT, by_turn, calls
 from tests.settings import configured
 
-REPORT = "# Orlune\n\n" + "Orlune lies on a river. " * 30
 DOCUMENTS = [Document(file_name="a.pdf", summary="On rivers.")]
 
 
-def script(request: ChatRequest) -> ChatReply:
+PLAN, FIND = (
+    calls(call("task", subagent_type=name, description=task))
+    for name, task in (("planner-agent", "Plan it."), ("researcher-agent", "Find it."))
+)
+
+
+def script(request: ChatRequest) -> ChatReply | int:
     """Plans, researches once, reports."""
-    if request.role != "aiq.orchestrator":
-        return ChatReply(text="It lies on a river.")
-    match sum(message.role == "assistant" for message in request.messages):
-        case 0:
-            return ChatReply(tool_calls=(call("task", subagent_type="planner-agent", description="Plan it."),))
-        case 1:
-            return ChatReply(tool_calls=(call("task", subagent_type="researcher-agent", description="Find it."),))
-    return ChatReply(text=REPORT)
+    return by_turn(PLAN, FIND, REPORT)(request) if request.role == "aiq.orchestrator" else ChatReply(text="A river.")
 
 
-async def asked(on_bench: Any, **settings: Any) -> tuple[dict[str, ChatRequest], DeepResearchAgentState]:
+async def asked(**settings: Any) -> tuple[dict[str, ChatRequest], DeepResearchAgentState]:
     """The first request of each role, and the final state."""
     first: dict[str, ChatRequest] = {}
     async with on_bench(script) as bench:
@@ -44,72 +40,45 @@ async def asked(on_bench: Any, **settings: Any) -> tuple[dict[str, ChatRequest],
     return first, result
 
 
-async def test_tool_names(on_bench: Any) -> None:
-    first, _ = await asked(on_bench)
+async def test_the_tools_are_small_and_exactly_our_two_subagents_are_offered() -> None:
+    first, _ = await asked()
     files = ("ls", "read_file", "write_file")
-    assert first["aiq.orchestrator"].tool_names == (*files, "task", "write_todos", "think")
-    assert first["aiq.planner"].tool_names == (*files, "web_search_tool", "think")
-    assert first["aiq.researcher"].tool_names == (*files, "web_search_tool", "think")
+    orchestrator = first["aiq.orchestrator"]
+    assert orchestrator.tool_names == (*files, "task", "write_todos", "think")
+    for role in ("aiq.planner", "aiq.researcher"):
+        assert first[role].tool_names == (*files, "web_search_tool", "think")
+    (task,) = [tool.function for tool in orchestrator.tools if tool.function.name == "task"]
+    listed = [line.split(":")[0] for line in task.description.splitlines() if line.startswith("- ")]
+    assert listed == ["- planner-agent", "- researcher-agent"]
+    size = sum(len(tool.model_dump_json()) for tool in orchestrator.tools)
+    assert size < 3500  # deepagents' own texts are 15,000 characters, sent with every call
 
 
-async def test_todos_are_a_setting(on_bench: Any) -> None:
-    first, _ = await asked(on_bench, enable_todos=False)
+async def test_todos_are_a_setting() -> None:
+    first, _ = await asked(enable_todos=False)
     assert "write_todos" not in first["aiq.orchestrator"].tool_names
     assert "write_todos" not in first["aiq.orchestrator"].system
 
 
-async def test_exactly_our_two_subagents_are_offered(on_bench: Any) -> None:
-    first, _ = await asked(on_bench)
-    (task,) = [tool.function for tool in first["aiq.orchestrator"].tools if tool.function.name == "task"]
-    listed = [line.split(":")[0] for line in task.description.splitlines() if line.startswith("- ")]
-    assert listed == ["- planner-agent", "- researcher-agent"]
-
-
-async def test_prompts_are_ours_to_the_byte(on_bench: Any) -> None:
-    first, _ = await asked(on_bench)
-    prompts = Prompts(Path(deep.__file__).parent / "prompts")
+async def test_prompts_are_ours_to_the_byte() -> None:
+    first, result = await asked()
+    listed = [{"name": "web_search_tool", "description": "Searches the web."}]
     variables = {
         "current_datetime": "2026-11-01T09:00:00+00:00",
-        "tools": [{"name": "web_search_tool", "description": "Searches the web."}],
+        "tools": listed,
         "available_documents": DOCUMENTS,
         "clarifier_result": "The plan.",
         "limits": configured(DeepSettings),
     }
-    for role, template in (
-        ("orchestrator", "orchestrator.j2"),
-        ("planner", "planner.j2"),
-        ("researcher", "researcher.j2"),
-    ):
+    for role in ("orchestrator", "planner", "researcher"):
         messages = first[f"aiq.{role}"].messages
         assert [message.role for message in messages] == ["system", "user"]
-        assert messages[0].content == prompts.render(template, **variables)
+        assert messages[0].content == PROMPTS.render(f"{role}.j2", **variables)
     assert first["aiq.planner"].messages[1].text == "Plan it."
+    assert (result.clarifier_result, result.tools_info) == ("The plan.", listed)
 
 
-async def test_state_keys(on_bench: Any) -> None:
-    _, result = await asked(on_bench)
-    assert set(DeepResearchAgentState.model_fields) == {
-        "messages",
-        "data_sources",
-        "user_info",
-        "tools_info",
-        "todos",
-        "files",
-        "subagents",
-        "clarifier_result",
-        "available_documents",
-    }
-    assert result.clarifier_result == "The plan."
-    assert result.tools_info == [{"name": "web_search_tool", "description": "Searches the web."}]
-
-
-async def test_tool_schemas_are_small(on_bench: Any) -> None:
-    first, _ = await asked(on_bench)
-    size = sum(len(tool.model_dump_json()) for tool in first["aiq.orchestrator"].tools)
-    assert size < 3500  # deepagents' own texts are 15,000 characters, sent with every call
-
-
-async def test_the_summariser_is_gone(on_bench: Any) -> None:
+async def test_the_summariser_is_gone() -> None:
     """A conversation far beyond its trigger makes no call of its own and reaches the model whole."""
     async with on_bench(lambda request: ChatReply(text=REPORT)) as bench:
         long = [HumanMessage("word " * 250_000), AIMessage("I see."), HumanMessage("Write a report on Orlune")]

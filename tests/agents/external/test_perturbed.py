@@ -1,20 +1,17 @@
 """The agent of perturbed reports: which report, how perturbed, and an audit of what that did to its citations."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from aiq.agents.external.perturbed import PerturbedReports, PerturbedReportsSettings
 from aiq.core.errors import AgentError, ToolError, ToolErrorKind
-from aiq.core.samples import Question
-from aiq.core.session import Session
+from aiq.core.samples import Question, SampleKey
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
+from tests.sessions import make_session
 from tests.settings import configured
-
-Attempt = Callable[..., Session]
 
 ARTICLE = (
     "Kelso Bridge has 12 piers [1]. Tarn Bridge has 5 piers [2].\n\n"
@@ -38,18 +35,17 @@ def agent(tmp_path: Path) -> PerturbedReports:
     return PerturbedReports(configured(PerturbedReportsSettings, path=str(file)))
 
 
-async def test_the_id_says_what_is_changed(agent: PerturbedReports, attempt: Attempt) -> None:
-    texts = [
-        (await agent.research(Question(text="?"), attempt(f"a.b.{how}", TwoPages()))).text
-        for how in ("none.0", "numbers.100", "numbers.100")
-    ]
+async def test_the_id_says_what_is_changed(agent: PerturbedReports) -> None:
+    keys = [SampleKey(f"a.b.{how}", 1) for how in ("none.0", "numbers.100", "numbers.100")]
+    sessions = [make_session(key=key, web=TwoPages()) for key in keys]
+    texts = [(await agent.research(Question(text="?"), session)).text for session in sessions]
     assert texts[0] == ARTICLE
     assert "12" not in texts[1].partition("References")[0]
     assert texts[1] == texts[2]
 
 
-async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReports, attempt: Attempt) -> None:
-    session = attempt("a.b.fabricated.100", TwoPages())
+async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReports) -> None:
+    session = make_session(key=SampleKey("a.b.fabricated.100", 1), web=TwoPages())
     report = await agent.research(Question(text="?"), session)
     assert report.audit is not None
     assert "https://a.example/kelso" not in report.text
@@ -66,8 +62,6 @@ async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReport
         ("a.b.order.50", "nothing in the report that order could change"),
     ],
 )
-async def test_what_cannot_be_perturbed_fails(
-    agent: PerturbedReports, attempt: Attempt, sample_id: str, message: str
-) -> None:
+async def test_what_cannot_be_perturbed_fails(agent: PerturbedReports, sample_id: str, message: str) -> None:
     with pytest.raises(AgentError, match=message):
-        await agent.research(Question(text="?"), attempt(sample_id))
+        await agent.research(Question(text="?"), make_session(key=SampleKey(sample_id, 1)))

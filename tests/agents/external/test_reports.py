@@ -1,7 +1,6 @@
 """Reports that already exist: word for word, by id, never another task's."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,9 @@ import pytest
 
 from aiq.agents.external.reports import Reports, ReportsSettings
 from aiq.core.errors import AgentError, ConfigError
-from aiq.core.samples import Question
-from aiq.core.session import Session
+from aiq.core.samples import Question, SampleKey
+from tests.sessions import make_session
 from tests.settings import configured
-
-Attempt = Callable[..., Session]
 
 ARTICLE = "Kelso has 12 bridges [1].\r\n\r\nReferences\r\n[1] https://bit.ly/x  "
 
@@ -24,9 +21,9 @@ def agent(tmp_path: Path, *rows: dict[str, Any]) -> Reports:
     return Reports(configured(ReportsSettings, path=str(file)))
 
 
-async def test_the_article_is_given_word_for_word(tmp_path: Path, attempt: Attempt) -> None:
+async def test_the_article_is_given_word_for_word(tmp_path: Path) -> None:
     reports = agent(tmp_path, {"id": 7, "prompt": "Which  bridges?", "article": ARTICLE})
-    report = await reports.research(Question(text="Which bridges?"), attempt("7"))
+    report = await reports.research(Question(text="Which bridges?"), make_session(key=SampleKey("7", 1)))
     assert (report.text, report.raw_text, report.route) == (ARTICLE, ARTICLE, "file")
 
 
@@ -38,11 +35,9 @@ async def test_the_article_is_given_word_for_word(tmp_path: Path, attempt: Attem
         *(({"id": 7, "article": blank}, "line 1: the article is empty") for blank in (None, "", "  \n", 5)),
     ],
 )
-async def test_a_sample_without_a_report_of_its_own_fails(
-    tmp_path: Path, attempt: Attempt, row: dict[str, Any], message: str
-) -> None:
+async def test_a_sample_without_a_report_of_its_own_fails(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(AgentError, match=message):
-        await agent(tmp_path, row).research(Question(text="Which bridges?"), attempt("7"))
+        await agent(tmp_path, row).research(Question(text="Which bridges?"), make_session(key=SampleKey("7", 1)))
 
 
 def test_an_unusable_file_stops_before_the_run(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.toolkit.langchain import as_langchain, call_in_session, readable_calls
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
-from aiq.core.events import AnyEvent, EventLog, Recovery, ToolCalled, ToolReturned
+from aiq.core.events import Event, EventLog, Recovery, ToolCalled, ToolReturned
 from aiq.core.session import Session
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
@@ -52,12 +52,12 @@ class State(BaseModel):
 
 
 @pytest.fixture
-def events() -> list[AnyEvent]:
+def events() -> list[Event]:
     return []
 
 
 @pytest.fixture
-def session(events: list[AnyEvent]) -> Iterator[Session]:
+def session(events: list[Event]) -> Iterator[Session]:
     made = make_session(tools=FixedToolbox([SlowPages()]), events=EventLog(events.append))
     with made.bind():
         yield made
@@ -81,39 +81,35 @@ def test_schema_is_the_tools_own() -> None:
     assert function["parameters"]["required"] == ["page"]
 
 
-async def test_sources_stand_in_the_order_of_calls_not_of_arrival(session: Session) -> None:
-    await run_calls({"page": "slow", "seconds": 0.05}, {"page": "quick"})
-    assert [source.url for source in session.sources.all()] == ["https://x.test/slow", "https://x.test/quick"]
-
-
-async def test_a_later_turn_comes_after_an_earlier_one(session: Session) -> None:
+async def test_calls_are_logged_and_sources_numbered_by_turn_and_call_and_not_by_arrival(
+    session: Session, events: list[Event]
+) -> None:
     before = (AIMessage("", tool_calls=[]), AIMessage("", tool_calls=[]))
-    await run_calls({"page": "second"}, earlier=before)
-    await run_calls({"page": "first"})
-    assert [source.url for source in session.sources.all()] == ["https://x.test/first", "https://x.test/second"]
+    await run_calls({"page": "later"}, earlier=before)
+    messages = await run_calls({"page": "slow", "seconds": 0.05}, {"page": "quick"})
+    sources = session.sources.all()
+    assert [source.url for source in sources] == [f"https://x.test/{page}" for page in ("slow", "quick", "later")]
+    called = [event for event in events if isinstance(event, ToolCalled)][1:]
+    ids = ["call-0", "call-1"]
+    assert [event.call_id for event in called] == [message.tool_call_id for message in messages] == ids
+    assert [source.call_id for source in sources[:2]] == ids
+    assert [event.parent_id for event in called] == [None, None]
 
 
-async def test_calls_are_logged_under_the_models_id(session: Session, events: list[AnyEvent]) -> None:
-    messages = await run_calls({"page": "one"})
-    called = [event for event in events if isinstance(event, ToolCalled)]
-    assert [event.call_id for event in called] == ["call-0"]
-    assert called[0].parent_id is None
-    assert messages[0].tool_call_id == "call-0"
-    assert session.sources.all()[0].call_id == "call-0"
-
-
-async def test_a_tool_error_is_text_for_the_model(session: Session, events: list[AnyEvent]) -> None:
-    (message,) = await run_calls({"page": "broken"})
-    assert (message.status, message.content) == ("error", "Error: pages: no answer in 3 s")
-    assert [e.error for e in events if isinstance(e, ToolReturned)] == [ToolErrorKind.TIMEOUT]
+@pytest.mark.parametrize(
+    ("arguments", "says", "kind"),
+    [
+        ({"page": "broken"}, "Error: pages: no answer in 3 s", ToolErrorKind.TIMEOUT),
+        ({"pages": "misspelt"}, "Error: pages: page: must be set", ToolErrorKind.INVALID_ARGUMENTS),
+    ],
+)
+async def test_a_tool_error_is_text_for_the_model(
+    session: Session, events: list[Event], arguments: dict[str, Any], says: str, kind: ToolErrorKind
+) -> None:
+    (message,) = await run_calls(arguments)
+    assert (message.status, str(message.content)[: len(says)]) == ("error", says)
+    assert [e.error for e in events if isinstance(e, ToolReturned)] == [kind]
     assert session.sources.all() == ()
-
-
-async def test_wrong_arguments_are_refused_by_the_session_once(session: Session, events: list[AnyEvent]) -> None:
-    (message,) = await run_calls({"pages": "misspelt"})
-    assert message.status == "error"
-    assert "page: must be set" in str(message.content)
-    assert [e.error for e in events if isinstance(e, ToolReturned)] == [ToolErrorKind.INVALID_ARGUMENTS]
 
 
 async def test_a_reached_limit_ends_the_attempt(session: Session) -> None:
@@ -121,7 +117,7 @@ async def test_a_reached_limit_ends_the_attempt(session: Session) -> None:
         await run_calls({"page": "costly"})
 
 
-async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[AnyEvent]) -> None:
+async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[Event]) -> None:
     broken = {"name": "pages", "args": '{"page": ', "id": "c9", "error": None, "type": "invalid_tool_call"}
     reply = readable_calls(AIMessage("", invalid_tool_calls=[broken]))
     assert [(call["name"], call["args"], call["id"]) for call in reply.tool_calls] == [("pages", {}, "c9")]

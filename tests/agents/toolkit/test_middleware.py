@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, dynamic_prompt
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from aiq.agents.toolkit.langchain import SessionCalls, as_langchain
-from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, SystemPrompt, ToolNameSanitization, sanitized
+from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, ToolNameSanitization, sanitized
 from aiq.core.events import Recovery
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.conftest import on_bench
 
 VALID = ("web_search_tool", "read_file", "grep", "glob", "think")
 
@@ -49,7 +50,7 @@ def test_a_name_is_valid_or_unchanged(name: str) -> None:
     assert sanitized(name, VALID) in (*VALID, name)
 
 
-async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made(on_bench: Any) -> None:
+async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made() -> None:
     def script(request: ChatRequest) -> ChatReply:
         if len(request.messages) > 2:
             return ChatReply(text="done")
@@ -59,7 +60,7 @@ async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made(on
         agent: Any = create_agent(
             bench.session.models.chat("aiq.researcher"),
             [as_langchain(bench.search)],
-            middleware=[SessionCalls(), ToolNameSanitization(), SystemPrompt(lambda state: "Search.")],
+            middleware=[SessionCalls(), ToolNameSanitization(), dynamic_prompt(lambda request: "Search.")],
         )
         state = await agent.ainvoke({"messages": [HumanMessage("go")]})
     reply = state["messages"][1]
@@ -72,7 +73,7 @@ async def test_a_repaired_reply_keeps_usage_and_metadata_and_the_call_is_made(on
 
 
 @pytest.mark.parametrize("content", ["", "  \n", [{"type": "text", "text": " "}], []])
-async def test_a_placeholder_keeps_status_and_artifact(on_bench: Any, content: Any) -> None:
+async def test_a_placeholder_keeps_status_and_artifact(content: Any) -> None:
     blank = ToolMessage(content, tool_call_id="1", status="error", artifact={"kept": 1}, name="think")
     image = ToolMessage([{"type": "image_url", "image_url": {"url": "data:,"}}], tool_call_id="2")
     seen: list[Any] = []

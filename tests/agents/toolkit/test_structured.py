@@ -31,7 +31,7 @@ def test_the_first_object_that_validates_is_read(reply: str, year: int | None) -
 
 
 def test_a_schema_requires_every_field_and_no_other() -> None:
-    schema = schema_of(Answer, "answer")
+    schema = schema_of(Answer)
     assert (schema["name"], schema["strict"]) == ("answer", True)
     inner = schema["schema"]
     assert isinstance(inner, dict)

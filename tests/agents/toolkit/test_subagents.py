@@ -1,14 +1,14 @@
 """Parts of an agent that work at once: bounded, results and sources in order, start and finish events."""
 
 import asyncio
-from typing import Any
 
 from aiq.agents.toolkit.subagents import as_agent, gather_ordered
 from aiq.core.events import AgentFinished, AgentStarted
+from tests.agents.conftest import on_bench
 from tests.agents.replies import in_turn
 
 
-async def test_results_and_sources_are_in_order_whichever_ends_first(on_bench: Any) -> None:
+async def test_results_and_sources_are_in_order_whichever_ends_first() -> None:
     running: list[int] = []
 
     async with on_bench(in_turn()) as bench:

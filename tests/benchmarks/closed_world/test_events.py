@@ -40,9 +40,8 @@ def test_the_truth_counts_what_the_texts_tell(made: Made, world: World) -> None:
 
 def test_they_are_spread_and_actors_come_back(made: Made) -> None:
     events = made.rows("events/events.jsonl")
-    assert len({event["country"] for event in events}) == 6
-    assert len({event["theme"] for event in events}) == 6
-    assert len({event["date"][:7] for event in events}) == 12
+    spread = [len({event[name] for event in events}) for name in ("country", "theme")]
+    assert [*spread, len({event["date"][:7] for event in events})] == [6, 6, 12]
     assert max(Counter(actor for event in events for actor in event["actors"]).values()) >= 5
     openings = Counter(re.sub(r"\d|[A-Z]\w+", "", event["text"].split(".")[0]) for event in events)
     assert len(openings) > 15

@@ -20,16 +20,8 @@ ODD_NUMBERINGS = (
 )  # fmt: skip
 
 MARKS = (
-    "[{0}]",
-    "[{0}][{1}]",
-    "[{0}, {1}]",
-    "[{0}; {1}]",
-    "[^{0}]",
-    "【{0}】",
-    "【{0}†L2-L4】",
-    "[{0}] [{1}]",
-    "[[{0}]]",
-)
+    "[{0}]", "[{0}][{1}]", "[{0}, {1}]", "[{0}; {1}]", "[^{0}]", "【{0}】", "【{0}†L2-L4】", "[{0}] [{1}]", "[[{0}]]",
+)  # fmt: skip
 """Inline marks for one or two numbers."""
 
 RIGHT_PROSE = (
@@ -97,15 +89,9 @@ EXTENSIONS = (
 FRAGMENTS = ("#part", "#/one", "#/two", "#!three", "#:~:text=x", "#/b c", "#/b%20c", "#/b%2Fc")
 
 DOCUMENTS = (
-    "report.pdf, p.3",
-    "report.pdf, p.15",
-    "report.pdf",
-    "a.md",
-    "step1.pdf",
-    "step2.pdf, page 2",
-    "Annual Report",
+    "report.pdf, p.3", "report.pdf, p.15", "report.pdf", "a.md", "step1.pdf", "step2.pdf, page 2", "Annual Report",
     "数据.pdf 第3页",
-)
+)  # fmt: skip
 
 SOURCE_TEXTS = (
     "", "Fact-1 of this report grew by 12 percent in 2026. It did not fall.", "事实：增长了 12%。", "\ud800 \x00 [1] (",

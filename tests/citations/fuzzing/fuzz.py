@@ -26,11 +26,7 @@ from tests.citations.fuzzing.reports import hostile_cases, long_cases, planned_c
 _ROUND = 1_000
 _SECONDS = 10
 """CPU time after which a case hangs."""
-_STAGES: tuple[tuple[SearchStrategy[Case], int], ...] = (
-    (hostile_cases, 700),
-    (planned_cases, 295),
-    (long_cases, 5),
-)
+_STAGES = ((hostile_cases, 700), (planned_cases, 295), (long_cases, 5))
 """What a round tries, and how many of each."""
 
 
@@ -86,18 +82,15 @@ def smallest_failure(
             signal.setitimer(signal.ITIMER_PROF, 0)
 
     signal.signal(signal.SIGPROF, _too_long)
+    failure = None
     try:
         run()
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         frame = next(frame for frame in reversed(frames) if frame.name != _too_long.__name__)
         wrong = f"{type(error).__name__}: {error}".partition("\n")[0][:600]
-        return _different(seen), Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
-    return _different(seen), None
-
-
-def _different(cases: Sequence[Case]) -> int:
-    return len({repr(case) for case in cases})
+        failure = Failure(seen[-1].model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
+    return len({repr(case) for case in seen}), failure
 
 
 def _too_long(signum: int, frame: object) -> None:
@@ -116,13 +109,9 @@ def _keep(failure: Failure) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the rounds, say what failed, keep it."""
-    parser = argparse.ArgumentParser(
-        prog="fuzz", description="Try generated reports and registries on the citation code."
-    )
-    parser.add_argument(
-        "cases", nargs="?", type=int, default=100_000, help="how many, in rounds of 1,000 (default: 100,000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="another seed tries other cases (default: 0)")
+    parser = argparse.ArgumentParser("fuzz", description="Try generated reports and registries on the citation code.")
+    parser.add_argument("cases", nargs="?", type=int, default=100_000, help="how many, in rounds of 1,000 (100,000)")
+    parser.add_argument("--seed", type=int, default=0, help="another seed tries other cases (0)")
     options = parser.parse_args(arguments)
     rounds = max(1, -(-options.cases // _ROUND))
     numbers = range(options.seed * 1_000_000, options.seed * 1_000_000 + rounds)

@@ -4,30 +4,18 @@ import json
 import re
 from html.parser import HTMLParser
 
-from aiq.citations.files import AuditedReport, AuditRecord, as_json
+from aiq.citations.files import AuditedReport, AuditRecord
 from aiq.site.audit_page import audit_page
 
-_ACTIVE = {
-    "script",
-    "iframe",
-    "object",
-    "embed",
-    "form",
-    "img",
-    "svg",
-    "math",
-    "base",
-    "link",
-    "input",
-    "video",
-    "audio",
-}
+_ACTIVE = frozenset(
+    ("script", "iframe", "object", "embed", "form", "img", "svg", "math", "base", "link", "input", "video", "audio")
+)
 """Elements that run, load or send something; the page has none of its own, so a report brought them in."""
 
 
 def record_can_be_written(record: AuditRecord, length: int) -> None:
     """The audit as JSON holds places of the report, outcomes with their reasons, and metrics that are shares."""
-    row = json.loads(as_json(record.model_dump(mode="json")))
+    row = json.loads(json.dumps(record.model_dump(mode="json")))
     for place in (*row["citations"], *row["entries"], *row["edits"], *row["passages"]):
         assert 0 <= place["start"] <= place["end"] <= length, f"out of the report: {place}"
     for entry in row["entries"]:

@@ -11,7 +11,7 @@ from aiq.offline.chat import ChatRequest
 Ask = Callable[..., ChatRequest]
 
 
-def tool(name: str, description: str, *required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+def tool(name: str, description: str, /, *required: str, **properties: dict[str, Any]) -> dict[str, Any]:
     """A function tool; parameters that are only named are strings."""
     known = {**{n: {"type": "string"} for n in required}, **properties}
     parameters = {"type": "object", "properties": known, "required": list(required or properties)}

@@ -1,11 +1,15 @@
 import json
+from typing import Any
 
 import pytest
 
 from aiq.offline.chat import ChatReply, ToolSpec
 from aiq.offline.engine import respond
 from aiq.offline.engine.tools import understand
+from tests.offline.cases import table
 from tests.offline.engine.conftest import Ask, called, tool
+
+each = table(__file__)
 
 SEARCH = tool("lookup", "Looks a phrase up on the web and gives the best pages.", "q")
 FETCH = tool("open_link", "Opens a page and gives its text.", "href")
@@ -17,48 +21,34 @@ HIT = {
     "body": "Vorn Mill was built by Ada Kestrel in 1904.",
 }
 
-KINDS = [
-    ("lookup", "Looks things up.", ("q",), "search"),
-    ("find_pages", "", ("search_terms",), "search"),
-    ("google", "", ("query",), "search"),
-    ("knowledge_search", "Searches the user's documents.", ("query",), "search"),
-    ("ConductResearch", "Call this tool to conduct research on a specific topic.", ("research_topic",), "delegate"),
-    ("task", "Gives a task to a subagent and returns its reply.", ("description", "subagent_type"), "delegate"),
-    ("ResearchComplete", "Call this tool to indicate that the research is complete.", (), "finish"),
-    ("final_answer", "Provides a final answer to the given problem.", ("answer",), "finish"),
-    ("visit_page", "", ("url",), "fetch"),
-    ("fetch_page", "Open a web page and read its main text, such as one that a search found.", ("url",), "fetch"),
-    ("think_tool", "Strategic reflection on progress.", ("reflection",), "note"),
-    ("write_file", "Writes a text to a shared file.", ("file_path", "content"), "save"),
-    ("read_file", "Reads a shared file.", ("file_path",), "load"),
-    ("ask_user", "Asks the user a clarifying question.", ("question",), "ask"),
-    ("write_todos", "Replaces your list of steps.", ("todos",), "steps"),
-    ("搜索网页", "在互联网上搜索。", ("查询",), "search"),
-    ("dig", "Search the web", ("needle",), "search"),
-    ("oracle", "Useful for looking up facts about current events.", ("needle",), "search"),
-    ("peek", "Opens a web page and gives its text.", ("where",), "fetch"),
-    ("translate", "Translates a text into French.", ("text",), "other"),
-    ("calculator", "Evaluates an arithmetic expression.", ("input",), "other"),
-]
+SAVE = tool("write_file", "Writes a text to a file.", "file_path", "content")
+EDIT = tool("edit_file", "Replaces a part of a file.", "file_path", "old", "new")
+DIG = tool("dig", "Search the web", "needle")
+RECIPES = tool("search_recipes", "Searches recipes for dishes.", "query")
+TOOLS = {
+    spec["function"]["name"]: spec
+    for spec in (
+        SEARCH,
+        NOTE,
+        DIG,
+        RECIPES,
+        tool("lookup_wx", "weather of a city", "city"),
+        tool("climate", "Looks up the climate.", "where", where={"type": "string", "description": "The city's name."}),
+        tool("stock", "Returns the latest price of a share.", "ticker"),
+        tool("people", "Finds what is known about somebody.", "person"),
+        tool("chronicle", "Looks up what happened on a day.", "date"),
+        tool("search_news", "Searches articles of newspapers.", "query"),
+    )
+}
+REPORT = "Write a report on mills of the Orl valley: their builders, their present use, and their upkeep."
 
 
-PARAMETERS = [
-    ("location", "The address of the hit.", "fetch"),
-    ("place", "Its URL.", "fetch"),
-    ("location", "The address of the house.", "search"),
-    ("city", "The city's name.", "search"),
-]
-
-
-@pytest.mark.parametrize(("name", "description", "kind"), PARAMETERS)
-def test_a_tool_is_known_by_what_it_needs(name: str, description: str, kind: str) -> None:
-    spec = tool("get_document", "Get the full text.", name, **{name: {"type": "string", "description": description}})
-    assert understand(ToolSpec.model_validate(spec)).kind == kind
-
-
-@pytest.mark.parametrize(("name", "description", "parameters", "kind"), KINDS)
-def test_a_tool_is_known_by_what_it_says(name: str, description: str, parameters: tuple[str, ...], kind: str) -> None:
-    assert understand(ToolSpec.model_validate(tool(name, description, *parameters))).kind == kind
+@each("kind")
+def test_a_tool_is_known_by_what_it_says_and_needs(
+    name: str, description: str, parameters: dict[str, str], kind: str
+) -> None:
+    needed = {key: {"type": "string", "description": said} for key, said in parameters.items()}
+    assert understand(ToolSpec.model_validate(tool(name, description, *needed, **needed))).kind == kind
 
 
 def arguments(reply: ChatReply) -> dict[str, object]:
@@ -71,39 +61,11 @@ def test_the_first_call_searches_for_what_is_asked(ask: Ask) -> None:
     assert "Vorn Mill" in str(arguments(reply)["q"])
 
 
-DIG = tool("dig", "Search the web", "needle")
-WEATHER = tool("lookup_wx", "weather of a city", "city")
-CLIMATE = tool("climate", "Looks up the climate.", "where", where={"type": "string", "description": "The city's name."})
-STOCK = tool("stock", "Returns the latest price of a share.", "ticker")
-PERSON = tool("people", "Finds what is known about somebody.", "person")
-CHRONICLE = tool("chronicle", "Looks up what happened on a day.", "date")
-RECIPES = tool("search_recipes", "Searches recipes for dishes.", "query")
-NEWS = tool("search_news", "Searches articles of newspapers.", "query")
-CHOSEN = [
-    ("Who built Vorn Mill?", (DIG,), "dig", "Vorn Mill"),
-    ("What is the weather in Torvane?", (WEATHER,), "lookup_wx", "Torvane"),
-    ("What is the climate of Torvane like?", (CLIMATE,), "climate", "Torvane"),
-    ("What is the price of AAPL?", (STOCK,), "stock", "AAPL"),
-    ("When was Ada Kestrel born?", (PERSON,), "people", "Ada Kestrel"),
-    ("What happened on 3 May 1998?", (CHRONICLE,), "chronicle", "1998-05-03"),
-    ("Who built Vorn Mill?", (WEATHER, PERSON), None, ""),
-    ("What is the weather like?", (WEATHER, CLIMATE, CHRONICLE, STOCK), None, ""),
-    ("When was Ada Kestrel born?", (WEATHER, CHRONICLE, STOCK), None, ""),
-    ("What is the weather in Torvane?", (DIG, WEATHER), "lookup_wx", "Torvane"),
-    ("Which recipes use sesame?", (DIG, NEWS, RECIPES), "search_recipes", "sesame"),
-    ("Who built Vorn Mill?", (RECIPES, NEWS, DIG), "dig", "Vorn Mill"),
-    ("Hello! Who built Vorn Mill?", (DIG,), "dig", "Vorn Mill"),
-    ("Hello!", (DIG,), None, ""),
-    ("Thanks a lot!", (DIG,), None, ""),
-    ("谢谢！", (DIG,), None, ""),
-]
-
-
-@pytest.mark.parametrize(("task", "tools", "name", "value"), CHOSEN)
+@each("chosen")
 def test_the_tool_that_fits_is_called_with_what_it_takes(
-    task: str, tools: tuple[dict[str, object], ...], name: str | None, value: str, ask: Ask
+    task: str, tools: list[str], name: str | None, value: str, ask: Ask
 ) -> None:
-    calls = respond(ask(task, tools=tools)).tool_calls
+    calls = respond(ask(task, tools=tuple(TOOLS[tool] for tool in tools))).tool_calls
     assert [call.function.name for call in calls] == [name] * (name is not None)
     for call in calls:
         (given,) = call.function.parsed.values()
@@ -162,21 +124,7 @@ def test_what_was_noted_or_written_is_no_evidence(name: str, ask: Ask) -> None:
     assert "Bo Larn" not in respond(ask("Who built Vorn Mill?", *told)).text
 
 
-SAVE = tool("write_file", "Writes a text to a file.", "file_path", "content")
-EDIT = tool("edit_file", "Replaces a part of a file.", "file_path", "old", "new")
-
-
-@pytest.mark.parametrize(
-    ("order", "saved"),
-    [
-        ("Save your answer to `/answer.md` with `write_file`.", True),
-        ("Use `write_file` to put the answer into `/answer.md`.", True),
-        ("Call write_file with the answer and the path /answer.md, then reply.", True),
-        ("Do not save the answer to `/answer.md` with `write_file`.", False),
-        ("If the user wants a file, save the answer to `/answer.md` with `write_file`.", False),
-        ("Files are written with `write_file`.", False),
-    ],
-)
+@each("file")
 def test_a_file_is_written_where_the_prompt_orders_it(order: str, saved: bool, ask: Ask) -> None:
     page = "<page>Vorn Mill was built by Ada Kestrel in 1904.</page> Who built Vorn Mill?"
     reply = respond(ask(page, system=f"You answer questions. {order}", tools=(EDIT, SAVE)))
@@ -198,10 +146,7 @@ def test_no_query_is_sent_twice_and_the_search_ends(ask: Ask) -> None:
     assert len(set(queries)) == len(queries)
 
 
-@pytest.mark.parametrize(
-    ("instruction", "most"),
-    [("Search at most once.", 1), ("You may search up to 2 times.", 2), ("Do not use any tool; answer at once.", 0)],
-)
+@each("limit")
 def test_a_limit_of_calls_is_kept(ask: Ask, instruction: str, most: int) -> None:
     results: list[tuple[str, dict[str, object], object]] = []
     for _ in range(5):
@@ -223,14 +168,10 @@ def test_a_needed_argument_is_what_the_task_names(ask: Ask) -> None:
     assert arguments(reply) == {"city": "Torvane"}
 
 
-def test_the_named_tool_is_called(ask: Ask) -> None:
-    choice = {"type": "function", "function": {"name": "think"}}
-    reply = respond(ask("Who built Vorn Mill?", tools=(SEARCH, NOTE), tool_choice=choice))
-    assert [call.function.name for call in reply.tool_calls] == ["think"]
-
-
-def test_no_tool_is_called_where_none_may_be(ask: Ask) -> None:
-    assert not respond(ask("Who built Vorn Mill?", tools=(SEARCH,), tool_choice="none")).tool_calls
+@each("choice")
+def test_the_tool_choice_of_the_request_is_kept(tools: list[str], choice: Any, names: list[str], ask: Ask) -> None:
+    reply = respond(ask("Who built Vorn Mill?", tools=tuple(TOOLS[tool] for tool in tools), tool_choice=choice))
+    assert [call.function.name for call in reply.tool_calls] == names
 
 
 def test_a_page_is_opened_when_the_person_names_it(ask: Ask) -> None:
@@ -246,22 +187,17 @@ def test_a_teaser_is_opened(ask: Ask) -> None:
 
 
 def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off(ask: Ask) -> None:
-    said = {
-        "link": "https://a.offline.example/news",
-        "headline": "News",
-        "body": "Ada Kestrel built Vorn Mill in 1904.",
-    }
+    said = HIT | {"link": "https://a.offline.example/news", "headline": "News"}
+    said |= {"body": "Ada Kestrel built Vorn Mill in 1904."}
     cut = HIT | {"body": "Vorn Mill stands on the river Orl and has three wheels, of which the ..."}
     for first, opened in ((cut, True), (HIT, False)):
-        reply = respond(
-            ask("Who built Vorn Mill?", *called(("lookup", {"q": "who built"}, [first, said])), tools=(SEARCH, FETCH))
-        )
+        told = called(("lookup", {"q": "who built"}, [first, said]))
+        reply = respond(ask("Who built Vorn Mill?", *told, tools=(SEARCH, FETCH)))
         assert [call.function.parsed for call in reply.tool_calls] == [{"href": HIT["link"]}] * opened
 
 
 def test_open_tasks_are_asked_facet_by_facet(ask: Ask) -> None:
-    task = "Write a report on mills of the Orl valley: their builders, their present use, and their upkeep."
-    reply = respond(ask(task, tools=(SEARCH,)))
+    reply = respond(ask(REPORT, tools=(SEARCH,)))
     queries = [str(call.function.parsed["q"]) for call in reply.tool_calls]
     assert len(queries) > 1
     assert all("Orl valley" in query for query in queries)
@@ -274,12 +210,11 @@ def test_sub_agents_plan_first_then_research_then_the_report(ask: Ask) -> None:
         "description",
         "subagent_type",
     )
-    question = "Write a report on mills of the Orl valley: their builders, their present use, and their upkeep."
-    first = respond(ask(question, tools=(task,)))
+    first = respond(ask(REPORT, tools=(task,)))
     assert arguments(first)["subagent_type"] == "planner"
-    assert question in str(arguments(first)["description"])
+    assert REPORT in str(arguments(first)["description"])
     plan = {"sections": ["Builders", "Present use"], "queries": ["Orl valley mills builders", "Orl valley mills use"]}
     planned = called(("task", arguments(first), plan))
-    second = respond(ask(question, *planned, tools=(task,)))
+    second = respond(ask(REPORT, *planned, tools=(task,)))
     assert {call.function.parsed["subagent_type"] for call in second.tool_calls} == {"searcher"}
     assert "Orl valley mills builders" in str(arguments(second)["description"])

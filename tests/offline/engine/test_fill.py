@@ -17,6 +17,9 @@ from aiq.offline.engine.read import read
 from aiq.offline.engine.schema import Schema, fits, forms
 from aiq.offline.engine.weigh import FRAMES
 from aiq.offline.engine.write import small_talk
+from tests.offline.cases import table
+
+each = table(__file__)
 
 FOLDER = Path(__file__).parent / "schemas"
 CASES = [case for path in sorted(FOLDER.glob("*.toml")) for case in tomllib.loads(path.read_text())["case"]]
@@ -24,21 +27,6 @@ PLANTED = [case for case in CASES if "plant" in case]
 COMPUTED = re.compile(
     r"confiden|score|count|priority|complex|coverage|processed|scanned|tokens|limit|index|total|read|size|statement|supporting|citation"
 )
-
-PROSE = {
-    "the words of a task": (
-        "Write the report. Every answer is checked.",
-        "Return to the field of kelp farming: how the field began and who works in it.",
-    ),
-    "a choice of tools": ("Reply with the action to take, one of [search_engine, browser].", "Who built Vorn Mill?"),
-    "a link": ("Reply with citations of the format ([in-text citation](url)).", "Who built Vorn Mill?"),
-    "arguments of a tool": (
-        'Reply with a call. lookup takes inputs: {"topics": {"type": "array"}}',
-        "Who built Vorn Mill?",
-    ),
-    "JSON in the task": ("You help people.", 'What does {"intent": "meta"} mean in a reply?'),
-}
-"""Prompts that ask for no JSON, and their tasks."""
 
 
 def request(case: dict[str, Any], planted: bool = True) -> ChatRequest:
@@ -155,7 +143,7 @@ def test_nothing_is_invented(case: dict[str, Any], planted: bool) -> None:
     assert invented(value, asked) == []
 
 
-@pytest.mark.parametrize(("prompt", "user"), PROSE.values(), ids=PROSE)
+@each("prose")
 def test_prose_asks_for_no_json(prompt: str, user: str) -> None:
     assert asked_schema(read(request({"prompt": prompt, "user": user}))) is None
 
@@ -170,19 +158,7 @@ def test_a_text_has_citations_where_they_are_asked_for(order: str, marked: bool)
     assert ("[1]" in answer) is marked
 
 
-MILL = "<page>The Vorn Mill has five floors. It was built in 1871.</page>"
-UNSUPPORTED = [
-    ("what a page is worth", f"{MILL}\n\nExtract the facts.", {"rating": {"type": ["integer", "null"]}}),
-    ("the order of one thing", "Ticket: the printer burns.", {"severity": {"type": ["integer", "null"]}}),
-    (
-        "a day of which the year is known",
-        f"{MILL}\n\nWhen was the Vorn Mill built?",
-        {"date": {"type": ["string", "null"], "format": "date-time"}},
-    ),
-]
-
-
-@pytest.mark.parametrize(("user", "fields"), [case[1:] for case in UNSUPPORTED], ids=[case[0] for case in UNSUPPORTED])
+@each("null")
 def test_what_nothing_measures_is_null(user: str, fields: dict[str, Any]) -> None:
     schema = json.dumps({"type": "object", "properties": fields, "required": [*fields]})
     assert [*filled(request({"prompt": "Fill it in.", "user": user, "schema": schema})).values()] == [None]

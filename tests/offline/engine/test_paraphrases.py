@@ -5,8 +5,9 @@ words, without the instruction, and with its opposite. The wordings are data: pa
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from aiq.offline.engine import respond
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
 from aiq.offline.judging import judge
+from tests.offline.cases import group
 from tests.offline.engine.conftest import tool
 from tests.settings import configured
 
@@ -87,136 +89,36 @@ class Played:
 
 # Scenes: who asks what of which tools, and what these bring.
 
+PAGES = {page["title"]: page for page in group(__file__, "page")}
+MILL = PAGES["Vorn Mill"]["content"]
+TEXTS: dict[str, str] = {text["name"]: text["text"] for text in group(__file__, "text")}
+TOOLS = {spec["name"]: tool(spec["name"], spec["description"], *spec["needs"]) for spec in group(__file__, "tool")}
+
 
 @dataclass(frozen=True)
 class Scene:
-    """`user`: the request, or `request`, a shipped prompt, with `variables`; `brings`: a tool's result, by its name."""
+    """`user`: the request, or `request`, a shipped prompt, with `variables`; `brings`: what a search finds."""
 
     user: str = ""
     request: str = ""
-    variables: tuple[tuple[str, Any], ...] = ()
-    tools: tuple[dict[str, Any], ...] = ()
-    brings: Callable[[ToolCall], str] = lambda call: "[]"
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    tools: Sequence[str] = ()
+    brings: Sequence[str] = ()
+
+    @property
+    def specs(self) -> list[dict[str, Any]]:
+        return [TOOLS[name] for name in self.tools]
+
+    def result(self, call: ToolCall) -> str:
+        """What the tool gives."""
+        if "task" not in self.tools:
+            return json.dumps([PAGES[title] for title in self.brings])
+        if call.function.name != "task":
+            return "ok"
+        return TEXTS["plan" if "planner" in call.function.arguments else "findings"]
 
 
-SEARCH = tool("web_search", "Searches the web and returns the best pages.", "query")
-TASK = tool(
-    "task",
-    "Gives a task to a subagent.\n- planner-agent: plans the report.\n- researcher-agent: researches queries.",
-    "description",
-    "subagent_type",
-)
-THINK = tool("think", "Notes your reasoning; has no other effect.", "thought")
-WRITE = tool("write_file", "Writes a text to a shared file.", "file_path", "content")
-
-
-def page(name: str, text: str, day: str = "") -> dict[str, str]:
-    return {"title": name, "url": f"https://{name.split()[0].lower()}.example/page", "content": text, "published": day}
-
-
-MILL = page(
-    "Vorn Mill",
-    "Vorn Mill was built by Ada Kestrel in 1904. It has three wheels. The mill burned down on 3 May 1931 and was "
-    "rebuilt within a year. Since 1978 it has been a museum. The museum has 41,000 visitors a year. Vorn Mill stands "
-    "on the river Orl. Its owner is the town of Harl. Vorn Mill employs 12 people.",
-)
-TREE = page("Larch trees", "The larch is a conifer that loses its needles in autumn. Larches grow in cool mountains.")
-FRESCOES = page("Harl frescoes", "The Harl frescoes were painted by Otto Brand in 1911. They hang in the town hall.")
-MAYORS = (
-    page("Jesford", "In 2019, the mayor of Jesford was Mara Quill.", "2019-03-01"),
-    page("Town news", "As of June 2026, the mayor of Jesford is Tom Arden.", "2026-06-01"),
-)
-FINDINGS = """Brone Glass of Harl was founded by Edda Marrow in 1950 [1]. Brone Glass employs 40 people [1].
-
-Tilt Mirrors of Harl was founded by Jon Sills in 1972 [2]. Tilt Mirrors employs 90 people [2].
-
-The glass works of Harl buy their sand from Orm Quarry, which nobody has described yet [2].
-
-**Sources**
-[1] Brone Glass - https://brone.example/page
-[2] Tilt Mirrors - https://tilt.example/page
-"""
-PLAN = {
-    "title": "Glass works of Harl",
-    "language": "English",
-    "sections": [{"title": "Founders", "questions": []}, {"title": "Employees", "questions": []}],
-    "constraints": [],
-    "queries": [
-        {"query": f"Glass works of Harl {facet}", "sections": [], "rationale": ""}
-        for facet in ("founders", "employees", "sand", "exports")
-    ],
-}
-REPORT = "Write a report that compares the glass works of Harl. Cover their founders, employees, suppliers and exports."
-AGREED = 'I want a report on the glass works of Harl, and above all: "no prices".'
-LATER = (("current_datetime", "2026-11-01T09:00:00+00:00"),)
-
-
-def found(*pages: dict[str, str]) -> Callable[[ToolCall], str]:
-    return lambda call: json.dumps(pages)
-
-
-def subagents(call: ToolCall) -> str:
-    if call.function.name != "task":
-        return "ok"
-    return json.dumps(PLAN) if "planner" in call.function.arguments else FINDINGS
-
-
-def asked(request: str, **variables: Any) -> Scene:
-    return Scene(request=request, variables=(*LATER, *variables.items()))
-
-
-SCENES: dict[str, Scene] = {
-    "builder": Scene("Who built Vorn Mill?", tools=(SEARCH,), brings=found(MILL)),
-    "fire": Scene("When did Vorn Mill burn down?", tools=(SEARCH,), brings=found(MILL)),
-    "museum": Scene("Is Vorn Mill a museum?", tools=(SEARCH,), brings=found(MILL)),
-    "about the mill": Scene("What is known about Vorn Mill?", tools=(SEARCH,), brings=found(MILL)),
-    "unknown": Scene("Who owns Pellow Bridge?", tools=(SEARCH,), brings=found(TREE)),
-    "nothing": Scene("Who owns Pellow Bridge?", tools=(SEARCH,)),
-    "two mills": Scene("Which was built first, Vorn Mill or Tarn Mill?", tools=(SEARCH,)),
-    "premise": Scene("In which year did Ada Kestrel paint the Harl frescoes?", tools=(SEARCH,), brings=found(FRESCOES)),
-    "mayor": Scene("Who is mayor of Jesford?", tools=(SEARCH,), brings=found(*MAYORS)),
-    "current mayor": Scene("Who is the current mayor of Jesford?", tools=(SEARCH,), brings=found(*MAYORS)),
-    "report": Scene(REPORT, tools=(TASK, THINK), brings=subagents),
-    "dispatch": Scene(
-        f"Research for a report.\n<task>\n{REPORT}\n</task>\nSections: Founders\nQueries:\n- who built Vorn Mill",
-        tools=(SEARCH,),
-        brings=found(MILL),
-    ),
-    "plan": Scene(
-        f"Plan a research report.\n<task>\n{REPORT}\n</task>", tools=(SEARCH, WRITE), brings=found(MILL, FRESCOES)
-    ),
-    "outline": asked("clarifier_plan_request.j2", query=REPORT, dialogue="", feedback=[]),
-    "open task": Scene(
-        request="clarifier_request.j2",
-        variables=(
-            *LATER,
-            *{"query": "Write a report on the mill.", "history": "", "dialogue": ""}.items(),
-            *{"available_documents": [], "remaining_questions": 3}.items(),
-        ),
-        tools=(SEARCH,),
-        brings=found(MILL, page("Tarn Mill", "Tarn Mill is a paper mill on the Tarn.")),
-    ),
-    "greeting": asked("intent_request.j2", query="Hello! What can you do?", tools=[], user_info=None, history=""),
-    "lookup": asked("intent_request.j2", query="Who built Vorn Mill?", tools=[], user_info=None, history=""),
-    "no citation": asked(
-        "escalation_request.j2", query="Who built Vorn Mill?", answer="Ada Kestrel built Vorn Mill.", history=""
-    ),
-    "one part open": asked(
-        "escalation_request.j2",
-        query="Who built Vorn Mill, and how many people does it employ?",
-        answer="Ada Kestrel built it [1].\n\n## References\n[1] Vorn Mill - https://vorn.example/page",
-        history="",
-    ),
-    "asked something": asked(
-        "simulated_user_request.j2", question=AGREED, preferences="", said=[], kind="question",
-        prompt="Which years should the report cover?",
-    ),
-    "shown a plan": asked(
-        "simulated_user_request.j2", question=AGREED, preferences="", said=[], kind="plan",
-        prompt="Glass works of Harl\n1. Founders\n2. Employees\n3. Conclusion",
-    ),
-    "document": Scene(f"<document>\nVorn Mill\n\n{MILL['content']}\n</document>"),
-}  # fmt: skip
+SCENES = {scene.pop("name"): Scene(**scene) for scene in group(__file__, "scene")}
 
 # Checks: whether the behaviour that a wording asks for shows.
 
@@ -267,27 +169,28 @@ CHECKS: dict[str, Callable[[Played], bool]] = {
 }
 
 
-def _verdict(text: str) -> str:
-    return text.rpartition("evaluation: ")[2]
-
-
-def _verdicts(text: str) -> list[str]:
-    return [entry["verdict"] for entry in json.loads(text)["verdicts"]]
-
-
 def _last_json(text: str) -> Any:
-    """The JSON value that ends a text; None without one."""
-    starts = [match.start() for match in re.finditer(r"[\[{]", text)]
-    for start in starts:
-        try:
-            return json.loads(text[start:])
-        except ValueError:
-            continue
+    """The JSON value that ends a text."""
+    for match in re.finditer(r"[\[{]", text):
+        with suppress(ValueError):
+            return json.loads(text[match.start() :])
     return None
 
 
-def _first_is_better(text: str) -> list[bool]:
-    return [entries[0]["article_1_score"] > entries[0]["article_2_score"] for entries in json.loads(text).values()]
+FOUND: dict[str, Callable[[str], Any]] = {
+    "verdict": lambda text: text.rpartition("evaluation: ")[2],
+    "verdicts": lambda text: [entry["verdict"] for entry in json.loads(text)["verdicts"]],
+    "groups": lambda text: sorted(json.loads(text)["groups"]),
+    "citations": lambda text: [[c["statement"], c["reference"], c["url"]] for c in json.loads(text)["citations"]],
+    "text": str.strip,
+    "sum": lambda text: round(sum(_last_json(text).values()), 3),
+    "3 to 6": lambda text: 3 <= len(_last_json(text)) <= 6,
+    "first is better": lambda text: [
+        marks[0]["article_1_score"] > marks[0]["article_2_score"] for marks in json.loads(text).values()
+    ],
+    "above 2": lambda text: _last_json(text)["comprehensiveness"][0]["score"] > 2,
+}
+"""What is looked at in a judge's reply."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +211,7 @@ class Row:
             replies.append(reply)
             calls = [call.model_copy(update={"id": f"c{len(replies)}-{n}"}) for n, call in enumerate(reply.tool_calls)]
             messages.append({"role": "assistant", "tool_calls": [call.model_dump() for call in calls]})
-            messages += [{"role": "tool", "tool_call_id": call.id, "content": scene.brings(call)} for call in calls]
+            messages += [{"role": "tool", "tool_call_id": call.id, "content": scene.result(call)} for call in calls]
         return Played(tuple(replies))
 
     def _system(self, behaviour: dict[str, Any]) -> str:
@@ -327,7 +230,7 @@ class Row:
 
 
 def _request(messages: list[dict[str, Any]], scene: Scene) -> ChatRequest:
-    return ChatRequest.model_validate({"model": "any", "messages": messages, "tools": scene.tools})
+    return ChatRequest.model_validate({"model": "any", "messages": messages, "tools": scene.specs})
 
 
 def _reply(request: ChatRequest) -> ChatReply:
@@ -343,12 +246,12 @@ def _rendered(template: str, scene: Scene) -> str:
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["fence"] = fence
     defaults = {
-        "tools": [spec["function"] for spec in scene.tools],
+        "tools": [spec["function"] for spec in scene.specs],
         "limits": configured(DeepSettings, enable_todos=False, max_loops=2),
         "available_documents": [], "user_info": None, "web_search": True, "clarifier_result": None,
-        "max_chars": 400, "title": "Vorn Mill", "text": MILL["content"], **dict(LATER),
+        "max_chars": 400, "title": "Vorn Mill", "text": MILL, "current_datetime": "2026-11-01T09:00:00+00:00",
     }  # fmt: skip
-    return environment.from_string(template).render(**{**defaults, **dict(scene.variables)}).strip()
+    return environment.from_string(template).render(**{**defaults, **scene.variables}).strip()
 
 
 def _param(*values: Any, name: str) -> Any:
@@ -378,11 +281,8 @@ def test_most_wordings_that_nobody_tunes_to_count_as_well() -> None:
         for shows, said in ((True, wordings["asks"]), (False, wordings["does_not"]))
         for wording in said
     ]
-    right = {shows: [CHECKS[BEHAVIOURS[r.name]["check"]](r.play()) is shows for r in rows if r.shows is shows]
-             for shows in (True, False)}  # fmt: skip
-    asked, negated = sum(right[True]), sum(right[False])
-    print(f"asked {asked}/{len(right[True])}, negated {negated}/{len(right[False])}")
-    assert asked + negated >= HELD_OUT_LEAST * len(rows)
+    right = sum(CHECKS[BEHAVIOURS[row.name]["check"]](row.play()) is row.shows for row in rows)
+    assert right >= HELD_OUT_LEAST * len(rows)
 
 
 def test_every_paraphrase_has_the_variables_of_its_prompt() -> None:
@@ -396,13 +296,16 @@ def test_every_paraphrase_has_the_variables_of_its_prompt() -> None:
         assert names[0] == names[1], name
 
 
-INSTRUCTING = """
-    clarifier clarifier_planner escalation intent_classifier orchestrator planner researcher shallow_researcher
-    simulated_user summary
-"""
+INSTRUCTING = [
+    f"{name}.j2"
+    for name in (
+        *("clarifier", "clarifier_planner", "escalation", "intent_classifier", "orchestrator"),
+        *("planner", "researcher", "shallow_researcher", "simulated_user", "summary"),
+    )
+]
 
 
-@pytest.mark.parametrize("name", [_param(f"{name}.j2", name=f"orders: {name}") for name in INSTRUCTING.split()])
+@pytest.mark.parametrize("name", [_param(name, name=f"orders: {name}") for name in INSTRUCTING])
 def test_a_paraphrase_gives_the_orders_of_its_prompt(name: str) -> None:
     scene = SCENES["builder"]
     said = [_rendered(file.read_text(encoding="utf-8"), scene) for file in (SHIPPED[name], PARAPHRASED[name])]
@@ -412,95 +315,21 @@ def test_a_paraphrase_gives_the_orders_of_its_prompt(name: str) -> None:
     assert paraphrased == shipped
 
 
-ARTICLE = """# Vorn Mill
-
-It was built in 1904 [1]. It has [three wheels](https://vorn.example/wheels).
-
-## References
-[1] Vorn Mill - https://vorn.example/page
-"""
-WHO = {"question": "Who built Vorn Mill?", "accepted_answers": "Ada Kestrel | Kestrel"}
-BUILT = {"question": "Who built Vorn Mill?", "accepted_answers": "Ada Kestrel | Ada Kestrel in 1904"}
-CRITERIA = json.dumps(
-    {
-        dimension: [{"criterion": "Names who built Vorn Mill and when", "explanation": "Names and years.", "weight": 1}]
-        for dimension in ("comprehensiveness", "insight", "instruction_following", "readability")
-    }
-)
-HARL = {"task": "Write a report on Vorn Mill: its builder, its age and its owner.", "criteria": CRITERIA}
-POOR = "Mills are old. Mills are nice. There are many mills, and people like them."
-STATEMENTS = "1. Vorn Mill was built in 1904.\n2. Vorn Mill has three wheels.\n3. Vorn Mill was built in 1904"
-JUDGED: list[tuple[str, dict[str, Any], Callable[[str], Any], Any]] = [
-    ("fresheval.j2", {**WHO, "response": "Ada Kestrel built it [1]."}, _verdict, "correct"),
-    ("fresheval.j2", {**WHO, "response": "Otto Brand built it [1]."}, _verdict, "incorrect"),
-    ("fresheval.j2", {**WHO, "response": "It was Ada Kestrel, or perhaps Otto Brand."}, _verdict, "incorrect"),
-    ("fresheval.j2", {**BUILT, "response": "Ada Kestrel built it, in 1911."}, _verdict, "correct"),
-    ("fresheval.j2", {**BUILT, "response": "Ada Kestrel built it, in 1911.", "strict": True}, _verdict, "incorrect"),
-    (
-        "fact_validate.j2",
-        {"page": MILL["content"], "statements": "1. Vorn Mill has three wheels."},
-        _verdicts,
-        ["supported"],
-    ),
-    (
-        "fact_validate.j2",
-        {"page": MILL["content"], "statements": "1. Vorn Mill has nine wheels."},
-        _verdicts,
-        ["unsupported"],
-    ),
-    (
-        "fact_validate.j2",
-        {"page": "Please log in.", "statements": "1. Vorn Mill has nine wheels."},
-        _verdicts,
-        ["unknown"],
-    ),
-    (
-        "fact_validate.j2",
-        {
-            "page": MILL["content"],
-            "statements": "1. Vorn Mill was built by Ada Kestrel and has a chapel.",
-            "support": "part",
-        },
-        _verdicts,
-        ["supported"],
-    ),
-    ("fact_dedup.j2", {"statements": STATEMENTS}, lambda text: sorted(json.loads(text)["groups"]), [[1, 3], [2]]),
-    (
-        "fact_extract.j2",
-        {
-            "reference_list": "[1] Vorn Mill - https://vorn.example/page",
-            "report_part": "It is hot. Vorn Mill was built in 1904 [1].",
-        },
-        lambda text: [(c["statement"], c["reference"], c["url"]) for c in json.loads(text)["citations"]],
-        [("Vorn Mill was built in 1904.", 1, "https://vorn.example/page")],
-    ),
-    ("race_clean_en.j2", {"article": ARTICLE}, str.strip, "# Vorn Mill\n\nIt was built in 1904. It has three wheels."),
-    ("race_weights_en.j2", HARL, lambda text: round(sum(_last_json(text).values()), 3), 1.0),
-    ("race_criteria_en.j2", {**HARL, "dimension": "insight"}, lambda text: 3 <= len(_last_json(text)) <= 6, True),
-    ("race_en.j2", {**HARL, "article_1": MILL["content"], "article_2": POOR}, _first_is_better, [True] * 4),
-    ("race_en.j2", {**HARL, "article_1": POOR, "article_2": MILL["content"]}, _first_is_better, [False] * 4),
-    (
-        "race_absolute_en.j2",
-        {**HARL, "article": MILL["content"]},
-        lambda text: _last_json(text)["comprehensiveness"][0]["score"] > 2,
-        True,
-    ),
-]
+JUDGED = group(__file__, "judged")
 
 
 @pytest.mark.parametrize(
     ("case", "wording"),
     [
-        _param(case, wording, name=f"{case[0]} {number}: {wording}")
+        _param(case, wording, name=f"{case['prompt']} {number}: {wording}")
         for number, case in enumerate(JUDGED)
         for wording in ("shipped", "paraphrased")
     ],
 )
-def test_judges_find_the_same(case: tuple[str, dict[str, Any], Callable[[str], Any], Any], wording: str) -> None:
-    name, variables, found, expected = case
-    file = (SHIPPED if wording == "shipped" else PARAPHRASED)[name]
-    more = {"strict": False, "support": "whole", "current_date": "2026-11-01", **variables}
-    text = _rendered(file.read_text(encoding="utf-8"), asked("", **more))
+def test_judges_find_the_same(case: dict[str, Any], wording: str) -> None:
+    file = (SHIPPED if wording == "shipped" else PARAPHRASED)[case["prompt"]]
+    variables = {"strict": False, "support": "whole", "current_date": "2026-11-01", **case["variables"]}
+    text = _rendered(file.read_text(encoding="utf-8"), Scene(variables=variables))
     request = ChatRequest.model_validate({"model": "any", "messages": [{"role": "user", "content": text}]})
     reply = _reply(request)
-    assert found(reply.text) == expected, reply.text
+    assert FOUND[case["found"]](reply.text) == case["expected"], reply.text

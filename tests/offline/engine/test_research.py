@@ -2,6 +2,9 @@ import pytest
 
 from aiq.offline.engine import research
 from aiq.offline.engine.read import Source
+from tests.offline.cases import table
+
+each = table(__file__)
 
 TASK = (
     "Write a report on glass making in the Harl district: the workshops, their owners and number of employees, the "
@@ -9,38 +12,15 @@ TASK = (
 )
 
 
-@pytest.mark.parametrize(
-    ("task", "question"),
-    [
-        ("Who owns the Harl glass works?", True),
-        ("Tell me when the Harl bridge was opened.", True),
-        ("哈尔桥是谁建造的？", True),
-        ("When did Edda Marrow write The Long Boat?", True),
-        ("Please write about the bridges of Harl.", False),
-        (TASK, False),
-        ("Compare the three bridges of Harl in detail and discuss their upkeep.", False),
-        ("请撰写一份关于哈尔地区玻璃业的研究报告：有哪些工坊，由谁拥有。", False),
-    ],
-)
+@each("question")
 def test_questions_are_told_from_open_tasks(task: str, question: bool) -> None:
     assert research.is_question(task) is question
 
 
-def test_a_task_has_a_subject_and_facets() -> None:
-    topic = research.topic(TASK)
-    assert topic.subject == "glass making in the Harl district"
-    assert [facet.title for facet in topic.facets] == [
-        "Workshops",
-        "Owners and number of employees",
-        "Training of the owners",
-        "Trade has changed",
-    ]
-
-
-def test_chinese_tasks_too() -> None:
-    topic = research.topic("请撰写一份关于哈尔地区的玻璃业的研究报告：有哪些工坊，由谁拥有，员工有多少。")
-    assert topic.subject == "哈尔地区的玻璃业"
-    assert [facet.title for facet in topic.facets] == ["有哪些工坊", "由谁拥有", "员工有多少"]
+@each("topic")
+def test_a_task_has_a_subject_and_facets(task: str, subject: str, facets: list[str]) -> None:
+    topic = research.topic(task)
+    assert (topic.subject, [facet.title for facet in topic.facets]) == (subject, facets)
 
 
 @pytest.mark.parametrize(("least", "most"), [(3, 4), (5, 8), (6, 6)])

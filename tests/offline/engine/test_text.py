@@ -5,19 +5,12 @@ import pytest
 from aiq.offline.engine.lexicon import alike, kind_of, stem, synonyms, vocabulary
 from aiq.offline.engine.quantities import numbers, with_unit
 from aiq.offline.engine.text import is_chinese, names, sentences
+from tests.offline.cases import table
+
+each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("found", "founder", "founded", "foundation", "founding"),
-        ("population", "populous"),
-        ("invent", "inventor", "invention"),
-        ("write", "wrote", "written", "writer"),
-        ("study", "studied", "studies"),
-        ("win", "won", "winner"),
-    ],
-)
+@each("stem")
 def test_words_of_one_family_have_one_stem(words: tuple[str, ...]) -> None:
     assert len({stem(word) for word in words}) == 1
 
@@ -38,37 +31,12 @@ def test_the_thesaurus_is_of_moderate_size_and_without_repetition() -> None:
     assert synonyms("mayor")
 
 
-@pytest.mark.parametrize(
-    ("noun", "kind"),
-    [
-        ("mayors", "person"),
-        ("designer", "person"),
-        ("danger", ""),
-        ("cities", "place"),
-        ("firm", "organisation"),
-        ("主教练", "person"),
-    ],
-)
+@each("noun")
 def test_what_a_noun_stands_for(noun: str, kind: str) -> None:
     assert kind_of(noun) == kind
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "shown"),
-    [
-        ("It has 8,176 members.", 8176, "8,176 members"),
-        ("about 8 thousand people", 8000, "8 thousand people"),
-        ("fourteen men", 14, "fourteen men"),
-        ("one hundred and forty thousand crowns", 140_000, "one hundred and forty thousand crowns"),
-        ("twenty-one metres", 21, "twenty-one metres"),
-        ("3.5 million", 3_500_000, "3.5 million"),
-        ("it is 43 m high", 43, "43 m"),
-        ("楼高二十一米", 21, "二十一米"),
-        ("人口为318万人", 3_180_000, "318万人"),
-        ("八千人", 8000, "八千人"),
-        ("一亿二千万元", 120_000_000, "一亿二千万元"),
-    ],
-)
+@each("number")
 def test_numbers_have_values_and_units(text: str, value: float, shown: str) -> None:
     found = numbers(text)
     assert [quantity.value for quantity in found] == [value]

@@ -3,7 +3,10 @@ import re
 import pytest
 
 from aiq.offline.engine import respond
+from tests.offline.cases import table
 from tests.offline.engine.conftest import Ask, called, tool
+
+each = table(__file__)
 
 SEARCH = tool("lookup", "Looks a phrase up on the web.", "q")
 HITS = [
@@ -39,22 +42,7 @@ def test_what_to_say_then_stands_in_the_prompt(ask: Ask) -> None:
     assert respond(ask("Who founded Tilt Mirrors?", system=system)).text.startswith("No evidence at hand")
 
 
-@pytest.mark.parametrize(
-    ("system", "has", "lacks"),
-    [
-        (
-            "Cite each fact with a number such as [1] and end with a section ## References.",
-            ["[1]", "## References"],
-            [],
-        ),
-        ("Do not cite any sources.", ["Edda Marrow"], ["[1]", "http", "References"]),
-        (
-            "Cite with Markdown links in the text, without a reference list.",
-            ["](https://a.offline.example/brone)"],
-            ["[1]"],
-        ),
-    ],
-)
+@each("citations")
 def test_citations_as_the_prompt_wants_them(ask: Ask, system: str, has: list[str], lacks: list[str]) -> None:
     text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,), system=system)).text
     assert all(part in text for part in has), text
@@ -95,22 +83,14 @@ def test_a_summary_keeps_to_its_length(ask: Ask) -> None:
     assert text.split(".")[0] in document
 
 
-@pytest.mark.parametrize("greeting", ["Hello!", "Thanks a lot", "Thank you, that was all.", "What can you do?", "你好"])
+@each("talk")
 def test_small_talk_needs_no_search(ask: Ask, greeting: str) -> None:
     reply = respond(ask(greeting, tools=()))
     assert reply.text
     assert "information" not in reply.text
 
 
-@pytest.mark.parametrize(
-    ("asked", "label", "reply"),
-    [
-        ("Which years matter to you?", "asked", "Only years after 1990 matter to me."),
-        ("Do you care about colours?", "asked", "skip"),
-        ("1. History 2. Years after 1990 that matter", "plan", "approve"),
-        ("1. History 2. Prices", "plan", "1990"),
-    ],
-)
+@each("person")
 def test_in_the_place_of_a_person_it_says_what_the_person_wants(ask: Ask, asked: str, label: str, reply: str) -> None:
     system = (
         "You play a person who asked for work. To a question: answer from your preferences; where they say nothing, "
@@ -139,14 +119,7 @@ def test_a_text_below_the_order_to_sum_it_up_is_summed_up(ask: Ask) -> None:
     assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        "Summarize: Vorn Mill was built by Ada Kestrel in 1904. It burned down in 1931. Her sons rebuilt it in brick.",
-        "TL;DR: Vorn Mill was built by Ada Kestrel in 1904. It burned down in 1931. Her sons rebuilt it in brick.",
-        "总结：沃恩磨坊由艾达于1904年建造。1931年被雷击烧毁。两年后家族用砖重建。",
-    ],
-)
+@each("sum")
 def test_a_text_on_the_line_of_the_order_is_summed_up_in_its_order(told: str, ask: Ask) -> None:
     said = respond(ask(told)).text
     assert 0 <= said.find("1904") < said.find("1931")

@@ -13,10 +13,7 @@ from aiq.judges.race_scores import compare
 from aiq.judges.wording import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging import judge
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+from tests.offline.cases import rows
 
 
 def cases(name: str) -> list[dict[str, Any]]:
@@ -53,23 +50,18 @@ def rubric(task: str) -> Rubric:
     return Rubric(dimension_weight=row["dimension_weight"], criteria=given)
 
 
-def race_prompt(task: str, first: str, second: str) -> str:
+def race_prompt(task: str, kind: str = "race", **articles: str) -> str:
     shown = {
         name: [{"criterion": c.criterion, "explanation": c.explanation} for c in items]
         for name, items in rubric(task).criteria.items()
     }
-    return PROMPTS.render(
-        f"race_{DRB['query'][task]['language']}.j2",
-        task=DRB["query"][task]["prompt"],
-        criteria=json.dumps(shown, ensure_ascii=False),
-        article_1=first,
-        article_2=second,
-    )
+    query, criteria = DRB["query"][task], json.dumps(shown, ensure_ascii=False)
+    return PROMPTS.render(f"{kind}_{query['language']}.j2", task=query["prompt"], criteria=criteria, **articles)
 
 
 def share(task: str, first: str, second: str, seed: int = 1) -> float:
     """RACE overall of the first article against the second, 0 to 1."""
-    return compare(ask(race_prompt(task, first, second), seed), rubric(task)).figures["overall"]
+    return compare(ask(race_prompt(task, article_1=first, article_2=second), seed), rubric(task)).figures["overall"]
 
 
 def shuffled(text: str) -> str:

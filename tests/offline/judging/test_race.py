@@ -9,18 +9,10 @@ import pytest
 from aiq.agents.external.perturbations import perturbed
 from aiq.judges.wording import PROMPTS
 from aiq.offline.judging.facts import named_in
-from tests.offline.judging.cases import (
-    DRB,
-    TASKS,
-    ask,
-    halved,
-    race_prompt,
-    reference,
-    rubric,
-    share,
-    shuffled,
-    spam,
-)  # fmt: skip
+from tests.offline.cases import table
+from tests.offline.judging.cases import DRB, TASKS, ask, halved, race_prompt, reference, share, shuffled, spam
+
+each = table(__file__)
 
 EVERY_OTHER = TASKS[::3] + TASKS[-1:]
 
@@ -52,16 +44,7 @@ def test_words_of_reasoning_that_state_nothing_cost(task: str) -> None:
     assert scores[1] < scores[0]
 
 
-CHINESE_NAMES = [
-    ("报告是否比较了丹塞瓦恩河谷的高等教育各对象。", ["丹塞瓦恩河谷"]),
-    ("报告是否解释泰斯维盆地的节庆如何起步。", ["泰斯维盆地"]),
-    ("包括帕尔维福德学院和霍尔马克钻井公司。", ["帕尔维福德学院", "霍尔马克钻井公司"]),
-    ("句子是否清楚，名称前后是否一致，而不是罗列事实。", []),
-    ("人物就读于哪所院校，共同的城市或院校。", []),
-]
-
-
-@pytest.mark.parametrize(("criterion", "names"), CHINESE_NAMES)
+@each("names")
 def test_chinese_names_are_cut_where_they_begin(criterion: str, names: list[str]) -> None:
     assert [span.text for span in named_in(criterion)] == names
 
@@ -79,30 +62,22 @@ def test_order_matters_as_little_as_the_planted_bias() -> None:
 
 
 def test_seeds_differ_a_little_and_repeat() -> None:
-    text = race_prompt(TASKS[0], halved(reference(TASKS[0])), reference(TASKS[0]))
+    whole = reference(TASKS[0])
+    text = race_prompt(TASKS[0], article_1=halved(whole), article_2=whole)
     assert ask(text, 1) == ask(text, 1) != ask(text, 2)
-    first, second = (share(TASKS[0], halved(reference(TASKS[0])), reference(TASKS[0]), seed) for seed in (1, 2))
+    first, second = (share(TASKS[0], halved(whole), whole, seed) for seed in (1, 2))
     assert first == pytest.approx(second, abs=0.02)
 
 
 @pytest.mark.parametrize("task", [TASKS[0], TASKS[-1]])
 def test_without_another_article(task: str) -> None:
-    criteria = {
-        name: [{"criterion": c.criterion, "explanation": c.explanation} for c in items]
-        for name, items in rubric(task).criteria.items()
-    }
-
     def mean(article: str) -> float:
-        text = PROMPTS.render(
-            f"race_absolute_{DRB['query'][task]['language']}.j2",
-            task=DRB["query"][task]["prompt"],
-            criteria=json.dumps(criteria, ensure_ascii=False),
-            article=article,
-        )
+        text = race_prompt(task, kind="race_absolute", article=article)
         marks = [mark["score"] for items in json.loads(ask(text)).values() for mark in items]
         return float(sum(marks) / len(marks))
 
-    scores = [mean(text) for text in (reference(task), halved(reference(task)), shuffled(reference(task)), spam(task))]
+    whole = reference(task)
+    scores = [mean(text) for text in (whole, halved(whole), shuffled(whole), spam(task))]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > 4
 

@@ -9,26 +9,20 @@ from typing import Any
 
 import pytest
 
-from aiq.core.settings import LlmSettings
 from aiq.llm.http import AsyncClient
-from aiq.llm.transport import open_client
-from tests.settings import configured
+from aiq.offline.faults import Faults
+from aiq.offline.protocol.work import Work
+from tests.offline.protocol.conftest import plain
 
+ASKED = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}]}
 TLS = ssl.create_default_context()  # made once: it reads all certificates of the machine
-LLM = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline-1", retry={"attempts": 1})
-
-
-def plain(port: int) -> AsyncClient:
-    """A client for requests that need no session."""
-    return open_client(LLM, offline_port=port)
 
 
 async def ask(port: int, attempt: int = 0, role: str = "", **body: Any) -> Any:
     """One raw chat request, past our own transport and its retries."""
-    given = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}], **body}
     headers = {"x-aiq-role": role, "x-aiq-attempt": str(attempt)}
     async with AsyncClient(verify=TLS) as client:
-        return await client.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=given, headers=headers)
+        return await client.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=ASKED | body, headers=headers)
 
 
 async def test_pages_are_html(offline_port: int) -> None:
@@ -112,12 +106,14 @@ async def test_api_key(pages_file: Path) -> None:
 
 
 async def test_endpoint_faults(offline_stack: Any) -> None:
-    async with offline_stack(http_429=1.0) as port:
+    async with offline_stack(http_429=1.0) as port, plain(port) as client:
         limited = await ask(port)
-        assert (limited.status_code, limited.headers["retry-after"]) == (429, "1")
         assert limited.json()["error"]["code"] == "rate_limit_exceeded"
-    async with offline_stack(http_500=1.0) as port:
-        assert (await ask(port)).status_code == 500
+        body = {"model": "offline-1", "input": "When was Tessmark founded?"}
+        response = await client.post(f"http://127.0.0.1:{port}/v1/responses", json=body)
+        assert {(r.status_code, r.headers["retry-after"]) for r in (limited, response)} == {(429, "1")}
+        counts = (await client.get(f"http://127.0.0.1:{port}/stats")).json()
+        assert (counts["chat"], counts["faults"]) == (2, {"http_429": 2})
     async with offline_stack(cut_connection=1.0) as port:
         for stream in (False, True):
             with pytest.raises(Exception, match="peer closed connection"):
@@ -125,27 +121,21 @@ async def test_endpoint_faults(offline_stack: Any) -> None:
 
 
 async def test_faults_differ_between_attempts_and_repeat_exactly(offline_stack: Any) -> None:
-    async def statuses(port: int) -> list[int]:
-        return [(await ask(port, attempt=attempt, seed=5)).status_code for attempt in range(30)]
-
     async with offline_stack(http_500=0.5, seed=3) as port:
-        first = await statuses(port)
-    async with offline_stack(http_500=0.5, seed=3) as port:
-        assert await statuses(port) == first
-    assert 5 < first.count(500) < 25
+        statuses = [(await ask(port, attempt=attempt)).status_code for attempt in range(30)]
+    work = Work(Faults({"http_500": 0.5}, seed=3))
+    body = json.dumps(ASKED).encode()
+    assert statuses == [work.answer("/v1/chat/completions", "", str(n), body).status for n in range(30)]
+    assert 5 < statuses.count(500) < 25
 
 
 async def test_reply_faults(offline_stack: Any) -> None:
-    tool = {
-        "type": "function",
-        "function": {"name": "f", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}},
-    }
+    parameters = {"type": "object", "properties": {"q": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
     async with offline_stack(malformed_tool_call=1.0, empty_content=1.0, truncated_json=1.0) as port:
-        called = (await ask(port, tools=[tool], tool_choice="required")).json()["choices"][0]["message"]["tool_calls"][
-            0
-        ]
+        called = (await ask(port, tools=[tool], tool_choice="required")).json()["choices"][0]["message"]
         with pytest.raises(ValueError, match=r".+"):
-            json.loads(called["function"]["arguments"])
+            json.loads(called["tool_calls"][0]["function"]["arguments"])
         assert (await ask(port)).json()["choices"][0]["message"]["content"] == ""
         asked: Any = [{"role": "user", "content": "When was Tessmark founded? Reply in JSON."}]
         answer = await ask(port, messages=asked, response_format={"type": "json_object"})
@@ -153,12 +143,3 @@ async def test_reply_faults(offline_stack: Any) -> None:
         assert text
         with pytest.raises(ValueError, match=r".+"):
             json.loads(text)
-
-
-async def test_responses_have_the_same_faults_and_counts(offline_stack: Any) -> None:
-    body = {"model": "offline-1", "input": "When was Tessmark founded?"}
-    async with offline_stack(http_429=1.0) as port, plain(port) as client:
-        limited = await client.post(f"http://127.0.0.1:{port}/v1/responses", json=body)
-        counts = (await client.get(f"http://127.0.0.1:{port}/stats")).json()
-    assert (limited.status_code, limited.headers["retry-after"]) == (429, "1")
-    assert (counts["chat"], counts["faults"]) == (1, {"http_429": 1})

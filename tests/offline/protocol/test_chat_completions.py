@@ -1,7 +1,6 @@
 """The stock `openai` client against the offline stack: it cannot tell the difference."""
 
 import json
-from collections.abc import Iterator
 from typing import Any, cast
 
 import openai
@@ -38,10 +37,12 @@ class Builder(BaseModel):
     builder: str
 
 
-@pytest.fixture
-def client(offline_port: int) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as made:
-        yield made
+def create(client: OpenAI | AsyncOpenAI, **options: Any) -> Any:
+    return client.chat.completions.create(**{"model": "offline-1", "messages": HELLO, **options})
+
+
+def call_tool(client: OpenAI, **options: Any) -> Any:
+    return create(client, tools=TOOLS, **options).choices[0]
 
 
 def test_models_list(client: OpenAI) -> None:
@@ -52,7 +53,7 @@ def test_models_list(client: OpenAI) -> None:
 
 
 def test_sync_completion_is_deterministic(client: OpenAI) -> None:
-    first, second = (client.chat.completions.create(model="offline-1", messages=HELLO, seed=3) for _ in range(2))
+    first, second = (create(client, seed=3) for _ in range(2))
     assert first == second
     assert first.choices[0].message.content
     assert first.choices[0].finish_reason == "stop"
@@ -64,28 +65,22 @@ def test_sync_completion_is_deterministic(client: OpenAI) -> None:
 
 async def test_async_completion(offline_port: int) -> None:
     async with AsyncOpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as client:
-        answer = await client.chat.completions.create(model="offline-1", messages=HELLO)
-        parts = [
-            part async for part in await client.chat.completions.create(model="offline-1", messages=HELLO, stream=True)
-        ]
+        answer = await create(client)
+        parts = [part async for part in await create(client, stream=True)]
     assert "".join(part.choices[0].delta.content or "" for part in parts) == answer.choices[0].message.content
 
 
 def test_streaming_gives_the_same_answer_in_pieces_with_usage(client: OpenAI) -> None:
-    whole = client.chat.completions.create(model="offline-1", messages=HELLO)
+    whole = create(client)
     options: Any = {"include_usage": True}
-    parts = list(client.chat.completions.create(model="offline-1", messages=HELLO, stream=True, stream_options=options))
+    parts = list(create(client, stream=True, stream_options=options))
     assert "".join(p.choices[0].delta.content or "" for p in parts if p.choices) == whole.choices[0].message.content
     assert parts[-1].choices == []
     assert parts[-1].usage == whole.usage
     assert all(part.usage is None for part in parts[:-1])
     assert parts[-2].choices[0].finish_reason == "stop"
-    without = list(client.chat.completions.create(model="offline-1", messages=HELLO, stream=True))
+    without = list(create(client, stream=True))
     assert len(without) == len(parts) - 1
-
-
-def call_tool(client: OpenAI, **options: Any) -> Any:
-    return client.chat.completions.create(model="offline-1", messages=HELLO, tools=TOOLS, **options).choices[0]
 
 
 def test_tool_choice(client: OpenAI) -> None:
@@ -117,11 +112,11 @@ def test_a_whole_tool_round(client: OpenAI) -> None:
     asked = call_tool(client, tool_choice="required").message
     answered = [{"role": "tool", "tool_call_id": made.id, "content": "Ilan Corvey"} for made in asked.tool_calls]
     messages = cast("Any", [*HELLO, asked.model_dump(exclude_none=True), *answered])
-    done = client.chat.completions.create(model="offline-1", messages=messages, tools=TOOLS, tool_choice="none")
+    done = create(client, messages=messages, tools=TOOLS, tool_choice="none")
     assert done.choices[0].message.content
     for broken in (messages[:-1], [*HELLO, *answered]):
         with pytest.raises(openai.BadRequestError, match="tool"):
-            client.chat.completions.create(model="offline-1", messages=broken, tools=TOOLS)
+            create(client, messages=broken, tools=TOOLS)
 
 
 def test_json_schema(client: OpenAI) -> None:
@@ -129,7 +124,7 @@ def test_json_schema(client: OpenAI) -> None:
     found = client.chat.completions.parse(model="offline-1", messages=asked, response_format=Builder)
     assert found.choices[0].message.parsed == Builder(builder="Ada Kestrel")
     free: Any = [{"role": "system", "content": 'Reply with one JSON object: {"builder": "who built it"}'}, *asked]
-    reply = client.chat.completions.create(model="offline-1", messages=free, response_format={"type": "json_object"})
+    reply = create(client, messages=free, response_format={"type": "json_object"})
     assert json.loads(reply.choices[0].message.content or "") == {"builder": "Ada Kestrel"}
 
 
@@ -140,7 +135,7 @@ def test_what_the_request_does_not_support_is_refused(client: OpenAI) -> None:
 
 
 def test_max_tokens_cuts_and_says_so(client: OpenAI) -> None:
-    cut = client.chat.completions.create(model="offline-1", messages=HELLO, max_completion_tokens=2)
+    cut = create(client, max_completion_tokens=2)
     assert cut.choices[0].finish_reason == "length"
     assert cut.usage is not None
     assert cut.usage.completion_tokens == 2
@@ -157,37 +152,35 @@ def test_tool_calls_count_towards_the_limit(client: OpenAI) -> None:
 
 @pytest.mark.parametrize("as_list", [False, True])
 def test_stop_ends_the_text_before_it(client: OpenAI, as_list: bool) -> None:
-    whole = client.chat.completions.create(model="offline-1", messages=HELLO).choices[0].message.content or ""
+    whole = create(client).choices[0].message.content or ""
     stop = whole[10:13]
     given: Any = ["not there", stop] if as_list else stop
-    choice = client.chat.completions.create(model="offline-1", messages=HELLO, stop=given).choices[0]
+    choice = create(client, stop=given).choices[0]
     assert choice.message.content == whole[: whole.index(stop)]
     assert choice.finish_reason == "stop"
 
 
 def test_several_choices(client: OpenAI) -> None:
-    answer = client.chat.completions.create(model="offline-1", messages=HELLO, n=3, seed=1)
+    answer = create(client, n=3, seed=1)
     assert [choice.index for choice in answer.choices] == [0, 1, 2]
     assert all(choice.message.content for choice in answer.choices)
-    one = client.chat.completions.create(model="offline-1", messages=HELLO, seed=1)
+    one = create(client, seed=1)
     assert answer.choices[0] == one.choices[0]
     assert answer.usage is not None
     assert one.usage is not None
     assert answer.usage.prompt_tokens == one.usage.prompt_tokens
     assert answer.usage.completion_tokens > one.usage.completion_tokens
-    parts = list(client.chat.completions.create(model="offline-1", messages=HELLO, n=3, seed=1, stream=True))
+    parts = list(create(client, n=3, seed=1, stream=True))
     for choice in answer.choices:
         pieces = [c.delta.content or "" for part in parts for c in part.choices if c.index == choice.index]
         assert "".join(pieces) == choice.message.content
-    calls = client.chat.completions.create(
-        model="offline-1", messages=HELLO, tools=TOOLS, tool_choice="required", n=2
-    ).choices
+    calls = create(client, tools=TOOLS, tool_choice="required", n=2).choices
     assert len({call.id for choice in calls for call in choice.message.tool_calls or ()}) == 2
 
 
 def test_text_in_parts_is_text(client: OpenAI) -> None:
     parts: Any = [{"role": m["role"], "content": [{"type": "text", "text": m["content"]}]} for m in HELLO]
-    whole, split = (client.chat.completions.create(model="offline-1", messages=m).choices for m in (HELLO, parts))
+    whole, split = (create(client, messages=m).choices for m in (HELLO, parts))
     assert whole == split
 
 

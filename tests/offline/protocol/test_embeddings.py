@@ -1,7 +1,7 @@
 """The stock `openai` client's `embeddings` against the offline stack."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -9,12 +9,6 @@ from hypothesis import strategies as st
 from openai import OpenAI
 
 from aiq.offline.protocol.embeddings import embedding
-
-
-@pytest.fixture
-def client(offline_port: int) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as made:
-        yield made
 
 
 def near(a: Sequence[float], b: Sequence[float]) -> float:

@@ -12,12 +12,12 @@ from aiq.llm.http import Client
 from aiq.offline.faults import Faults
 from aiq.offline.protocol.work import Work
 
-CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("malformed.json").read_text(encoding="utf-8"))
-WELL_FORMED: dict[str, dict[str, Any]] = {
-    "/v1/chat/completions": {"model": "offline-1", "messages": [{"role": "user", "content": "Hello"}]},
-    "/v1/responses": {"model": "offline-1", "input": "Hello"},
-    "/v1/embeddings": {"model": "offline-1"},
-}
+HERE = Path(__file__).parent
+CASES: list[dict[str, Any]] = json.loads((HERE / "malformed.json").read_text(encoding="utf-8"))
+REQUESTS: dict[str, Any] = json.loads((HERE / "requests.json").read_text(encoding="utf-8"))
+WELL_FORMED, COMPLETE = REQUESTS["well formed"], REQUESTS["complete"]
+"""Requests by path: the shortest, and those with every part that is read."""
+CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def content(case: dict[str, Any], path: str) -> bytes:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["is"] for case in CASES])
 def test_malformed_requests_are_refused_in_the_public_words(client: Client, case: dict[str, Any]) -> None:
-    path = case.get("path", "/v1/chat/completions")
+    path = case.get("path", CHAT)
     answer = client.request(
         case.get("method", "POST"), path, content=content(case, path), headers=case.get("headers", {})
     )
@@ -63,99 +63,8 @@ def test_what_they_are_made_of_is_well_formed(client: Client, path: str) -> None
 
 
 def test_documented_fields_without_effect_here_are_accepted(client: Client) -> None:
-    ignored = {
-        "store": False,
-        "metadata": {"a": "b"},
-        "user": "u",
-        "service_tier": "auto",
-        "safety_identifier": "s",
-        "reasoning_effort": "low",
-        "verbosity": "low",
-        "modalities": ["text"],
-        "logit_bias": {"1": -100},
-        "prediction": {"type": "content", "content": "x"},
-        "prompt_cache_key": "k",
-        "logprobs": False,
-        "top_p": 0.5,
-        "presence_penalty": 1,
-        "frequency_penalty": -1,
-        "seed": 3,
-        "audio": None,
-    }
-    answer = client.post("/v1/chat/completions", json=WELL_FORMED["/v1/chat/completions"] | ignored)
+    answer = client.post(CHAT, json=WELL_FORMED[CHAT] | REQUESTS["without effect"])
     assert answer.status_code == 200, answer.text
-
-
-SCHEMA = {
-    "type": "object",
-    "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/b"}]}}},
-    "required": ["a"],
-    "additionalProperties": False,
-    "$defs": {"b": {"type": "object", "properties": {}, "additionalProperties": False}},
-}
-FUNCTION = {"name": "f", "arguments": "{}"}
-FULL: dict[str, dict[str, Any]] = {
-    "/v1/chat/completions": {
-        "model": "offline-1",
-        "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "x"}]},
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [{"id": "c", "type": "function", "function": FUNCTION}],
-            },
-            {"role": "tool", "tool_call_id": "c", "content": "y"},
-        ],
-        "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA, "strict": True}}],
-        "tool_choice": {"type": "function", "function": {"name": "f"}},
-        "response_format": {"type": "json_schema", "json_schema": {"name": "v", "schema": SCHEMA, "strict": True}},
-        "stop": ["a"],
-        "n": 2,
-        "seed": 1,
-        "logit_bias": {"1": 2},
-        "metadata": {"a": "b"},
-        "modalities": ["text"],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "max_tokens": 9,
-    },
-    "/v1/responses": {
-        "model": "offline-1",
-        "input": [
-            {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
-            {"type": "function_call", "call_id": "c", **FUNCTION},
-            {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "y"}]},
-        ],
-        "tools": [{"type": "function", "name": "f", "parameters": SCHEMA, "strict": True}],
-        "tool_choice": {"type": "function", "name": "f"},
-        "text": {"format": {"type": "json_schema", "name": "v", "schema": SCHEMA, "strict": True}},
-        "reasoning": {"effort": "low"},
-        "max_output_tokens": 16,
-        "stream": True,
-        "include": ["x"],
-    },
-    "/v1/embeddings": {"model": "offline-1", "input": ["a", "b"], "dimensions": 8, "encoding_format": "base64"},
-}
-"""Requests with every part that is read."""
-
-VALUES: tuple[Any, ...] = (
-    None,
-    0,
-    -1,
-    1.5,
-    10**30,
-    True,
-    "",
-    "x",
-    [],
-    [1],
-    [None],
-    [[]],
-    {},
-    {"a": None},
-    {"type": "x"},
-    "\x00",
-)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -165,13 +74,13 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
         yield from places(part, (*path, key))
 
 
-@pytest.mark.parametrize("path", FULL)
+@pytest.mark.parametrize("path", COMPLETE)
 def test_whatever_stands_anywhere_is_answered_or_refused(path: str) -> None:
     work = Work(Faults({}, 0))
-    assert work.answer(path, "", "", json.dumps(FULL[path]).encode()).status == 200
-    for place in places(FULL[path]):
-        for value in VALUES:
-            body = copy.deepcopy(FULL[path])
+    assert work.answer(path, "", "", json.dumps(COMPLETE[path]).encode()).status == 200
+    for place in places(COMPLETE[path]):
+        for value in REQUESTS["values"]:
+            body = copy.deepcopy(COMPLETE[path])
             within: Any = body
             for key in place[:-1]:
                 within = within[key]
@@ -186,11 +95,11 @@ def test_tags_in_tags_without_end_are_answered() -> None:
     names = [f"a{n}" for n in range(3000)]
     nested = "".join(f"<{name}>" for name in names) + "".join(f"</{name}>" for name in reversed(names))
     body = {"model": "m", "messages": [{"role": "user", "content": f"{nested}\nWho built the mill?"}]}
-    assert Work(Faults({}, 0)).answer("/v1/chat/completions", "", "", json.dumps(body).encode()).status == 200
+    assert Work(Faults({}, 0)).answer(CHAT, "", "", json.dumps(body).encode()).status == 200
 
 
 def test_a_body_that_is_too_long_is_read_and_refused(client: Client) -> None:
-    answer = client.post("/v1/chat/completions", content=b" " * (64 * 2**20 + 1))
+    answer = client.post(CHAT, content=b" " * (64 * 2**20 + 1))
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
     answer = client.post("/search", content=b" " * (2**20 + 1))
     assert answer.status_code == 413

@@ -1,7 +1,6 @@
 """The stock `openai` client's `responses` against the offline stack."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -24,12 +23,6 @@ TOOL: Any = {
 
 class Builder(BaseModel):
     builder: str
-
-
-@pytest.fixture
-def client(offline_port: int) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as made:
-        yield made
 
 
 def test_a_string_is_answered_as_chat_completions_answer_it(client: OpenAI) -> None:

@@ -2,19 +2,10 @@
 
 from typing import Any
 
-import pytest
+from tests.offline.cases import table
+from tests.offline.protocol.conftest import plain
 
-from aiq.core.settings import LlmSettings
-from aiq.llm.http import AsyncClient
-from aiq.llm.transport import open_client
-from tests.settings import configured
-
-LLM = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline-1", retry={"attempts": 1})
-
-
-def plain(port: int) -> AsyncClient:
-    """A client for requests that need no session."""
-    return open_client(LLM, offline_port=port)
+each = table(__file__)
 
 
 async def find(port: int, **request: Any) -> Any:
@@ -53,9 +44,7 @@ async def test_search_options(offline_port: int) -> None:
     assert (await find(offline_port, query="zzz qqq"))["results"] == []
 
 
-@pytest.mark.parametrize(
-    "published", [{"days": 1, "topic": "news"}, {"start_date": "2026-01-01"}, {"end_date": "2026-03-13"}]
-)
+@each("dated")
 async def test_pages_without_a_date_are_not_found_by_date(offline_port: int, published: Any) -> None:
     dated = await find(offline_port, query="泰斯马克市 Tessmark mayor", **published)
     assert "沃伦" not in str(dated["results"])
@@ -77,20 +66,7 @@ async def test_extract_gives_whole_pages_and_names_those_that_are_missing(offlin
     assert text["results"][0]["raw_content"].startswith("In 2024 the mayor")
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("search", {}),
-        ("search", {"query": ""}),
-        ("search", {"query": "x", "max_results": 99}),
-        ("search", {"query": "x", "topic": "cats"}),
-        ("search", {"query": "x", "days": 0}),
-        ("search", [1]),
-        ("extract", {}),
-        ("extract", {"urls": []}),
-        ("extract", {"urls": ["https://a.offline.example/"] * 21}),
-    ],
-)
+@each("malformed")
 async def test_malformed_requests_are_refused(offline_port: int, path: str, body: Any) -> None:
     async with plain(offline_port) as client:
         answer = await client.post(f"http://search.offline.example/{path}", json=body)

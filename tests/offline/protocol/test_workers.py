@@ -15,9 +15,10 @@ import pytest
 
 from aiq.llm.http import AsyncClient
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads the children of a process")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads the children of a process"),
+]
 
 CHAT = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}]}
 LONG = {"model": "offline-1", "messages": [{"role": "user", "content": "The council met in 2024. " * 40_000}]}

@@ -1,14 +1,11 @@
-"""Files to read, and a folder of collections."""
+"""Files to read."""
 
 import io
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from aiq.core.settings import KnowledgeSettings
 from benchmarks.closed_world.pdf import pdf
-from tests.settings import configured
 
 MakePdf = Callable[..., bytes]
 
@@ -30,8 +27,3 @@ def make_pdf(*pages: str, title: str = "Report", password: str | None = None) ->
 @pytest.fixture
 def a_pdf() -> MakePdf:
     return make_pdf
-
-
-@pytest.fixture
-def knowledge(tmp_path: Path) -> KnowledgeSettings:
-    return configured(KnowledgeSettings, dir=str(tmp_path / "knowledge"), collection="mine", max_results=2)

@@ -7,8 +7,7 @@ import pytest
 
 from aiq.core.errors import UserError
 from aiq.tools.knowledge.reading import read_document, unwrapped
-
-MakePdf = Callable[..., bytes]
+from tests.tools.knowledge.conftest import MakePdf
 
 
 def test_a_pdf_is_read_page_by_page_and_empty_pages_keep_their_numbers(a_pdf: MakePdf) -> None:
@@ -16,6 +15,7 @@ def test_a_pdf_is_read_page_by_page_and_empty_pages_keep_their_numbers(a_pdf: Ma
     assert read.title == "Annual Report"
     assert read.page_count == 3
     assert [(page.number, page.text) for page in read.pages] == [(1, "First page."), (3, "Third (page) \\ here.")]
+    assert read_document(Path("r.pdf"), a_pdf("Text.", password="")).pages[0].text == "Text."
 
 
 @pytest.mark.parametrize("title", ["", "Untitled", "report.docx", "Microsoft Word - x"])
@@ -64,31 +64,20 @@ def test_a_file_that_gives_no_text_is_one_line_that_names_it(
     assert "\n" not in str(caught.value)
 
 
-def test_a_pdf_that_opens_without_a_password_is_read(a_pdf: MakePdf) -> None:
-    assert read_document(Path("r.pdf"), a_pdf("Text.", password="")).pages[0].text == "Text."
+WRAPPED = [  # a bar where a line of the page ends, / where it goes on
+    "The treasurer of Tessmark was elected in/September 2026.",
+    "Buildings|The new plant of Halden Works is being/built.",
+    "It ends with a full sentence here.|The next begins.",
+    "2024 12|2025 14|Total of both years and more 26||End",
+    "",
+]
 
 
 @pytest.mark.parametrize(
     ("text", "joined"),
     [
-        (
-            "The treasurer of Tessmark was elected in\nSeptember 2026.",
-            "The treasurer of Tessmark was elected in September 2026.",
-        ),
-        (
-            "Buildings\nThe new plant of Halden Works is being\nbuilt.",
-            "Buildings\nThe new plant of Halden Works is being built.",
-        ),
-        (
-            "It ends with a full sentence here.\nThe next begins.",
-            "It ends with a full sentence here.\nThe next begins.",
-        ),
+        *((line.replace("/", "\n").replace("|", "\n"), line.replace("/", " ").replace("|", "\n")) for line in WRAPPED),
         ("The council adopted a long resolu-\ntion on it.", "The council adopted a long resolution on it."),
-        (
-            "2024 12\n2025 14\nTotal of both years and more 26\n\nEnd",
-            "2024 12\n2025 14\nTotal of both years and more 26\n\nEnd",
-        ),
-        ("", ""),
     ],
 )
 def test_lines_of_a_sentence_are_joined(text: str, joined: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 import aiq
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
+from aiq.core.settings import RunnerSettings
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.reader import every_sample, every_score, read_samples
@@ -49,7 +50,8 @@ def test_the_summary_comes_from_manifest_and_rows_alone() -> None:
     manifest = folder.read_manifest()
     judge = JudgeSpec(name="letters", version="1", hash=manifest.hashes.judges["letters"], metrics=metrics)
     manifest = manifest.with_judges([judge])
-    state = RunState(RunSpec.of(manifest, read_samples(folder)))
+    runner = manifest.section("runner", RunnerSettings)
+    state = RunState(RunSpec(tuple(read_samples(folder)), manifest.judges, runner))
     state.add_scores(every_score(folder))
     for row in every_sample(folder):
         state.add_attempt(row)

@@ -1,1 +1,0 @@
-"""Providers of paper search: one file each, found by its name in `papers.provider`; each defines a class `Provider`."""

@@ -1,0 +1,79 @@
+"""Concurrent work: locks by key in the order of coming; bounded, ordered, and ended as a whole by the first error."""
+
+import asyncio
+import gc
+
+import pytest
+
+from aiq.core.concurrency import Locks, gather_bounded
+from aiq.core.errors import JudgeError
+
+
+async def test_one_at_a_time_per_key_and_keys_do_not_wait_for_each_other() -> None:
+    locks = Locks()
+    inside: list[str] = []
+
+    async def work(key: str, name: str) -> None:
+        async with locks.of(key):
+            inside.append(f"{name} in")
+            await asyncio.sleep(0)
+            inside.append(f"{name} out")
+
+    await asyncio.gather(work("a", "1"), work("a", "2"), work("b", "3"))
+    assert inside.index("1 out") < inside.index("2 in")
+    assert inside.index("3 in") < inside.index("1 out")
+    gc.collect()
+    assert len(locks._locks) == 0  # those that nobody needs are gone
+
+
+async def test_who_waits_goes_on_when_the_holder_is_cancelled() -> None:
+    locks = Locks()
+    held = asyncio.Event()
+
+    async def forever() -> None:
+        async with locks.of("a"):
+            held.set()
+            await asyncio.sleep(3600)
+
+    async def waiting() -> str:
+        async with locks.of("a"):
+            return "mine"
+
+    first = asyncio.create_task(forever())
+    await held.wait()
+    second = asyncio.create_task(waiting())
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await asyncio.wait_for(second, 1) == "mine"
+
+
+async def test_work_is_bounded_and_keeps_its_order() -> None:
+    running, most = 0, 0
+
+    async def work(item: int) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001 * (5 - item))
+        running -= 1
+        return item
+
+    assert await gather_bounded(range(5), work, 2) == [0, 1, 2, 3, 4]
+    assert most == 2
+
+
+async def test_the_first_error_ends_the_rest_before_it_is_raised() -> None:
+    ended: list[str] = []
+
+    async def work(item: str) -> None:
+        try:
+            await asyncio.sleep(0 if item == "bad" else 60)
+            raise JudgeError("bad")
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            ended.append(item)
+            raise
+
+    with pytest.raises(JudgeError, match="bad"):
+        await gather_bounded(["bad", "slow"], work, 2)
+    assert ended == ["slow"]

@@ -1,0 +1,33 @@
+"""Cases as data: JSONL files beside the tests, whose rows say by `of` which group they belong to."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def group(module: str, name: str) -> list[dict[str, Any]]:
+    """The rows of a group in the JSONL beside a test module (`__file__`), without `of`."""
+    found = rows(Path(module).with_suffix(".jsonl"))
+    return [{key: value for key, value in row.items() if key != "of"} for row in found if row["of"] == name]
+
+
+def table(module: str) -> Callable[[str], pytest.MarkDecorator]:
+    """`each = table(__file__)`: below `@each(name)` a test runs with every row of that group.
+
+    `is` (optional) names the case; what else a row holds are the test's arguments.
+    """
+
+    def each(name: str) -> pytest.MarkDecorator:
+        found = group(module, name)
+        names = [key for key in found[0] if key != "is"]
+        cases = [pytest.param(*(row[key] for key in names), id=row.get("is")) for row in found]
+        return pytest.mark.parametrize(names, cases)
+
+    return each
