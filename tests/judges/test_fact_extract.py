@@ -96,6 +96,7 @@ def test_two_wordings_of_one_statement(one: str, other: str, same: bool) -> None
     assert alike(other, one) is same
 
 
+TABLE = "| Name | Founded | Head |\n| --- | --- | --- |\n| Halden | 1912 [1] | Ilan Corvey [2] |\n| Orm | – | – |"
 LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News: https://b.example/y?z=1.\n[10] Last https://c.example/(p)"
 
 
@@ -116,25 +117,16 @@ LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News: https://
         ("It grew [1]. And it grew [1]. It grew [1].", [
             ("It grew.", 1, "https://a.example/x"), ("And it grew.", 1, "https://a.example/x"),
         ]),
+        ("Nothing cited.", []),  # lines of the list are no statements
+        (f"Text.\n\n{TABLE}\n\nIt grew [1].", [  # a cell of a table is a statement of its own
+            ("Halden, Founded: 1912", 1, "https://a.example/x"),
+            ("Halden, Head: Ilan Corvey", 2, "https://b.example/y?z=1"),
+            ("It grew.", 1, "https://a.example/x"),
+        ]),
     ],
 )  # fmt: skip
 def test_the_citing_sentence_is_the_statement(sentence: str, found: list[tuple[str, int | None, str]]) -> None:
     assert pairs(f"# A report\n\n{sentence}{LIST}") == found
-
-
-def test_reference_lines_are_no_statements() -> None:
-    assert pairs(f"# A report\n\nNothing cited.{LIST}") == []
-
-
-TABLE = "| Name | Founded | Head |\n| --- | --- | --- |\n| Halden | 1912 [1] | Ilan Corvey [2] |\n| Orm | – | – |"
-CELLS = [
-    ("Halden, Founded: 1912", 1, "https://a.example/x"),
-    ("Halden, Head: Ilan Corvey", 2, "https://b.example/y?z=1"),
-]
-
-
-def test_a_cell_of_a_table_is_a_statement_of_its_own() -> None:
-    assert pairs(f"Text.\n\n{TABLE}\n\nIt grew [1].{LIST}") == [*CELLS, ("It grew.", 1, "https://a.example/x")]
 
 
 def test_an_entry_may_run_over_lines_and_counts_with_its_first_url() -> None:
@@ -161,10 +153,7 @@ def test_all_urls_of_a_report_in_text_and_lists() -> None:
 
 
 def test_statements_of_a_url_are_kept_once() -> None:
-    cited = [
-        FactCitation(statement=s, reference=None, url=u)
-        for s, u in (("A b.", "u"), ("a B", "u"), ("C", "v"), ("D", "u"))
-    ]
+    cited = [citation(*pair) for pair in (("A b.", "u"), ("a B", "u"), ("C", "v"), ("D", "u"))]
     assert by_url(cited) == {"u": ["A b.", "D"], "v": ["C"]}
 
 

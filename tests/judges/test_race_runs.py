@@ -1,7 +1,7 @@
 """RACE in whole runs: a judge that makes no sense on one task costs that score alone, and noise is reported."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,16 @@ def model() -> Iterator[Endpoint]:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     criteria = {name: [{"criterion": name, "explanation": "e", "weight": 1.0}] for name in DIMENSIONS}
-    rows: dict[str, list[dict[str, Any]]] = {
-        "query": [{"id": key, "language": "en", "prompt": text} for key, text in TASKS.items()],
-        "criteria": [
-            {"id": key, "prompt": text, "dimension_weight": dict.fromkeys(DIMENSIONS, 0.25), "criterions": criteria}
-            for key, text in TASKS.items()
-        ],
-        "reference": [{"id": key, "prompt": text, "article": f"Reference {key}."} for key, text in TASKS.items()],
-        "reports": [{"id": key, "prompt": text, "article": f"Ours {key}."} for key, text in TASKS.items()],
+    judged_by = {"dimension_weight": dict.fromkeys(DIMENSIONS, 0.25), "criterions": criteria}
+    rows: dict[str, Callable[[str], dict[str, Any]]] = {
+        "query": lambda key: {"language": "en"},
+        "criteria": lambda key: judged_by,
+        "reference": lambda key: {"article": f"Reference {key}."},
+        "reports": lambda key: {"article": f"Ours {key}."},
     }
-    for name, items in rows.items():
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    for name, more in rows.items():
+        lines = [json.dumps({"id": key, "prompt": text, **more(key)}) + "\n" for key, text in TASKS.items()]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     return tmp_path
 
 
