@@ -144,7 +144,7 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
             for position, finding in enumerate(entries)
             if position not in cited and not (finding.match and id(finding.match.source) in sources)
         ),
-        uncited_paragraphs=tuple(_uncited(report)),
+        uncited_paragraphs=_uncited(report),
         with_sources=index is not None,
     )
 
@@ -293,10 +293,8 @@ def _meant(known: Sequence[tuple[int, int]], mark: Mark) -> int | None:
     return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1] if known else None
 
 
-def _uncited(report: ParsedReport) -> Iterator[Place]:
-    """The paragraphs in which nothing is cited."""
-    cites = sorted([*(mark.start for mark in report.marks), *(use.start for use in report.body_urls)])
-    for start, end in report.paragraphs:
-        first = bisect_left(cites, start)
-        if first == len(cites) or cites[first] >= end:
-            yield start, end
+def _uncited(report: ParsedReport) -> tuple[Place, ...]:
+    cites = sorted(found.start for places in (report.marks, report.body_urls) for found in places)
+    return tuple(
+        (start, end) for start, end in report.paragraphs if bisect_left(cites, start) == bisect_left(cites, end)
+    )

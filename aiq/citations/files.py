@@ -34,6 +34,7 @@ _NO_TEXT = {
     b"\xfe\xff": "UTF-16 text",
 }
 """How files begin that people take for reports."""
+_OF_SOURCE = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
 
 
 class SourceRow(Source):
@@ -183,23 +184,12 @@ class PassageRow:
     passage: Passage | None
 
 
-class CitedSource(Record):
-    """A source that the report cites, without its text."""
-
-    url: str | None
-    citation_key: str | None
-    title: str
-    kind: SourceKind
-    tool: str
-    call_id: str
-    digest: str
-
-
 class AuditRecord(Record):
     """All that an audit says of one report. Offsets are code points of the report as given.
 
     `dangling` and `unused` are numbers of the report as given. Without sources (`with_sources`) only
-    safety and structure were checked. `passages` is empty where they were not asked for.
+    safety and structure were checked. `passages` is empty where they were not asked for. `sources` are those that the
+    report cites, without their text.
     """
 
     citations: tuple[CitationRow, ...]
@@ -212,7 +202,7 @@ class AuditRecord(Record):
     unused: tuple[int, ...]
     uncited_paragraphs: tuple[tuple[int, int], ...]
     passages: tuple[PassageRow, ...]
-    sources: tuple[CitedSource, ...]
+    sources: tuple[dict[str, str | None], ...]
     with_sources: bool
 
     @property
@@ -311,12 +301,11 @@ def _passages(found: ReportAudit, passages: Sequence[CitedPassage]) -> Iterator[
         yield PassageRow(said.start, said.end, said.text, entry, cited.source.address, cited.passage)
 
 
-def _sources(found: ReportAudit) -> Iterator[CitedSource]:
+def _sources(found: ReportAudit) -> Iterator[dict[str, str | None]]:
     """The sources that anything in the report means, each once, in order of the report."""
     worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
-    for source in cited.values():
-        yield CitedSource.model_validate(source, from_attributes=True)
+    for source in {id(worth.match.source): worth.match.source for worth in worths if worth.match}.values():
+        yield {name: getattr(source, name) for name in _OF_SOURCE}
 
 
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
