@@ -1,7 +1,4 @@
-"""What a run will do, made and checked before anything is spent, and its first manifest, which says what it is made of.
-
-Digests tell agents, judges and configs apart.
-"""
+"""What a run will do, made and checked before anything is spent, and the first manifest, which says so."""
 
 import hashlib
 import importlib
@@ -47,10 +44,6 @@ class JudgePlan:
     spec: JudgeSpec
     model: str | None
 
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -63,8 +56,7 @@ class RunPlan:
     judges: tuple[JudgePlan, ...]
     dataset: "Dataset"
     sweep: SweepPlace | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    """The config option at each place of the config, see `compose.chosen_options`."""
+    options: Mapping[str, str] = field(default_factory=dict)  # see `compose.chosen_options`
 
     @cached_property
     def spec(self) -> RunSpec:
@@ -86,7 +78,7 @@ def make_plan(
     agent, agent_settings = plugins.make(settings.agent, "agent")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
-    for name, metric in [(planned.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
+    for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
         if owners.setdefault(metric, name) != name:
             raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
@@ -181,7 +173,7 @@ def new_manifest(plan: RunPlan, run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
-    prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
+    prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
     prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
     manifest = Manifest(
         run_id=run_id,
