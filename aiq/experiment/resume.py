@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ABSENT: Final = object()
-_ALLOWED: Final = ("runner.", "limits.", "llm.base_url")
-"""What settings that may change between starts begin with: none of them can change a finished attempt or score."""
+_ALLOWED: Final = ("runner.", "limits.", "llm.base_url")  # none of these can change a finished attempt or score
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:

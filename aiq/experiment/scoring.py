@@ -28,7 +28,7 @@ async def score_report(
     async def judged() -> Mapping[str, Score]:
         return _checked(planned, await planned.judge.score(sample, row.as_report(), session))
 
-    scores, error = await outcome(session, f"judge {planned.name}", judged)
+    scores, error = await outcome(session, f"judge {planned.spec.name}", judged)
     status, fatal = classify(error)
     if error is None:
         rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
@@ -62,17 +62,17 @@ def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[Sc
 
 def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
     """Scores by metric. Raises JudgeError for what the judge has not declared so."""
-    found = {score.metric: score for score in scores}
+    found, judge = {score.metric: score for score in scores}, planned.spec.name
     declared = {metric.name: metric for metric in planned.spec.metrics}
     unknown = [name for name in found if name not in declared]
     if unknown or len(found) != len(scores):
-        raise JudgeError(f"judge {planned.name} gave scores it did not declare, or twice: {unknown or list(found)}")
+        raise JudgeError(f"judge {judge} gave scores it did not declare, or twice: {unknown or list(found)}")
     for name, score in found.items():
         estimator = declared[name].estimator
         if (score.value if estimator == "ratio" else score.numerator) is not None:
-            raise JudgeError(f"judge {planned.name} declared {name} as {estimator} and scored it otherwise")
+            raise JudgeError(f"judge {judge} declared {name} as {estimator} and scored it otherwise")
         if score.value is not None and not declared[name].allows(score.value):
-            raise JudgeError(f"judge {planned.name} gave {name}={score.value:g}, outside the bounds it declared")
+            raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
     return found
 
 
@@ -92,7 +92,7 @@ def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus
         sample_id=row.sample_id,
         epoch=row.epoch,
         attempt=row.attempt,
-        judge=planned.name,
+        judge=planned.spec.name,
         judge_hash=planned.spec.hash,
         judge_version=planned.spec.version,
         judge_model=planned.model,

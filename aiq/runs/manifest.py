@@ -70,10 +70,9 @@ class JudgeSpec(Record):
 
 
 class Manifest(Record):
-    """What was run, on what, with which code, and how far it came.
+    """What was run, on what, with which code, and how far it came. Version 1 lacks `judges`, which resuming adds.
 
     `options` are the config options that were chosen, by their place in the config (`judge.race: race`).
-    Version 1 did not record what the judges declare (`judges`); resuming such a run adds it.
     """
 
     schema_version: Literal[1, 2] = 2

@@ -8,13 +8,6 @@ from aiq.__main__ import main
 from tests.experiment.conftest import Workplace
 
 
-def refused_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
 def only_line(capsys: pytest.CaptureFixture[str]) -> str:
     """The one line that was printed, without `aiq: `."""
     captured = capsys.readouterr()
@@ -71,18 +64,19 @@ def test_one_line_and_nothing_left_behind(
     assert not (here.path / "results").exists()
 
 
-def test_an_endpoint_that_refuses_connections(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    url = f"http://127.0.0.1:{refused_port()}/v1"
+def test_an_endpoint_that_refuses_is_noticed_before_anything_is_asked(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     assert main(["run", "experiment=tiny", f"llm.base_url={url}"]) == 2
     assert url in only_line(capsys)
-    assert not (here.path / "results").exists()
-
-
-def test_a_wrong_key_is_noticed_before_anything_is_asked(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     here.endpoint.refuse_all = True
     assert main(["run", "experiment=tiny", "agent.ask=true"]) == 2
     assert "401" in only_line(capsys)
     assert here.endpoint.asked == []
+    assert not (here.path / "results").exists()
 
 
 def test_a_key_refused_later_stops_the_run_and_not_each_sample(

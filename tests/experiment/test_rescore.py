@@ -107,24 +107,18 @@ def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: Workplace) 
     assert letters.spec.hash != other.spec.hash
 
 
-def test_an_endpoint_with_a_name_is_the_same_judge_wherever_it_is(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", *RUN, "llm.known_as=mine"]) == 0
-    (run,) = here.runs()
-    assert main(["rescore", run.name, "llm.base_url=http://127.0.0.1:9/v1"]) == 2
-    assert "every judge has scored all reports" in capsys.readouterr().err
-
-
-def test_an_endpoint_that_had_moved_while_the_run_lasted_is_known_again_by_its_address(
+def test_an_endpoint_with_a_name_or_that_moved_while_the_run_lasted_is_the_same_judge(
     here: Workplace, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["run", *RUN, "llm.known_as=mine"]) == 0
+    (named,) = set(here.runs()) - {run}
     assert main(["run", f"resume={run}", "llm.base_url=http://127.0.0.1:9/v1"]) == 0
-    assert main(["rescore", run.name, f"llm.base_url={here.endpoint.base_url}"]) == 2
-    assert "every judge has scored all reports" in capsys.readouterr().err
-    manifest = here.manifest(run)
+    for of, address in ((named, "http://127.0.0.1:9/v1"), (run, here.endpoint.base_url)):
+        capsys.readouterr()
+        assert main(["rescore", of.name, f"llm.base_url={address}"]) == 2
+        assert "every judge has scored all reports" in capsys.readouterr().err
     plan, _, _ = plan_rescore(RunFolder(run), ["llm.base_url=http://127.0.0.1:9/v2"])
-    assert plan.judges[0].spec.hash != manifest["hashes"]["judges"]["letters"]
+    assert plan.judges[0].spec.hash != here.manifest(run)["hashes"]["judges"]["letters"]
 
 
 def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: Workplace, run: Path) -> None:

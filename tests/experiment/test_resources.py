@@ -43,20 +43,11 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     return configured(CheckpointerSettings, kind=request.param, path=str(tmp_path / "c.db"), dsn_env=VARIABLE)
 
 
-async def test_a_graph_waits_and_goes_on(settings: CheckpointerSettings) -> None:
-    config: Any = {"configurable": {"thread_id": f"goes on, {settings.kind}"}}
-    async with open_checkpointer(settings) as saver:
-        waiting = await graph(saver).ainvoke({"said": ["hello"]}, config)
-        assert waiting["__interrupt__"][0].value == "after 1?"
-        assert (await graph(saver).ainvoke(Command(resume="yes"), config))["said"] == ["hello", "yes"]
-        await saver.adelete_thread(config["configurable"]["thread_id"])
-        assert (await graph(saver).aget_state(config)).values == {}
-
-
 async def test_what_waits_is_there_when_it_is_opened_again_but_in_memory(settings: CheckpointerSettings) -> None:
     config: Any = {"configurable": {"thread_id": f"again, {settings.kind}"}}
     async with open_checkpointer(settings) as saver:
-        await graph(saver).ainvoke({"said": ["hello"]}, config)
+        waiting = await graph(saver).ainvoke({"said": ["hello"]}, config)
+        assert waiting["__interrupt__"][0].value == "after 1?"
     async with open_checkpointer(settings) as saver:
         state = await graph(saver).aget_state(config)
         if settings.kind == "memory":
@@ -64,6 +55,8 @@ async def test_what_waits_is_there_when_it_is_opened_again_but_in_memory(setting
             return
         assert [waiting.value for waiting in state.interrupts] == ["after 1?"]
         assert (await graph(saver).ainvoke(Command(resume="yes"), config))["said"] == ["hello", "yes"]
+        await saver.adelete_thread(config["configurable"]["thread_id"])
+        assert (await graph(saver).aget_state(config)).values == {}
 
 
 async def test_threads_at_the_same_time_keep_apart(settings: CheckpointerSettings) -> None:
@@ -104,24 +97,20 @@ def test_a_database_needs_a_place() -> None:
         configured(CheckpointerSettings, kind="postgres")
 
 
-@pytest.mark.parametrize("path", ["nowhere/c.db", "."])
+@pytest.mark.parametrize(
+    ("path", "says"), [("nowhere/c.db", "cannot be opened"), (".", "cannot be opened"), ("c.db", "is no SQLite file")]
+)
 async def test_a_sqlite_file_that_cannot_be_opened_is_one_line(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=rf"checkpointer\.path={path}: cannot be opened") as raised:
+    other = "not a database, but long enough to be read as one\n" * 40
+    (tmp_path / "c.db").write_text(other)
+    with pytest.raises(ConfigError, match=rf"checkpointer\.path={path}: {says}") as raised:
         async with open_checkpointer(configured(CheckpointerSettings, kind="sqlite", path=path)):
             pass
     assert "\n" not in str(raised.value)
-
-
-async def test_another_file_is_no_sqlite_file(tmp_path: Path) -> None:
-    file = tmp_path / "c.db"
-    file.write_text("not a database, but long enough to be read as one\n" * 40)
-    with pytest.raises(ConfigError, match="is no SQLite file"):
-        async with open_checkpointer(configured(CheckpointerSettings, kind="sqlite", path=str(file))):
-            pass
-    assert file.read_text().startswith("not a database")
+    assert (tmp_path / "c.db").read_text() == other
 
 
 @pytest.mark.parametrize(

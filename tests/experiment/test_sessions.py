@@ -12,7 +12,7 @@ from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
-from aiq.experiment.sessions import SIMULATED_USER, make_user, user_prompt_hash
+from aiq.experiment.sessions import SIMULATED_USER, make_user
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.runs.events import read_events
@@ -39,14 +39,10 @@ def models() -> RunModels:
     ],
 )
 async def test_scripted_users(settings: UserSettings, reviews: list[str]) -> None:
-    user = make_user(settings, SAMPLE, models())
-    assert [await user.review("plan") for _ in range(3)] == reviews
-    assert await user.answer("When?") == "skip"
-
-
-async def test_remarks_begin_again_for_every_attempt() -> None:
-    settings = configured(UserSettings, kind="feedback", feedback=("a",))
-    assert [await make_user(settings, SAMPLE, models()).review("plan") for _ in range(2)] == ["a", "a"]
+    for _ in range(2):  # remarks begin again for every attempt
+        user = make_user(settings, SAMPLE, models())
+        assert [await user.review("plan") for _ in range(3)] == reviews
+        assert await user.answer("When?") == "skip"
 
 
 @pytest.mark.parametrize(
@@ -57,18 +53,9 @@ def test_settings_that_say_nothing_sensible_are_errors(values: dict[str, Any]) -
         configured(UserSettings, **values)
 
 
-def test_only_a_simulated_user_has_a_prompt() -> None:
-    assert user_prompt_hash(configured(UserSettings)) is None
-    assert len(user_prompt_hash(configured(UserSettings, kind="simulated")) or "") == 16
-
-
-def test_preferences_are_part_of_a_samples_identity_and_their_absence_is_not() -> None:
+def test_datasets_read_preferences_and_they_are_part_of_a_samples_identity(tmp_path: Path) -> None:
     plain = SAMPLE.model_copy(update={"preferences": None})
-    assert plain.hash == Sample(id="1", question=SAMPLE.question).hash
-    assert SAMPLE.hash != plain.hash
-
-
-def test_datasets_read_preferences(tmp_path: Path) -> None:
+    assert plain.hash == Sample(id="1", question=SAMPLE.question).hash != SAMPLE.hash
     row = {"id": "1", "prompt": "P", "question": "P", "preferences": "I care about floods."}
     file = tmp_path / "query.jsonl"
     file.write_text(json.dumps(row) + "\n")

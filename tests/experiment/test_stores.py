@@ -73,7 +73,7 @@ async def test_the_same_text_has_the_same_digest_wherever_it_stands(folder: RunF
     assert one.digest == other.digest != one.model_copy(update={"title": "U"}).digest
 
 
-async def test_a_torn_line_is_cut_and_its_page_fetched_again(folder: RunFolder) -> None:
+async def test_a_torn_line_is_cut_and_its_page_fetched_again_and_another_line_is_named(folder: RunFolder) -> None:
     store = PageStore(CountingWeb(), folder)
     for n in range(3):
         await store.fetch(f"https://a.example/{n}")
@@ -87,10 +87,7 @@ async def test_a_torn_line_is_cut_and_its_page_fetched_again(folder: RunFolder) 
     store.close()
     assert web.fetched == ["https://a.example/2"]
     assert len([json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]) == 3
-
-
-async def test_a_line_that_is_no_page_is_named(folder: RunFolder) -> None:
-    (folder.path / "pages.jsonl").write_text('{"url": "https://a.example/"}\n')
+    file.write_text('{"url": "https://a.example/"}\n')
     with pytest.raises(UserError, match=r"pages\.jsonl, line 1: .*remove the line"):
         PageStore(CountingWeb(), folder)
 
@@ -164,10 +161,13 @@ async def test_a_question_is_asked_once_whoever_asks(folder: RunFolder) -> None:
     for judge in judges:
         judge.write()
     store.close()
+    file = folder.path / "answers.jsonl"
+    assert len(file.read_text().splitlines()) == 2
+    file.write_bytes(file.read_bytes()[:-4])  # a torn answer is asked for again
     store = AnswerStore(folder)
     assert await SharedAnswers(store).once("q", model.ask) == "answer 1"
     assert model.asked == 2
-    assert len((folder.path / "answers.jsonl").read_text().splitlines()) == 2
+    assert await SharedAnswers(store).once("other", model.ask) == "answer 3"
 
 
 async def test_only_what_its_asker_has_booked_outlives_the_process(folder: RunFolder) -> None:
@@ -199,14 +199,3 @@ async def test_a_failure_leaves_the_question_to_the_next_one(folder: RunFolder) 
     assert not (folder.path / "answers.jsonl").exists()
     other.write()
     assert (folder.path / "answers.jsonl").read_text()
-
-
-async def test_a_torn_answer_is_asked_for_again(folder: RunFolder) -> None:
-    store, model = AnswerStore(folder), Model()
-    judge = SharedAnswers(store)
-    await judge.once("q", model.ask)
-    judge.write()
-    store.close()
-    file = folder.path / "answers.jsonl"
-    file.write_bytes(file.read_bytes()[:-4])
-    assert await SharedAnswers(AnswerStore(folder)).once("q", model.ask) == "answer 2"
