@@ -130,20 +130,14 @@ def title_strength(line: str) -> Strength | None:
     meanings = [words, _NUMBERING.sub("", words, count=1)]
     for surplus in (_AFTER, _AND_MORE):
         meanings += [surplus.sub("", meaning) for meaning in meanings]
-    found = {_strength(meaning) for meaning in dict.fromkeys(meanings)}
-    return "strong" if "strong" in found else "weak" if "weak" in found else None
-
-
-def _strength(words: str) -> Strength | None:
-    """Of a title made of the table's words only; a word of several weighs before the words in it."""
     table, word, title = _words()
-    found = frozenset(word.findall(words) if title.fullmatch(words) else ())
+    found = frozenset(name for meaning in meanings if title.fullmatch(meaning) for name in word.findall(meaning))
     return "strong" if found & table["strong"] else "weak" if found & table["weak"] else None
 
 
 @cache
 def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
-    """The table, a pattern for its words, the longest first, and one for a title of them."""
+    """The table, a pattern for its words, those of several words before the words in them, and one for a title."""
     rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
     table = {name: frozenset(words) for name, words in rows.items()}
     words = sorted(frozenset().union(*table.values()), key=lambda word: (-len(word), word))

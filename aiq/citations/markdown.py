@@ -62,10 +62,6 @@ class Span:
     target: Place = (0, 0)
 
 
-def _outer_first(span: Span) -> Place:
-    return span.start, -span.end
-
-
 @dataclass
 class Markdown:
     """A text in lines, with what is not prose in it.
@@ -107,7 +103,7 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
     found.paragraphs.sort()
-    found.spans.sort(key=_outer_first)
+    found.spans.sort(key=lambda span: (span.start, -span.end))  # a link before what its label holds
     return found
 
 
@@ -199,7 +195,7 @@ class _BlockReader:
             line = min(bisect_right(offsets, at), len(starts)) - 1
             return starts[line] + at - offsets[line]
 
-        for span in inline_spans(content):
+        for span in _Scanner(content).scan():
             start, end, *inside = map(placed, (span.start, span.end, *span.label, *span.target))
             self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
 
@@ -226,16 +222,11 @@ def parser() -> MarkdownIt:
     return md
 
 
-def inline_spans(content: str) -> list[Span]:
-    """The spans of one block's inline content, in its own offsets, in order; a link before what its label holds."""
-    return _Scanner(content).scan() if _SPECIAL.search(content) else []
-
-
 class _Scanner:
-    """Reads a block's content from one special character to the next."""
+    """Reads a block's inline content from one special character to the next; its spans are in offsets of its own."""
 
     def __init__(self, content: str) -> None:
-        self.spans: list[Span] = []
+        self._spans: list[Span] = []
         self._content = content
         self._open: list[Place] = []  # open brackets: where the construct begins, where its label does
         self._spent = 0  # this many of them can be no links, because what they hold became one
@@ -255,7 +246,7 @@ class _Scanner:
                 end = rule(at)
             else:
                 self._open.append((at, end))
-        return sorted(self.spans, key=_outer_first)
+        return self._spans
 
     def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
         """Where what the library's rule reads here ends; `at` if it reads nothing."""
@@ -265,7 +256,7 @@ class _Scanner:
     def _found(self, kind: SpanKind, start: int, end: int) -> int:
         """Add a span; in an element of code only what leads away is one, as readers of Markdown make it."""
         if kind == "autolink" or start >= self._code_until:
-            self.spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
+            self._spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
         return end
 
     def _code(self, at: int) -> int:
@@ -318,7 +309,7 @@ class _Scanner:
         if target is None:
             return at + 1
         group = "plain" if target["angle"] is None else "angle"
-        self.spans.append(Span(start, target.end(), kind, (label, at), target.span(group)))
+        self._spans.append(Span(start, target.end(), kind, (label, at), target.span(group)))
         if kind == "link":
             self._spent = len(self._open)  # a link holds no other link
         return target.end()

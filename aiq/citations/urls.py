@@ -79,7 +79,8 @@ class ParsedUrl(NamedTuple):
     The host of `site` is lower case, IDNA-encoded, without `www.` and trailing dot. `segments` are
     percent-decoded, without path parameters and trailing slashes. `query` is sorted, decoded and
     without trackers. `route` is the decoded fragment where it selects a page (`#/...`, `#!...`), else empty.
-    `written` is path and query decoded but otherwise as given: what a cut-off URL begins.
+    `spelling` is host, path and query decoded but otherwise as given, without scheme and `www.`: what a cut-off URL
+    begins.
     """
 
     raw: str
@@ -87,7 +88,7 @@ class ParsedUrl(NamedTuple):
     segments: Segments
     query: Query
     route: str
-    written: str
+    spelling: str
 
     @property
     def key(self) -> UrlKey:
@@ -105,12 +106,6 @@ class ParsedUrl(NamedTuple):
         """Whether it is a path alone."""
         return not self.query and not self.route
 
-    @property
-    def spelling(self) -> str:
-        """Host, path and query as written but decoded, without scheme and `www.`."""
-        host, port = self.site
-        return f"{host}{self.written}" if port is None else f"{host}:{port}{self.written}"
-
 
 @lru_cache(maxsize=16384)  # those of a report are asked for again and again
 def parse_url(text: str) -> ParsedUrl | None:
@@ -127,6 +122,7 @@ def parse_url(text: str) -> ParsedUrl | None:
         return None
     path, query, fragment = match[3].replace("\\", "/"), match[4], match[5] or ""  # `\` as browsers do
     host, segments = _canonical_paper(site[0], _segments(path))
+    port = "" if site[1] is None else f":{site[1]}"
     # of a fragment that selects a page an encoded slash stays apart from a written one
     route = "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
     return ParsedUrl(
@@ -135,7 +131,7 @@ def parse_url(text: str) -> ParsedUrl | None:
         segments,
         _query(query, host, segments) if query else (),
         route if fragment.startswith(("/", "!")) else "",
-        decoded(path if query is None else f"{path}?{query}"),
+        host + port + decoded(path if query is None else f"{path}?{query}"),
     )
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from aiq.citations.markdown import inline_spans, read_markdown
+from aiq.citations.markdown import read_markdown
 from aiq.citations.parse import parse_report
 
 _SIZE = 4_000
@@ -93,7 +93,7 @@ def test_a_giant_of_one_kind_takes_a_small_multiple_of_prose(text: str) -> None:
     ],
 )
 def test_inline_spans(content: str, spans: list[tuple[str, str]]) -> None:
-    assert [(span.kind, content[span.start : span.end]) for span in inline_spans(content)] == spans
+    assert [(span.kind, content[span.start : span.end]) for span in read_markdown(content).spans] == spans
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
