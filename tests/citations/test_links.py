@@ -54,11 +54,6 @@ def test_urls_of_the_body(text: str, found: list[list[str]]) -> None:
     assert [[use.form, use.url] for use in parse_report(text).body_urls] == found
 
 
-def test_labels_of_links() -> None:
-    report = parse_report("[a](https://v.com/1) <https://v.com/2> https://v.com/3 ![i](https://v.com/4)")
-    assert [report.text[slice(*use.label)] for use in report.body_urls] == ["a", "", "", "i"]
-
-
 @pytest.mark.parametrize(
     ("entry", "url", "first"),
     [

@@ -28,12 +28,6 @@ def test_numberings(numbering: str, gap: str) -> None:
     assert _urls(_listed(entries)) == BOTH
 
 
-@pytest.mark.parametrize("numerals", ["①②", "¹²"])
-def test_numerals_that_are_no_digits(numerals: str) -> None:
-    report = _listed("\n".join(f"{numeral} A - https://v.com/{n}" for n, numeral in enumerate(numerals, 1)))
-    assert _urls(report) == BOTH
-
-
 @pytest.mark.parametrize("text", _texts("where"))
 @pytest.mark.parametrize("numbering", ["[{}] ", "{}. ", "- ", "[{}]: "])
 def test_where_the_url_stands(text: str, numbering: str) -> None:
@@ -78,14 +72,6 @@ def test_a_number_that_the_next_line_has_again_began_no_entry_before(entries: st
     assert [(number, urls[0]) for number, urls in found] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
 
 
-def test_every_list_counts() -> None:
-    report = parse_report(
-        "A [1].\n\n### Sources\n1. A https://v.com/1\n\n## Part two\n\nB [1].\n\n**参考文献：**\n[1] B https://v.com/2\n"
-    )
-    assert [entry.section for entry in report.entries] == [0, 1]
-    assert [report.text[found.end :].strip()[:8] for found in report.lists] == ["## Part ", ""]
-
-
 def test_a_list_without_heading_at_the_end_is_one() -> None:
     report = parse_report("So it is [1].\n\n[1] A - https://v.com/1\n[2] B - https://v.com/2\n\n")
     assert [entry.number for entry in report.entries] == [1, 2]
@@ -96,25 +82,6 @@ def test_footnotes_are_entries_wherever_they_stand() -> None:
     report = parse_report("So [^1].\n\n[^1]: A https://v.com/1\n\nMore [^2].\n\n[^2]: B https://v.com/2\n\nEnd.\n")
     assert [entry.number for entry in report.entries] == [1, 2]
     assert [mark.form for mark in report.marks] == ["footnote", "footnote"]
-
-
-@pytest.mark.parametrize("gap", [" ", "\n"])
-@pytest.mark.parametrize("title", ["Sources:", "**Sources:**", "来源："])
-def test_a_list_in_its_titles_line_is_one_where_no_other_is(title: str, gap: str) -> None:
-    line = f"{title} [1] A https://v.com/1{gap}[2] B https://v.com/2"
-    assert _urls(parse_report(f"42 [1].\n\n{line}\n")) == BOTH
-    report = parse_report("42.\n\nSource: [2] B https://v.com/2\n\n## References\n[1] A https://v.com/1")
-    assert [entry.number for entry in report.entries] == [1]
-
-
-def test_a_bibliography_in_prose_beside_a_real_list_is_text() -> None:
-    """As real reports have it: titles that cite the list below."""
-    report = parse_report(
-        "So.\n\n## 参考资料\n\n1. 《书名》，出版社 [1][2]\n2. 《书名》 [1]\n\n"
-        "## References\n\n[1] A https://v.com/1\n[2] B https://v.com/2\n"
-    )
-    assert len(report.lists) == 1
-    assert [mark.numbers for mark in report.marks] == [(1,), (2,), (1,)]
 
 
 def test_a_link_over_two_entries_belongs_to_neither() -> None:

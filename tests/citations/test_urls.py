@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.urls import canonical_host, parse_url, read_site, under, unicode_labels, without_ellipsis
+from aiq.citations.urls import UrlKey, canonical_host, parse_url, read_site, under, unicode_labels, without_ellipsis
 from tests.citations.rows import rows
 
 
@@ -38,20 +38,20 @@ def test_no_text_crashes_and_canonical_is_canonical(host: str) -> None:
     read_site("https", host)
 
 
+def key(text: str) -> UrlKey:
+    url = parse_url(text)
+    assert url is not None
+    return url.key
+
+
 @pytest.mark.parametrize(("one", "other"), rows("urls.jsonl", "same"))
 def test_spellings_of_one_address(one: str, other: str) -> None:
-    first, second = parse_url(one), parse_url(other)
-    assert first is not None
-    assert second is not None
-    assert first.key == second.key
+    assert key(one) == key(other)
 
 
 @pytest.mark.parametrize(("one", "other"), rows("urls.jsonl", "different"))
 def test_addresses_that_differ(one: str, other: str) -> None:
-    first, second = parse_url(one), parse_url(other)
-    assert first is not None
-    assert second is not None
-    assert first.key != second.key
+    assert key(one) != key(other)
 
 
 @pytest.mark.parametrize(
