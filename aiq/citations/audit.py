@@ -8,11 +8,12 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from aiq.citations.documents import looks_like_document, parse_key
+from aiq.citations.entries import Entry
 from aiq.citations.links import UrlUse, unescape
 from aiq.citations.markdown import Place, masked
 from aiq.citations.marks import Mark
 from aiq.citations.match import Match, SourceIndex
-from aiq.citations.parse import Entry, ParsedReport
+from aiq.citations.parse import ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
 from aiq.citations.urls import parse_url, writable
 
@@ -204,9 +205,9 @@ class _Reader:
 
     def entry(self, entry: Entry) -> EntryFinding:
         """A source that one of its URLs means decides, then a document, then what is wrong with the first URL."""
-        place, uses = entry.place, [use for use in entry.urls if not _is_name(use.url)]
-        hidden = [(use.start - place.body, use.end - place.body) for use in uses]
-        named = " ".join(unescape(masked(self._text[place.body : place.end], hidden, " ")).split())
+        uses = [use for use in entry.urls if not _is_name(use.url)]
+        hidden = [(use.start - entry.body, use.end - entry.body) for use in uses]
+        named = " ".join(unescape(masked(self._text[entry.body : entry.end], hidden, " ")).split())
         urls = [self.url(use, listed=True) for use in uses]
         chosen = min(urls, key=lambda url: (url.match is None, not url.kept), default=None)
         if (chosen is None or chosen.match is None) and (match := _named(self._index, named)):

@@ -3,14 +3,12 @@
 import re
 import unicodedata
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from operator import itemgetter
 from sys import maxsize
-
-from aiq.citations.markdown import Place
 
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
 _RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
@@ -50,6 +48,12 @@ class DocumentKey:
     name: str
     first: int | None = None
     last: int | None = None
+
+    def pages_from(self, other: "DocumentKey") -> int:
+        """How many pages lie between two places of one document; none where they share one."""
+        if self.first is None or other.first is None:
+            return maxsize
+        return max(0, other.first - (self.last or self.first), self.first - (other.last or other.first))
 
 
 def parse_key(text: str) -> DocumentKey:
@@ -139,17 +143,10 @@ class DocumentIndex:
     def __init__(self, keys: Iterable[tuple[DocumentKey, int]], window: int) -> None:
         self._window = window
         self._literal: dict[DocumentKey, int] = {}
-        self._any: dict[str, int] = {}
-        self._pages: dict[str, tuple[list[Place], list[Place]]] = {}
-        """First pages in order, and at each how far those up to there reach at most; each with its source."""
+        self._named = defaultdict[str, list[DocumentKey]](list)
         for key, number in keys:
-            self._literal.setdefault(key, number)
-            self._any.setdefault(key.name, number)
-        ranges = [(key.first, n, key.last or 0, key.name) for key, n in self._literal.items() if key.first is not None]
-        for start, number, end, name in sorted(ranges):
-            starts, reaches = self._pages.setdefault(name, ([], []))
-            starts.append((start, number))
-            reaches.append(max([*reaches[-1:], (end, number)], key=itemgetter(0)))
+            if self._literal.setdefault(key, number) == number:
+                self._named[key.name].append(key)
 
     def __bool__(self) -> bool:
         return bool(self._literal)
@@ -159,13 +156,13 @@ class DocumentIndex:
 
         A citation without pages means the document as a whole: any of its sources, the same key first.
         """
-        if cited in self._literal or cited.first is None:
-            return self._literal.get(cited, self._any.get(cited.name))
-        starts, reaches = self._pages.get(cited.name, ([], []))
-        last = cited.last or 0
-        at = bisect_right(starts, (last, maxsize))
-        near = [(max(0, cited.first - end), number) for end, number in reaches[max(0, at - 1) : at]]
-        near += [(start - last, number) for start, number in starts[at : at + 1]]
-        gap, nearest = min(near, key=itemgetter(0), default=(maxsize, None))
-        whole = self._literal.get(DocumentKey(cited.name)) if gap else None
-        return nearest if whole is None and gap <= self._window else whole
+        named = self._named.get(cited.name)
+        if cited in self._literal or not named:
+            return self._literal.get(cited)
+        if cited.first is None:
+            return self._literal[named[0]]
+        nearest = min(named, key=cited.pages_from)
+        whole = DocumentKey(cited.name)
+        if whole in self._literal and cited.pages_from(nearest) > 0:
+            return self._literal[whole]
+        return self._literal[nearest] if cited.pages_from(nearest) <= self._window else None

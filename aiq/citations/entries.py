@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
-from aiq.citations.links import is_url_rest
+from aiq.citations.links import UrlUse, is_url_rest
 from aiq.citations.markdown import Place
 from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
 
@@ -96,11 +96,12 @@ _AND_MORE = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|[&/]|[与及和與])\s*[\w\s
 
 
 @dataclass(frozen=True, slots=True)
-class ListedEntry:
-    """One entry `start:end`: whole lines, or a stretch of a line that holds several.
+class Entry:
+    """A reference entry `start:end`: whole lines, or a stretch of a line that holds several.
 
-    `mark` is the place of what it begins with, `number_span` that of its number, None if the list does not number
-    itself. `names_target` says whether there is something to look up in it.
+    `number` is its position in a list that does not number itself; `number_span` is None there. `mark` is the place of
+    what it begins with. `names_target` says whether there is something to look up in it. Of a report that has been
+    read, `section` is the position of its list, `text` what follows the mark, `urls` are in order.
     """
 
     family: Family
@@ -110,6 +111,9 @@ class ListedEntry:
     mark: Place
     number_span: Place | None
     names_target: bool
+    section: int = 0
+    text: str = ""
+    urls: tuple[UrlUse, ...] = ()
 
     @property
     def body(self) -> int:
@@ -157,7 +161,7 @@ class Line:
     end: int
     level: int | None
     fenced: bool
-    _begun: dict[Family | None, ListedEntry | None] = field(default_factory=dict)
+    _begun: dict[Family | None, Entry | None] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> str:
@@ -208,7 +212,7 @@ class Line:
         """Whether the line is a heading or ends a list otherwise."""
         return self.level is not None or self.ends_list
 
-    def begins(self, family: Family | None = None) -> ListedEntry | None:
+    def begins(self, family: Family | None = None) -> Entry | None:
         """The line as the first of an entry, of this form or of any but `plain`."""
         if family not in self._begun:
             forms = [family] if family else [name for name in _FORMS if name != "plain"]
@@ -217,7 +221,7 @@ class Line:
             self._begun[family] = next(found, None)
         return self._begun[family]
 
-    def entries(self, first: ListedEntry) -> list[ListedEntry]:
+    def entries(self, first: Entry) -> list[Entry]:
         """All entries of a line that begins so: `[1] A url [2] B url` has two, `<li>A url</li><li>B url</li>` too."""
         written = self.text[slice(*first.mark)].lower()
         if "<li" in written:  # the tags of the list around its items are of no entry
@@ -239,13 +243,13 @@ class Line:
         return found
 
 
-def _entry(family: Family, match: re.Match[str], start: int, end: int) -> ListedEntry:
+def _entry(family: Family, match: re.Match[str], start: int, end: int) -> Entry:
     mark, span = match.span("mark"), match.span("n") if match["n"] else None
     named = _TARGET.search(match.string, mark[1], end) is not None
-    return ListedEntry(family, value(match["n"]) if span else 0, start, end, mark, span, named)
+    return Entry(family, value(match["n"]) if span else 0, start, end, mark, span, named)
 
 
-def _follows(match: re.Match[str], last: ListedEntry, more: bool) -> bool:
+def _follows(match: re.Match[str], last: Entry, more: bool) -> bool:
     """Whether a number within a line begins the next entry, and is not one that the entry at hand cites."""
     number = value(match["n"]) if match["n"] else last.number + 1
     if more and number == last.number + 1:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from operator import attrgetter
 
-from aiq.citations.markdown import Markdown, Place, Span, SpanKind, masked, position
+from aiq.citations.markdown import Markdown, Place, Span, masked, position
 
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
 """Full-width punctuation, which ends a bare URL although one may contain it."""
@@ -53,8 +53,7 @@ _TRAILING = ".,;:!?*_~"
 class UrlUse:
     """A URL in the text: the whole construct `start:end`, and the URL itself at `url_start:url_end`.
 
-    `kind` is None for a bare URL, `tag` for an attribute of raw HTML.
-
+    `form` is how it is written: `bare_url`, `link`, `image`, `autolink` or `attribute` (of raw HTML).
     `url` is the URL as meant (Markdown escapes undone). `endings` are further ends that a bare URL
     may have, longest first: running text does not say whether `...(a).` belongs to it.
     """
@@ -64,14 +63,9 @@ class UrlUse:
     url_start: int
     url_end: int
     url: str
-    kind: SpanKind | None
+    form: str
     label: Place = (0, 0)
     endings: tuple[int, ...] = ()
-
-    @property
-    def form(self) -> str:
-        """How it is written, in the words of an audit."""
-        return {None: "bare_url", "tag": "attribute"}.get(self.kind, self.kind or "")
 
 
 def entry_urls(markdown: Markdown, entries: Sequence[Place]) -> Iterator[tuple[UrlUse, ...]]:
@@ -145,13 +139,13 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
             start, end = match.span(match.lastindex or 0)
             if match["set"]:
                 of_set = _IN_SET.finditer(markdown.text, start, end)
-                yield from (_plain(markdown.text, *url.span(), "tag") for url in of_set if ":" in url[0][:-1])
+                yield from (_plain(markdown.text, *url.span(), "attribute") for url in of_set if ":" in url[0][:-1])
             elif markdown.text[start] != "#":
-                yield _plain(markdown.text, start, end, "tag")
+                yield _plain(markdown.text, start, end, "attribute")
 
 
-def _plain(text: str, start: int, end: int, kind: SpanKind | None = None, endings: tuple[int, ...] = ()) -> UrlUse:
-    return UrlUse(start, end, start, end, unescape(text[start:end]), kind, endings=endings)
+def _plain(text: str, start: int, end: int, form: str = "bare_url", endings: tuple[int, ...] = ()) -> UrlUse:
+    return UrlUse(start, end, start, end, unescape(text[start:end]), form, endings=endings)
 
 
 def _linked(text: str, span: Span) -> UrlUse:

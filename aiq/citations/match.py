@@ -1,24 +1,20 @@
 """Finds the source that a cited URL or document means: five levels, first hit wins, never a guess.
 
-Building the index is linear in the sources (but for one sort); a look-up costs the same whatever
-their number.
+A look-up reads no list of all sources, only those at one path.
 """
 
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
 from aiq.citations.sanitise import KnownHosts
-from aiq.citations.urls import ParsedUrl, UrlKey, parse_url, without_ellipsis
+from aiq.citations.urls import ParsedUrl, Segments, UrlKey, parse_url, without_ellipsis
 from aiq.core.reports import MatchLevel
 from aiq.core.sources import Source
 
-_Pair = tuple[str, str]
-_MOST_SHARED = 64
-"""Sources at one path that may share every cited parameter; among more of them a query picks out none."""
 _LEAST_SEGMENTS = 2
 """Segments that a parent's path must have: `/docs` is no parent of all that is below it."""
 _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
@@ -29,64 +25,10 @@ _CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
 _AT_CUT = re.compile(rf"({_WORD}*)({_MARK}?)\x00({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
-class _Paths:
-    """The paths of the sources as one tree: what is at a path, and what continues it.
-
-    A place is a number; `_steps` leads from a place by the next segment (from the root by the site) to another.
-    """
-
-    def __init__(self) -> None:
-        self._steps: dict[tuple[int, object], int] = {}
-        self._plain: dict[int, int] = {}  # the source here whose URL has neither query nor route
-        self._queried = defaultdict[int, list[int]](list)
-        self._longer = defaultdict[int, list[int]](list)
-        self._with_pair = defaultdict[tuple[int, _Pair], list[int]](list)
-
-    def add(self, number: int, url: ParsedUrl) -> None:
-        """Add a source; no two have the same key."""
-        place = 0
-        for step in (url.site, *url.segments):
-            self._longer[place].append(number)
-            place = self._steps.setdefault((place, step), len(self._steps) + 1)
-        if not url.query and not url.route:
-            self._plain[place] = number
-            return
-        self._longer[place].append(number)
-        self._queried[place].append(number)
-        for pair in dict.fromkeys(url.query):
-            self._with_pair[place, pair].append(number)
-
-    def continuing(self, url: ParsedUrl) -> int | None:
-        """The only source that continues this path; a query is a set, has no beginning and is not continued."""
-        return None if url.query or url.route else _only(self._longer.get(self._at(url), ()))
-
-    def parent(self, url: ParsedUrl) -> int | None:
-        """The nearest source above whose path has at least two segments."""
-        nearest, filled = None, 0
-        for place, segment in zip(self._along(url), ("", *url.segments[:-1]), strict=False):
-            filled += bool(segment)
-            if filled >= _LEAST_SEGMENTS and (place in self._plain or place in self._queried):
-                nearest = self._plain.get(place, _only(self._queried.get(place, ())))
-        return nearest
-
-    def with_parameters(self, url: ParsedUrl) -> list[int]:
-        """The sources at this path that have the rarest of the URL's parameters."""
-        place = self._at(url)
-        return min((self._with_pair.get((place, pair), []) for pair in url.query), key=len, default=[])
-
-    def _at(self, url: ParsedUrl) -> int:
-        """The place of this path, -1 if there is none."""
-        places = list(self._along(url))
-        return places[-1] if len(places) > len(url.segments) else -1
-
-    def _along(self, url: ParsedUrl) -> Iterator[int]:
-        """The places of a path from its site on, as far as there are any."""
-        place = 0
-        for step in (url.site, *url.segments):
-            place = self._steps.get((place, step), -1)
-            if place < 0:
-                return
-            yield place
+def _path(url: ParsedUrl) -> Segments:
+    """Host, port and segments: a path below another one begins with all of its parts."""
+    host, port = url.site
+    return host, str(port), *url.segments
 
 
 def _only(numbers: Sequence[int]) -> int | None:
@@ -132,12 +74,14 @@ class SourceIndex:
         self._sources = sources
         self._exact: dict[UrlKey, int] = {}
         self._urls: dict[int, ParsedUrl] = {}
-        self._paths = _Paths()
+        self._at = defaultdict[Segments, list[int]](list)
         for number, source in enumerate(sources):
             url = parse_url(source.url) if source.url else None
             if url is not None and self._exact.setdefault(url.key, number) == number:
                 self._urls[number] = url
-                self._paths.add(number, url)
+                self._at[_path(url)].append(number)
+        self._depths = sorted({len(path) for path in self._at}, reverse=True)
+        self._paths = sorted((_path(url), number) for number, url in self._urls.items())
         self._spellings = sorted((url.spelling, number) for number, url in self._urls.items())
         keys = ((parse_key(s.citation_key), n) for n, s in enumerate(sources) if s.citation_key)
         self._documents = DocumentIndex(keys, window)
@@ -152,7 +96,7 @@ class SourceIndex:
             return self._match(self._cut_off(stub), "truncation", marked=True)
         return url and (
             self._match_continued(url)
-            or self._match(self._paths.parent(url), "child_path")
+            or self._match(self._parent(url), "child_path")
             or self._match(self._with_parameters(url), "query_subset")
         )
 
@@ -188,18 +132,29 @@ class SourceIndex:
         number, text = next(iter(longer.items()))
         return None if completes_identifier(start, text) or _cuts_work(self._urls[number], url) else number
 
+    def _parent(self, cited: ParsedUrl) -> int | None:
+        """Level 4: the nearest source above whose path has at least two segments; of several the one without query."""
+        path = _path(cited)
+        for depth in self._depths:
+            there = self._at.get(path[:depth], ()) if depth < len(path) else ()
+            if there and sum(map(bool, path[2:depth])) >= _LEAST_SEGMENTS:
+                return _only([number for number in there if self._urls[number].bare] or there)
+        return None
+
     def _with_parameters(self, cited: ParsedUrl) -> int | None:
         """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
-        shared = self._paths.with_parameters(cited)
-        if len(shared) > _MOST_SHARED:
-            return None
-        routed = [number for number in shared if cited.route in ("", self._urls[number].route)]
+        there = [(number, self._urls[number]) for number in self._at.get(_path(cited), ()) if cited.query]
+        routed = [(number, url.query) for number, url in there if cited.route in ("", url.route)]
         # a repeated parameter counts as often
-        return _only([number for number in routed if Counter(cited.query) <= Counter(self._urls[number].query)])
+        return _only([number for number, query in routed if Counter(cited.query) <= Counter(query)])
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
-        number = self._paths.continuing(url)
+        if not url.bare:  # a query is a set, has no beginning and is not continued
+            return None
+        path = _path(url)
+        at = bisect_left(self._paths, (path, 0))
+        number = _only([number for longer, number in self._paths[at : at + 2] if longer[: len(path)] == path])
         found = None if number is None else self._urls[number]
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
         return self._match(number, "truncation" if cut_off else "prefix")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from aiq.citations.entries import ListedEntry
+from aiq.citations.entries import Entry
 from aiq.citations.links import UrlUse, body_urls, entry_urls
 from aiq.citations.markdown import Markdown, Place, gaps, position, read_markdown
 from aiq.citations.marks import Mark, find_marks
@@ -24,21 +24,6 @@ _WORD = re.compile(r"\w")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
 _TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A reference entry: its place, which list it is of, its text after the number, its URLs in order."""
-
-    place: ListedEntry
-    section: int
-    text: str
-    urls: tuple[UrlUse, ...]
-
-    @property
-    def number(self) -> int:
-        """The number it has in the report, or its position in a list without numbers."""
-        return self.place.number
 
 
 @dataclass(frozen=True)
@@ -70,19 +55,19 @@ def parse_report(text: str) -> ParsedReport:
             replace(found, end=apart[-1][1]) if found.start < apart[0][0] < found.end < apart[-1][1] else found
             for found in reference_lists(markdown)
         )
-    placed = [(section, place) for section, found in enumerate(lists) for place in found.entries]
-    urls = entry_urls(markdown, [(place.start, place.end) for _, place in placed])
+    listed = [replace(entry, section=section) for section, found in enumerate(lists) for entry in found.entries]
+    urls = entry_urls(markdown, [(entry.start, entry.end) for entry in listed])
     entries = tuple(
-        Entry(place, section, text[place.body : place.end].strip(), found)
-        for (section, place), found in zip(placed, urls, strict=True)
+        replace(entry, text=text[entry.body : entry.end].strip(), urls=found)
+        for entry, found in zip(listed, urls, strict=True)
     )
     body = gaps([(found.start, found.end) for found in lists], len(text))
     prose = markdown.prose()
-    listed = {entry.number: text[slice(*entry.place.number_span or (0, 0))] for entry in entries}
+    numbers = {entry.number: text[slice(*entry.number_span or (0, 0))] for entry in entries}
     # after a fence that is never closed may be more of the code: `x = [7]` there is no dangling citation
     certain = apart[0][0] if len(apart) == 1 else len(text)
-    marks = find_marks(markdown, prose, body, listed)
-    marks = tuple(mark for mark in marks if mark.start < certain or listed.keys() >= {*mark.numbers})
+    marks = find_marks(markdown, prose, body, numbers)
+    marks = tuple(mark for mark in marks if mark.start < certain or numbers.keys() >= {*mark.numbers})
     linked = {mark.url for mark in marks}
     return ParsedReport(
         text=text,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
-from aiq.citations.entries import UNNUMBERED, Family, Line, ListedEntry, title_strength
+from aiq.citations.entries import UNNUMBERED, Entry, Family, Line, title_strength
 from aiq.citations.markdown import Markdown
 
 _CITES = re.compile(r"[\[【]\^?\d")
@@ -30,7 +30,7 @@ class ReferenceList:
 
     start: int
     end: int
-    entries: tuple[ListedEntry, ...]
+    entries: tuple[Entry, ...]
 
 
 def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
@@ -48,7 +48,7 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
 
-_Read = tuple[int, Sequence[ListedEntry]] | None
+_Read = tuple[int, Sequence[Entry]] | None
 """The last line read, and the entries found."""
 
 
@@ -97,7 +97,7 @@ class _ListReader:
     def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
         """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
 
-        def is_defined(entry: ListedEntry) -> bool:
+        def is_defined(entry: Entry) -> bool:
             return line.text[entry.body - 1] in ":："
 
         start = None if line.fenced else line.begins("bracket")
@@ -167,11 +167,11 @@ class _Follower:
     lines: _ListReader
     family: Family
     level: int | None = None
-    entries: list[ListedEntry] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     last: int = -1
     indent: int = 0
 
-    def read(self, first: int) -> tuple[int, Sequence[ListedEntry]]:
+    def read(self, first: int) -> tuple[int, Sequence[Entry]]:
         """Entries from this line on; bullets, and lists that say `1.` throughout, count by position."""
         for number in range(first, len(self.lines.all)):
             if self.lines.all[number].bare and not self.takes(self.lines.all[number]):
@@ -197,7 +197,7 @@ class _Follower:
         self.last = line.number
         return True
 
-    def _begins_entry(self, start: ListedEntry, line: Line) -> bool:
+    def _begins_entry(self, start: Entry, line: Line) -> bool:
         """Items of a list within an entry are none; lines without a mark are entries if they name a target.
 
         Numbers that start again after a blank belong to another list: `1. Method one` after the sources.
@@ -213,7 +213,7 @@ class _Follower:
             return True
         return self.family != "spaced" and (adjacent or self.lines.target_near(line, self.family))
 
-    def _entries_in(self, start: ListedEntry, line: Line) -> list[ListedEntry]:
+    def _entries_in(self, start: Entry, line: Line) -> list[Entry]:
         """The entries of a line; a number in it that the next entry's line has again was only cited."""
         found = line.entries(start)
         following = (below.begins(self.family) for below in self.lines.below(line, _FAR) if len(found) > 1)
@@ -250,7 +250,7 @@ class _Follower:
         step = following.number - self.entries[-1].number
         return step == 1 if line.is_rule else step > 0 or not following.number_span
 
-    def _next_entry(self, line: Line) -> ListedEntry | None:
+    def _next_entry(self, line: Line) -> Entry | None:
         """The entry with a target that begins in one of the next lines, below nothing that ends the list."""
         for below in self.lines.below(line, _FAR):
             if start := below.begins(self.family):

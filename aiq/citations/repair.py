@@ -183,9 +183,9 @@ class _Repairer:
     def _unlink(self, use: UrlUse, rule: str | None) -> None:
         """Take a URL out; of a link or an image the words stay, unless they are the URL again."""
         label = unescape(self._text[slice(*use.label)]).strip()
-        if use.kind == "tag":
+        if use.form == "attribute":
             self._edit((use.start, use.end), "", rule)
-        elif use.kind in ("link", "image") and label and not scheme_of(label):
+        elif use.form in ("link", "image") and label and not scheme_of(label):
             lengthens = _IN_ADDRESS.search(self._text, max(0, use.start - _WINDOW), use.start)
             self._edit((use.start, use.label[0]), " " if lengthens else "", rule)
             self._edit((use.label[1], use.end), "", rule)
@@ -200,7 +200,7 @@ class _Repairer:
         if unescape(self._text[use.url_start : use.url_end]) != written:
             self._edit((use.url_start, use.url_end), written, "rewritten_url")
         label, meant = parse_url(unescape(self._text[slice(*use.label)])), parse_url(written)
-        if use.kind == "link" and label and meant and label.key != meant.key:
+        if use.form == "link" and label and meant and label.key != meant.key:
             self._edit(use.label, written, "rewritten_url")
 
     def lists(self) -> None:
@@ -214,7 +214,7 @@ class _Repairer:
                 self._remove_list(section, next(iter(findings.values())).reason)
             for position in kept:
                 finding, number = findings[position], self._numbers[position]
-                span = finding.entry.place.number_span
+                span = finding.entry.number_span
                 if span is not None and finding.entry.number != number:
                     self._edit(span, like(self._text[slice(*span)], number), "renumbered")
                 for url in filter(None, (finding.chosen, *finding.others)):
@@ -224,13 +224,13 @@ class _Repairer:
         """Remove entries with the gap to the next one; after the last that stays, with the gap before."""
         last_kept = max(i for i, finding in enumerate(findings) if finding.kept)
         for i, finding in enumerate(findings):
-            start, end = finding.entry.place.start, finding.entry.place.end
+            start, end = finding.entry.start, finding.entry.end
             if finding.kept:
                 continue
             if i > last_kept:
-                previous = findings[i - 1].entry.place.end
+                previous = findings[i - 1].entry.end
                 start = previous if _BLANK.fullmatch(self._text, previous, start) else start
-            elif _BLANK.fullmatch(self._text, end, following := findings[i + 1].entry.place.start):
+            elif _BLANK.fullmatch(self._text, end, following := findings[i + 1].entry.start):
                 end = following
             else:
                 end += 2 if self._text.startswith("\r\n", end) else self._text[end : end + 1] in ("\r", "\n")

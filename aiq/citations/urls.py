@@ -95,6 +95,11 @@ class ParsedUrl(NamedTuple):
         return self.site, self.segments, self.query, self.route
 
     @property
+    def bare(self) -> bool:
+        """Whether it is a path alone."""
+        return not self.query and not self.route
+
+    @property
     def spelling(self) -> str:
         """Host, path and query as written but decoded, without scheme and `www.`."""
         host, port = self.site

@@ -11,11 +11,11 @@ from typing import Any
 
 from aiq import __version__
 from aiq.citations.audit import NO_SOURCES, Finding, ReportAudit
+from aiq.citations.entries import Entry
 from aiq.citations.files import AuditedReport
 from aiq.citations.links import UrlUse
 from aiq.citations.markdown import Place
 from aiq.citations.marks import Mark
-from aiq.citations.parse import Entry
 from aiq.citations.passages import CitedPassage
 from aiq.site.markdown import Piece, annotated, environment, style
 
@@ -175,7 +175,7 @@ def _citations(audit: AuditedReport) -> list[Citation]:
         result.append(citation(f"m{number}", mark, shown, *targets))
     for number, url in enumerate(found.body_urls):
         use = url.use
-        words = use.label if use.kind in ("link", "image") and text[slice(*use.label)].strip() else (0, 0)
+        words = use.label if use.form in ("link", "image") and text[slice(*use.label)].strip() else (0, 0)
         result.append(citation(f"u{number}", use, url.target, Target("URL", url), words=words))
     return sorted(result, key=lambda citation: (citation.start, citation.end))
 
@@ -200,8 +200,8 @@ def _entries(found: ReportAudit, citations: Sequence[Citation]) -> Iterator[List
     above = None
     for position, finding in enumerate(found.entries):
         entry = finding.entry
-        begin = above.place.end if above and above.section == entry.section else found.report.lists[entry.section].start
-        before = found.report.text[begin : entry.place.start].strip("#*_>=-|:： \t\r\n")
+        begin = above.end if above and above.section == entry.section else found.report.lists[entry.section].start
+        before = found.report.text[begin : entry.start].strip("#*_>=-|:： \t\r\n")
         yield Listed(entry, Target(f"[{entry.number}]", finding, position), tuple(cited[position]), before)
         above = entry
 

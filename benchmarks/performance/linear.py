@@ -13,8 +13,6 @@ from benchmarks.performance.plain_urls import Address, read_address
 
 _AROUND_A_CUT = "([<)]>*.…‥⋯,;:!?"
 """What may stand around the `...` of a URL that was cut off."""
-_MOST_SHARED = 64
-"""Sources at one path that share the cited parameters; among more no query picks out one."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +107,10 @@ class LinearRegistry:
     def _with_more_parameters(self, cited: Address) -> list[tuple[int, Address]]:
         """Sources at the same path that have all the parameters of the report's URL, as often, and no other route."""
         there = [item for item in self._known if item[1].site == cited.site and item[1].path == cited.path]
-        sharing = [sum(pair in item[1].query for item in there) for pair in cited.query]
-        if not sharing or min(sharing) > _MOST_SHARED:
-            return []
         return [
             item
             for item in there
-            if cited.route in ("", item[1].route) and not Counter(cited.query) - Counter(item[1].query)
+            if cited.query and cited.route in ("", item[1].route) and Counter(cited.query) <= Counter(item[1].query)
         ]
 
 

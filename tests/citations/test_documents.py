@@ -84,15 +84,6 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
     assert number is None or apart(sources[number]) == nearest
 
 
-def test_a_look_up_does_not_read_all_pages() -> None:
-    keys = [(DocumentKey("r", page, page), page) for page in range(1, 50_001)]
-    index = DocumentIndex(keys, 0)
-    start = time.process_time()
-    for page in range(60_000, 62_000):
-        assert index.find(DocumentKey("r", page, page)) is None
-    assert time.process_time() - start < 1
-
-
 @pytest.mark.parametrize(("text", "key"), rows("documents.jsonl", "key"))
 def test_keys(text: str, key: tuple[str, int | None, int | None]) -> None:
     """A page needs a separator, and a name is not cut; NFKC, because file names come decomposed."""

@@ -50,7 +50,7 @@ def test_the_parts_of_a_report_lie_apart_and_in_order(text: str) -> None:
     report = parse_report(text)
     for parts in (
         [(found.start, found.end) for found in report.lists],
-        [(entry.place.start, entry.place.end) for entry in report.entries],
+        [(entry.start, entry.end) for entry in report.entries],
         [(mark.start, mark.end) for mark in report.marks],
     ):
         edges = [edge for part in parts for edge in part]

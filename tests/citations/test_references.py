@@ -120,7 +120,7 @@ def test_a_bibliography_in_prose_beside_a_real_list_is_text() -> None:
 def test_a_link_over_two_entries_belongs_to_neither() -> None:
     report = _listed("[1] [```\n[1]](https://v.com)")
     for entry in report.entries:
-        assert all(entry.place.start <= use.start and use.end <= entry.place.end for use in entry.urls)
+        assert all(entry.start <= use.start and use.end <= entry.end for use in entry.urls)
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def places_are_in_order(report: ParsedReport) -> None:
         shown = report.text[slice(*mark.items)]
         assert all(str(n) in shown for n in (mark.numbers[0], mark.numbers[-1])), f"mark reads {shown!r}: {mark}"
     for entry in report.entries:
-        assert 0 <= entry.place.start < entry.place.end <= length, f"entry out of place: {entry}"
+        assert 0 <= entry.start < entry.end <= length, f"entry out of place: {entry}"
         for use in entry.urls:
-            places = [entry.place.start, use.start, use.url_start, use.url_end, use.end, entry.place.end]
+            places = [entry.start, use.start, use.url_start, use.url_end, use.end, entry.end]
             assert places == sorted(places), f"URL out of its entry: {use}"
 
 
