@@ -76,7 +76,7 @@ async def test_the_last_turn_gets_the_anchor_and_no_tools(settings: Any, asked_t
 @pytest.mark.parametrize("limit", [2, 3, 8])
 async def test_a_tight_recursion_limit_ends_in_synthesis(limit: int) -> None:
     async with on_bench(searches(1)) as bench:
-        graph = researcher(max_tool_iterations=99, max_llm_turns=99).graph(bench.session.tools.select(None))
+        graph = researcher(max_tool_iterations=99, max_llm_turns=99).graph
         found = await graph.ainvoke(asked(), {"recursion_limit": limit})
     assert found["messages"][-1].content == "done"
     assert causes(bench) == ["recursion_limit"]
