@@ -130,7 +130,7 @@ def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None) -> list
         notes.append(f"{place}.target: {then} is now {now}, as {group}={option} has it")
     known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
     for path in _lacking(kind.Settings, known):
-        notes += _fill(plugin, path, _plugins(group, plugin["target"], option), f"{place}.")
+        notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0]), f"{place}.")
     return notes
 
 
@@ -151,13 +151,16 @@ def _configs(group: str, option: str | None) -> Iterator[dict[str, Any]]:
             yield config_of_options(chosen)
 
 
-def _plugins(group: str, target: str, option: str | None) -> Iterator[Any]:
-    """Sections to take a setting from: options of the class, then of other ones."""
+def _plugins(place: str, target: str, option: str | None, name: int | str) -> Iterator[Any]:
+    """Sections to take a setting from: options of the class, then of classes that inherit it from the same one."""
+    group = place.partition(".")[0]
+    owners = {base for base in load(target, place).Settings.__mro__ if name in vars(base).get("__annotations__", {})}
     for own in (True, False):
         for config in _configs(group, option):
             below = config.get(group, {})
             for section in below.values() if group in LISTS else [below]:
-                if (section.get("target") == target) is own:
+                other = section.get("target")
+                if other and (other == target) is own and owners.intersection(load(other, place).Settings.__mro__):
                     yield section
 
 
