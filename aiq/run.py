@@ -133,10 +133,8 @@ def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "RunPl
     from aiq.core.files import resolve
     from aiq.experiment.compose import chosen_options, compose, settings_from
     from aiq.experiment.plan import make_plan
-    from aiq.runs.folder import check_output
 
     settings = settings_from(compose(overrides))
-    check_output(settings.output_dir, settings.name)
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place, chosen_options(overrides))
