@@ -119,6 +119,4 @@ def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncCli
         return LiveWeb(settings)
     if settings.kind == "offline":
         return OfflineWeb(client, settings)
-    if search.corpus is None:
-        raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
     return CorpusWeb(Corpus.load(search.corpus))

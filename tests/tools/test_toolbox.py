@@ -63,7 +63,7 @@ def test_each_web_by_its_kind(search: SearchSettings, run_client: AsyncClient) -
     for kind, expected in kinds.items():
         assert isinstance(build_web(configured(WebSettings, kind=kind), search, client=run_client), expected)
     without = search.model_copy(update={"corpus": None})
-    with pytest.raises(ConfigError, match=r"search\.corpus must be set for web=corpus"):
+    with pytest.raises(ConfigError, match=r"search\.corpus must be set: a JSONL of url, title, text"):
         build_web(configured(WebSettings, kind="corpus"), without, client=run_client)
 
 
@@ -81,7 +81,7 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
         ({"provider": "no.such.module:Mine"}, r"search\.provider: there is no module"),
         ({"provider": "aiq.tools.search:Nothing"}, "has no 'Nothing'"),
         ({"provider": "corpus"}, r"search\.corpus must be set"),
-        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"there is no file absent\.jsonl; check search\.corpus"),
+        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"check search\.corpus \(a JSONL of url, title, text\)"),
         ({"provider": "tavily", "api_key_env": "NO_KEY"}, r"search\.api_key_env=NO_KEY"),
     ],
 )
