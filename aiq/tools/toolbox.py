@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
+from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
 from aiq.core.settings import KnowledgeSettings, PapersSettings, Plugin, SearchSettings, WebSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
@@ -44,31 +44,6 @@ class Think:
         return ToolResult(content=f"Thought recorded: {arguments.thought}")
 
 
-class FixedToolbox:
-    """Implements core `Toolbox` over the tools it was made with, in their order."""
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        """Raises ConfigError when two tools have the same name."""
-        self._tools: dict[str, Tool] = {}
-        for tool in tools:
-            if tool.name in self._tools:
-                raise ConfigError(f"two tools are called '{tool.name}'; rename one")
-            self._tools[tool.name] = tool
-
-    def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        """Helpers and the tools of these data sources; None means of all, () means helpers only."""
-        wanted = (None, *(data_sources or ()))
-        return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in wanted)
-
-    def get(self, name: str) -> Tool:
-        """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""
-        try:
-            return self._tools[name]
-        except KeyError:
-            names = ", ".join(sorted(self._tools)) or "none"
-            raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool '{name}'; there are: {names}") from None
-
-
 def build_toolbox(
     search: SearchSettings,
     web: Web,
@@ -93,7 +68,7 @@ def build_toolbox(
 
         tools.append(KnowledgeSearch(knowledge, tuple(named)))
     tools.extend(make_tool(name, plugin) for name, plugin in (own or {}).items())
-    return FixedToolbox([*tools, Think()])
+    return Toolbox([*tools, Think()])
 
 
 def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:
@@ -119,6 +94,4 @@ def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncCli
         return LiveWeb(settings)
     if settings.kind == "offline":
         return OfflineWeb(client, settings)
-    if search.corpus is None:
-        raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
     return CorpusWeb(Corpus.load(search.corpus))

@@ -11,9 +11,8 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import Event, EventLog, ToolCalled, ToolReturned
 from aiq.core.session import Session, current, nested_call
 from aiq.core.sources import Source
-from aiq.core.tools import ToolResult
+from aiq.core.tools import Toolbox, ToolResult
 from aiq.core.usage import Limits
-from aiq.tools.toolbox import FixedToolbox
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -44,9 +43,7 @@ class Lookup:
 
 
 def session(events: list[Event], **limits: Any) -> Session:
-    return make_session(
-        tools=FixedToolbox([Lookup()]), limits=configured(Limits, **limits), events=EventLog(events.append)
-    )
+    return make_session(tools=Toolbox([Lookup()]), limits=configured(Limits, **limits), events=EventLog(events.append))
 
 
 def urls(found: Sequence[Source]) -> list[str]:

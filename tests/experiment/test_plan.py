@@ -12,8 +12,9 @@ from aiq.__main__ import main
 from aiq.core.errors import UserError
 from aiq.core.samples import Document, Question, Sample
 from aiq.core.settings import KnowledgeSettings
+from aiq.core.tools import Toolbox
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
-from aiq.tools.toolbox import FixedToolbox, Think
+from aiq.tools.toolbox import Think
 from tests.settings import configured
 
 Folder = Callable[[], Path]
@@ -122,8 +123,8 @@ def test_what_is_wrong_is_one_line(here: Path, changes: dict[str, Any], question
 )
 def test_a_data_source_that_no_tool_serves_is_told_before_the_run(source: str, remedy: str) -> None:
     with pytest.raises(UserError, match=f"sample 1: no tool of this run serves the data source '{source}'.*{remedy}"):
-        check_data_sources([sample(1, data_sources=(source,))], FixedToolbox([Think()]))
-    check_data_sources([sample(1), sample(2, data_sources=())], FixedToolbox([Think()]))
+        check_data_sources([sample(1, data_sources=(source,))], Toolbox([Think()]))
+    check_data_sources([sample(1), sample(2, data_sources=())], Toolbox([Think()]))
 
 
 def test_the_command_says_it_too_and_leaves_no_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,10 +18,9 @@ from starlette.routing import Route
 
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, RetrySettings
-from aiq.core.tools import Tool
+from aiq.core.tools import Tool, Toolbox
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
-from aiq.tools.toolbox import FixedToolbox
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -127,6 +126,6 @@ def a_session() -> Callable[..., Session]:
     """`a_session(tool, ...)`: a session that lends these tools and has neither models nor a web."""
 
     def make(*tools: Tool, collection_name: str | None = None) -> Session:
-        return make_session(tools=FixedToolbox(tools), collection_name=collection_name)
+        return make_session(tools=Toolbox(tools), collection_name=collection_name)
 
     return make

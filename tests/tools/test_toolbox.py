@@ -6,11 +6,12 @@ import pytest
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind, UserError
 from aiq.core.settings import PapersSettings, SearchSettings, WebSettings
+from aiq.core.tools import Toolbox
 from aiq.llm.http import AsyncClient
 from aiq.tools.live import LiveWeb
 from aiq.tools.papers import PaperProvider
 from aiq.tools.search import Found, SearchHit, SearchProvider
-from aiq.tools.toolbox import FixedToolbox, Think, build_toolbox, build_web, make_provider
+from aiq.tools.toolbox import Think, build_toolbox, build_web, make_provider
 from aiq.tools.web import CorpusWeb, OfflineWeb
 from tests.settings import configured
 
@@ -52,10 +53,10 @@ async def test_the_tools_of_a_run(search: SearchSettings, run_client: AsyncClien
 
 def test_every_tool_has_a_name_of_its_own() -> None:
     with pytest.raises(ToolError, match="there is no tool 'browse'; there are: think") as caught:
-        FixedToolbox([Think()]).get("browse")
+        Toolbox([Think()]).get("browse")
     assert caught.value.kind is ToolErrorKind.UNKNOWN_TOOL
     with pytest.raises(ConfigError, match="two tools are called 'think'"):
-        FixedToolbox([Think(), Think()])
+        Toolbox([Think(), Think()])
 
 
 def test_each_web_by_its_kind(search: SearchSettings, run_client: AsyncClient) -> None:
@@ -63,7 +64,7 @@ def test_each_web_by_its_kind(search: SearchSettings, run_client: AsyncClient) -
     for kind, expected in kinds.items():
         assert isinstance(build_web(configured(WebSettings, kind=kind), search, client=run_client), expected)
     without = search.model_copy(update={"corpus": None})
-    with pytest.raises(ConfigError, match=r"search\.corpus must be set for web=corpus"):
+    with pytest.raises(ConfigError, match=r"search\.corpus must be set: a JSONL of url, title, text"):
         build_web(configured(WebSettings, kind="corpus"), without, client=run_client)
 
 
@@ -81,7 +82,7 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
         ({"provider": "no.such.module:Mine"}, r"search\.provider: there is no module"),
         ({"provider": "aiq.tools.search:Nothing"}, "has no 'Nothing'"),
         ({"provider": "corpus"}, r"search\.corpus must be set"),
-        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"there is no file absent\.jsonl; check search\.corpus"),
+        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"check search\.corpus \(a JSONL of url, title, text\)"),
         ({"provider": "tavily", "api_key_env": "NO_KEY"}, r"search\.api_key_env=NO_KEY"),
     ],
 )

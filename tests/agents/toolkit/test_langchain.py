@@ -17,8 +17,7 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import Event, EventLog, Recovery, ToolCalled, ToolReturned
 from aiq.core.session import Session
 from aiq.core.sources import Source
-from aiq.core.tools import ToolResult
-from aiq.tools.toolbox import FixedToolbox
+from aiq.core.tools import Toolbox, ToolResult
 from tests.sessions import make_session
 
 
@@ -58,7 +57,7 @@ def events() -> list[Event]:
 
 @pytest.fixture
 def session(events: list[Event]) -> Iterator[Session]:
-    made = make_session(tools=FixedToolbox([SlowPages()]), events=EventLog(events.append))
+    made = make_session(tools=Toolbox([SlowPages()]), events=EventLog(events.append))
     with made.bind():
         yield made
 
