@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aiq.agents.base import Agent, Checked, Resumable
-from aiq.core import plugins
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey, Turn
-from aiq.core.session import RunSpend, Session
+from aiq.core.session import Session
 from aiq.core.settings import RunSettings
+from aiq.core.usage import UsageLedger
 from aiq.site.terminal import LeftError, Terminal, printable, show_progress
 
 if TYPE_CHECKING:  # `--help` needs none of it
@@ -88,7 +88,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
     from aiq.experiment.plan import with_documents
     from aiq.experiment.resources import is_offline_model, open_resources
 
-    agent, _ = plugins.make(settings.agent, "agent")
+    agent, _ = settings.agent.make("agent")
     question = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
     (sample,) = with_documents((Sample(id=thread, question=question),), settings.knowledge)
     async with open_resources(settings) as resources:
@@ -115,7 +115,7 @@ class _Conversation:
     agent: Agent
     blank: Question
     terminal: Terminal = field(default_factory=Terminal)
-    spend: RunSpend = field(default_factory=RunSpend)
+    spend: UsageLedger = field(default_factory=UsageLedger)
     history: tuple[Turn, ...] = ()
     turns: int = 0
 

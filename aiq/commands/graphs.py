@@ -45,13 +45,12 @@ def run(args: Namespace) -> int:
 async def _page(overrides: Sequence[str]) -> str:
     """The graphs of the agent as one Markdown page."""
     from aiq.agents.base import Drawable
-    from aiq.core import plugins
     from aiq.experiment.compose import compose, settings_from
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
 
     settings = settings_from(compose(["experiment=full_freshqa", *overrides]))
-    agent, _ = plugins.make(settings.agent, "agent")
+    agent, _ = settings.agent.make("agent")
     if not isinstance(agent, Drawable):
         raise UserError(f"{settings.agent.target} has no graphs to draw")
     async with open_client(settings.llm, offline_port=None) as client:
