@@ -31,14 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from aiq.citations.files import write_text
+
     text = asyncio.run(_page(args.overrides))
     if args.out is None:
         print(text, end="")
-        return 0
-    try:
-        args.out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--out {args.out}: {error.strerror}") from None
+    else:
+        write_text(args.out, text)
     return 0
 
 
