@@ -12,8 +12,6 @@ from aiq.core.errors import ConfigError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from aiq.core.settings import Plugin
-
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -35,18 +33,6 @@ def load(target: str, setting: str) -> Any:
         return getattr(module, attribute)
     except AttributeError:
         raise ConfigError(f"{setting}: module {module_name} has no '{attribute}'") from None
-
-
-def make(plugin: "Plugin", setting: str) -> tuple[Any, Any]:
-    """An instance of the class that the plugin's `target` names, and its validated settings. Raises ConfigError."""
-    settings = settings_of(plugin, setting)
-    return load(plugin.target, setting)(settings), settings
-
-
-def settings_of(plugin: "Plugin", setting: str) -> Any:
-    """The plugin's settings, validated by its class. Raises ConfigError."""
-    kind: type[BaseModel] = load(plugin.target, f"{setting}.target").Settings
-    return validate(kind, plugin.given, setting)
 
 
 def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:

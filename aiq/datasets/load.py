@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files
-from aiq.core.plugins import make
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
@@ -21,7 +20,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     """
     if settings.path is not None and settings.hub is not None:
         raise DatasetError("dataset.path and dataset.hub are both set; leave one of them null")
-    source: DatasetSource = make(settings, "dataset")[0]
+    source: DatasetSource = settings.make("dataset")[0]
     samples = list(source.samples())
     numbers: dict[str, int] = {}
     for number, sample in enumerate(samples, start=1):

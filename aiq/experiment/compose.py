@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
-from aiq.core.plugins import settings_of, validate
+from aiq.core.plugins import validate
 from aiq.core.settings import Price, RoleSettings, RunSettings
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def settings(*overrides: str) -> RunSettings:
     found = settings_from(compose(overrides if named else ["name=settings", *overrides]))
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
     for setting, plugin in {"agent": found.agent, "dataset": found.dataset, **judges}.items():
-        settings_of(plugin, setting)
+        plugin.validated(setting)
     return found
 
 

@@ -6,7 +6,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq.agents.base import Agent
-from aiq.core import plugins
 from aiq.core.errors import ConfigError
 from aiq.core.samples import Document, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
@@ -66,7 +65,7 @@ def make_plan(
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
     from aiq import datasets
 
-    agent, agent_settings = plugins.make(settings.agent, "agent")
+    agent, agent_settings = settings.agent.make("agent")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
     for name, metric in [(planned.name, metric.name) for planned in judges for metric in planned.spec.metrics]:

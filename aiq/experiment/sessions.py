@@ -10,9 +10,9 @@ from aiq.core.events import EventLog
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
-from aiq.core.session import ApprovingUser, RejectingUser, RunSpend, Session, User
+from aiq.core.session import ApprovingUser, RejectingUser, Session, User
 from aiq.core.settings import RunSettings, UserSettings
-from aiq.core.usage import Usage
+from aiq.core.usage import Usage, UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
 from aiq.runs.events import EventFiles
@@ -29,7 +29,8 @@ class Sessions:
     def __init__(self, settings: RunSettings, resources: Resources, folder: RunFolder, spent: Usage) -> None:
         self._settings = settings
         self._resources = resources
-        self._spend = RunSpend(spent)
+        self._spend = UsageLedger()
+        self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
         self._pages = PageStore(resources.web, folder)
         self._answers = AnswerStore(folder)
@@ -85,7 +86,7 @@ def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
         return SimulatedUser(sample, models)
     if settings.kind == "reject":
         return RejectingUser()
-    return ApprovingUser(settings.feedback if settings.kind == "feedback" else ())
+    return ApprovingUser(settings.feedback)
 
 
 def user_prompt_hash(settings: UserSettings) -> str | None:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from aiq.core import plugins
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
@@ -69,7 +68,7 @@ class Judge(ABC):
 
 def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     """The judge that config calls `name`, and its settings. Raises ConfigError where it is none."""
-    judge, settings = plugins.make(plugin, f"judge.{name}")
+    judge, settings = plugin.make(f"judge.{name}")
     if not isinstance(judge, Judge):
         raise ConfigError(f"judge.{name}.target: {plugin.target} is no subclass of aiq.judges.base.Judge")
     if not getattr(judge, "metrics", ()):

@@ -61,5 +61,5 @@ def make_tool(name: str, plugin: Plugin) -> Tool:
     lacking = [part for part in ("Settings", *Tool.__annotations__, "run") if not hasattr(found, part)]
     if lacking:
         raise ConfigError(f"{setting}.target: {plugin.target} is no function, and no class with {', '.join(lacking)}")
-    tool: Tool = plugins.make(plugin, setting)[0]
+    tool: Tool = plugin.make(setting)[0]
     return tool

@@ -37,7 +37,7 @@ async def test_usage_price_and_event(bench: Any) -> None:
         usage = b.session.usage.by_role()["judge.race"]
         assert (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (1, 100, 40, 20)
         assert usage.cost_usd == pytest.approx((60 * 2 + 40 * 1 + 20 * 10) / 1e6)
-        assert b.session.spend.total == b.session.usage.total()
+        assert b.session.spend.total() == b.session.usage.total()
         (event,) = b.calls
         assert (event.role, event.model, event.status, event.finish_reason) == ("judge.race", "m", 200, "stop")
         assert event.messages == [{"role": "user", "content": "hello"}]
