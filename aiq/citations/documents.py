@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import islice
 from sys import maxsize
 
+from aiq.core.sources import Source
+
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
 _RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
 _NO_DATE = r"(?![0-9a-z]|\s+(?!(?:and|und|et|y|of|von|de)\b)[a-z])"
@@ -140,18 +142,19 @@ def _name(text: str) -> str:
 class DocumentIndex:
     """The documents among the sources, by name; `window`: pages from a retrieved page that a cited one may be away."""
 
-    def __init__(self, keys: Iterable[tuple[DocumentKey, int]], window: int) -> None:
+    def __init__(self, sources: Iterable[Source], window: int) -> None:
         self._window = window
-        self._literal: dict[DocumentKey, int] = {}
+        self._literal: dict[DocumentKey, Source] = {}
         self._named = defaultdict[str, list[DocumentKey]](list)
-        for key, number in keys:
-            if self._literal.setdefault(key, number) == number:
+        for source in sources:
+            key = parse_key(source.citation_key or "")
+            if key.name and self._literal.setdefault(key, source) is source:
                 self._named[key.name].append(key)
 
     def __bool__(self) -> bool:
         return bool(self._literal)
 
-    def find(self, cited: DocumentKey) -> int | None:
+    def find(self, cited: DocumentKey) -> Source | None:
         """The source that has the cited page: literally, by a shared page, as a whole document, or near enough.
 
         A citation without pages means the document as a whole: any of its sources, the same key first.
@@ -161,8 +164,6 @@ class DocumentIndex:
             return self._literal.get(cited)
         if cited.first is None:
             return self._literal[named[0]]
-        nearest = min(named, key=cited.pages_from)
-        whole = DocumentKey(cited.name)
-        if whole in self._literal and cited.pages_from(nearest) > 0:
-            return self._literal[whole]
-        return self._literal[nearest] if cited.pages_from(nearest) <= self._window else None
+        nearest, whole = min(named, key=cited.pages_from), self._literal.get(DocumentKey(cited.name))
+        away = cited.pages_from(nearest)
+        return whole if whole and away else self._literal[nearest] if away <= self._window else None

@@ -39,6 +39,8 @@ _ATTRIBUTE = re.compile(
     r"(?:\"([^\"<]+)\"|'([^'<]+)'|([^\s\"'<>]+))",
     re.IGNORECASE,
 )
+_RAW_TAG = re.compile(r"<(?:script|style)\b(?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
+"""What begins an element that holds no markup."""
 _IN_SET = re.compile(r"[^\s,]+")
 """What may be a URL among the pictures of a `srcset`: `https://a 1x, https://b 2x`; a full one has a colon."""
 _PAIRS = {")": "(", "]": "[", "}": "{"}
@@ -117,7 +119,7 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     text = markdown.text
     found = [_linked(text, span) for span in markdown.spans if _leads_away(text, span)]
     silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
-    prose = masked(text, [*silent, *markdown.blocks, *((use.start, use.end) for use in found)])
+    prose = masked(text, [*silent, *((use.start, use.end) for use in found)])
     defined = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
     prose = masked(prose, [(use.start, use.end) for use in defined])
     bare = (use for part in body for use in _bare(prose, *part))
@@ -133,15 +135,19 @@ def _leads_away(text: str, span: Span) -> bool:
 
 
 def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
-    """The URLs in tags of raw HTML; each is all that would be taken out of its tag."""
-    for tag in markdown.tags:
-        for match in _ATTRIBUTE.finditer(markdown.text, *tag):
+    """The URLs in tags of raw HTML, in `<pre>` and the like as well; each is all that would be taken out of its tag."""
+    text = markdown.text
+    for span in markdown.spans:
+        if span.kind not in ("tag", "code") or text[span.start] != "<" or text.startswith("<!", span.start):
+            continue
+        opening = _RAW_TAG.match(text, span.start, span.end)
+        for match in _ATTRIBUTE.finditer(text, span.start, opening.end() if opening else span.end):
             start, end = match.span(match.lastindex or 0)
             if match["set"]:
-                of_set = _IN_SET.finditer(markdown.text, start, end)
-                yield from (_plain(markdown.text, *url.span(), "attribute") for url in of_set if ":" in url[0][:-1])
-            elif markdown.text[start] != "#":
-                yield _plain(markdown.text, start, end, "attribute")
+                of_set = _IN_SET.finditer(text, start, end)
+                yield from (_plain(text, *url.span(), "attribute") for url in of_set if ":" in url[0][:-1])
+            elif text[start] != "#":
+                yield _plain(text, start, end, "attribute")
 
 
 def _plain(text: str, start: int, end: int, form: str = "bare_url", endings: tuple[int, ...] = ()) -> UrlUse:

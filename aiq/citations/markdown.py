@@ -34,8 +34,6 @@ _TAGS = re.compile(
     r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
     re.IGNORECASE | re.DOTALL,
 )
-_TAG = re.compile(r"<[a-z](?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
-_RAW = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
 _HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
@@ -72,11 +70,11 @@ def _outer_first(span: Span) -> Place:
 class Markdown:
     """A text in lines, with what is not prose in it.
 
-    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `blocks` are
-    fenced or indented code and raw HTML elements, `spans` inline code, maths, tags and links, each in order.
+    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `spans` are
+    code, maths, links and the tags and elements of raw HTML, blocks as well, in order.
     `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
     may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
-    the rows of tables, and HTML blocks. `tags` are the tags of raw HTML, those in `<pre>` and the like as well.
+    the rows of tables, and HTML blocks, in order.
     """
 
     text: str
@@ -84,10 +82,8 @@ class Markdown:
     headings: dict[int, int] = field(default_factory=dict)
     fences: list[Place] = field(default_factory=list)
     unclosed: Place | None = None
-    blocks: list[Place] = field(default_factory=list)
     paragraphs: list[Place] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
-    tags: list[Place] = field(default_factory=list)
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds this offset."""
@@ -100,8 +96,8 @@ class Markdown:
 
     def prose(self) -> str:
         """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
-        hidden = [(span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans]
-        return masked(self.text, [*self.blocks, *hidden])
+        hidden = ((span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans)
+        return masked(self.text, hidden)
 
 
 def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
@@ -115,8 +111,7 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     reader = _BlockReader(source, found)
     for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
-    for places in (found.blocks, found.paragraphs, found.tags):
-        places.sort()
+    found.paragraphs.sort()
     found.spans.sort(key=_outer_first)
     return found
 
@@ -171,7 +166,7 @@ class _BlockReader:
         if token.type == "fence":
             self._read_fence(token, stretch, first, last)
         elif token.type == "code_block":
-            found.blocks.append(stretch)
+            found.spans.append(Span(*stretch, "code"))
         elif token.type == "html_block":
             self._read_html(stretch)
         elif token.type == "heading_open":
@@ -185,7 +180,7 @@ class _BlockReader:
         ending = self._source[self._found.lines[last - 1][0] : stretch[1]]
         cited = MARKED_FENCE.fullmatch(ending)
         stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
-        self._found.blocks.append(stretch)
+        self._found.spans.append(Span(*stretch, "code"))
         if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
             self._found.fences.append(stretch)
         elif not self._source[stretch[1] :].strip():
@@ -194,15 +189,7 @@ class _BlockReader:
     def _read_html(self, stretch: Place) -> None:
         if not _HTML_TITLE.match(self._source, *stretch):
             self._found.paragraphs.append(stretch)
-        for tag in _TAGS.finditer(self._source, *stretch):
-            self._found.blocks.append(tag.span())
-            if not tag[0].startswith("<!"):
-                self._add_tags(*tag.span())
-
-    def _add_tags(self, start: int, end: int) -> None:
-        """Add a tag or an element: of a script or a style the tag that begins it; what it holds is no markup."""
-        tag = _TAG.match(self._source, start, end) if _RAW.match(self._source, start, end) else None
-        self._found.tags.append(tag.span() if tag else (start, end))
+        self._found.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
@@ -220,8 +207,6 @@ class _BlockReader:
         for span in inline_spans(content):
             start, end, *inside = map(placed, (span.start, span.end, *span.label, *span.target))
             self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
-            if span.kind in ("tag", "code") and self._source[start] == "<":
-                self._add_tags(start, end)
 
     def _start_of(self, line: str, number: int) -> int:
         """Where a line of a block's content begins in the source: markers, indent and earlier cells are before it."""

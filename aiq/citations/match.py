@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents, parse_key
+from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents
 from aiq.citations.sanitise import KnownHosts
 from aiq.citations.urls import ParsedUrl, Segments, UrlKey, parse_url, without_ellipsis
 from aiq.core.reports import MatchLevel
@@ -25,14 +25,8 @@ _CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
 _AT_CUT = re.compile(rf"({_WORD}*)({_MARK}?)\x00({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
-def _path(url: ParsedUrl) -> Segments:
-    """Host, port and segments: a path below another one begins with all of its parts."""
-    host, port = url.site
-    return host, str(port), *url.segments
-
-
-def _only(numbers: Sequence[int]) -> int | None:
-    return numbers[0] if len(numbers) == 1 else None
+def _only(urls: Sequence[ParsedUrl]) -> ParsedUrl | None:
+    return urls[0] if len(urls) == 1 else None
 
 
 def completes_identifier(start: str, whole: str) -> bool:
@@ -71,21 +65,17 @@ class SourceIndex:
     """
 
     def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
-        self._sources = sources
-        self._exact: dict[UrlKey, int] = {}
-        self._urls: dict[int, ParsedUrl] = {}
-        self._at = defaultdict[Segments, list[int]](list)
-        for number, source in enumerate(sources):
-            url = parse_url(source.url) if source.url else None
-            if url is not None and self._exact.setdefault(url.key, number) == number:
-                self._urls[number] = url
-                self._at[_path(url)].append(number)
+        self._exact: dict[UrlKey, Source] = {}
+        self._at = defaultdict[Segments, list[ParsedUrl]](list)
+        for source in sources:
+            url = parse_url(source.url or "")
+            if url is not None and self._exact.setdefault(url.key, source) is source:
+                self._at[url.path].append(url)
         self._depths = sorted({len(path) for path in self._at}, reverse=True)
-        self._paths = sorted((_path(url), number) for number, url in self._urls.items())
-        self._spellings = sorted((url.spelling, number) for number, url in self._urls.items())
-        keys = ((parse_key(s.citation_key), n) for n, s in enumerate(sources) if s.citation_key)
-        self._documents = DocumentIndex(keys, window)
-        self.hosts = KnownHosts({url.site[0] for url in self._urls.values()})
+        self._paths = sorted(self._at)
+        self._spellings = sorted((url.spelling, url) for there in self._at.values() for url in there)
+        self._documents = DocumentIndex(sources, window)
+        self.hosts = KnownHosts({path[0] for path in self._paths})
 
     def match_url(self, text: str) -> Match | None:
         """The source this URL means, or None where no level gives exactly one."""
@@ -103,61 +93,55 @@ class SourceIndex:
     def match_exactly(self, text: str) -> Match | None:
         """The source with this URL, at the first level only."""
         url = parse_url(text)
-        return url and self._match(self._exact.get(url.key), "exact")
+        return self._match(url if url and url.key in self._exact else None, "exact")
 
     def match_document(self, entry: str) -> Match | None:
         """The document an entry names, where the pages agree by the index's rule."""
         for key in named_documents(entry) if self._documents else ():
-            number = self._documents.find(key)
-            if number is not None:
-                return Match(self._sources[number], "document", key)
+            if source := self._documents.find(key):
+                return Match(source, "document", key)
         return None
 
-    def _match(self, number: int | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
-        return None if number is None else Match(self._sources[number], level, marked=marked)
+    def _match(self, url: ParsedUrl | None, level: MatchLevel, *, marked: bool = False) -> Match | None:
+        return None if url is None else Match(self._exact[url.key], level, marked=marked)
 
-    def _cut_off(self, stub: str) -> int | None:
+    def _cut_off(self, stub: str) -> ParsedUrl | None:
         """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""
         url = parse_url(stub)
         start = _CUT_CODE.sub("", url.spelling) if url and "%" in stub else url.spelling if url else ""
         if url is None or "/" not in start:
             return None
-        at = bisect_left(self._spellings, (start, 0))
-        longer = {number: text for text, number in self._spellings[at : at + 2] if text.startswith(start)}
-        whole = self._exact.get(url.key)
-        if whole is not None:
-            return whole if longer.keys() <= {whole} else None
-        if len(longer) != 1:
-            return None
-        number, text = next(iter(longer.items()))
-        return None if completes_identifier(start, text) or _cuts_work(self._urls[number], url) else number
-
-    def _parent(self, cited: ParsedUrl) -> int | None:
-        """Level 4: the nearest source above whose path has at least two segments; of several the one without query."""
-        path = _path(cited)
-        for depth in self._depths:
-            there = self._at.get(path[:depth], ()) if depth < len(path) else ()
-            if there and sum(map(bool, path[2:depth])) >= _LEAST_SEGMENTS:
-                return _only([number for number in there if self._urls[number].bare] or there)
-        return None
-
-    def _with_parameters(self, cited: ParsedUrl) -> int | None:
-        """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
-        there = [(number, self._urls[number]) for number in self._at.get(_path(cited), ()) if cited.query]
-        routed = [(number, url.query) for number, url in there if cited.route in ("", url.route)]
-        # a repeated parameter counts as often
-        return _only([number for number, query in routed if Counter(cited.query) <= Counter(query)])
+        at = bisect_left(self._spellings, (start,))
+        longer = [found for text, found in self._spellings[at : at + 2] if text.startswith(start)]
+        if url.key in self._exact:
+            return url if all(found.key == url.key for found in longer) else None
+        found = _only(longer)
+        return None if found is None or completes_identifier(start, found.spelling) or _cuts_work(found, url) else found
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
-        if not url.bare:  # a query is a set, has no beginning and is not continued
-            return None
-        path = _path(url)
-        at = bisect_left(self._paths, (path, 0))
-        number = _only([number for longer, number in self._paths[at : at + 2] if longer[: len(path)] == path])
-        found = None if number is None else self._urls[number]
+        at = bisect_left(self._paths, url.path)
+        below = (path for path in self._paths[at : at + 2] if path[: len(url.path)] == url.path)
+        # a query is a set, has no beginning and is not continued
+        found = _only([longer for path in below for longer in self._at[path]]) if url.bare else None
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
-        return self._match(number, "truncation" if cut_off else "prefix")
+        return self._match(found, "truncation" if cut_off else "prefix")
+
+    def _parent(self, url: ParsedUrl) -> ParsedUrl | None:
+        """Level 4: the nearest source above whose path has at least two segments; of several the one without query."""
+        path = url.path
+        for depth in self._depths:
+            there = self._at.get(path[:depth], ()) if depth < len(path) else ()
+            if there and sum(map(bool, path[2:depth])) >= _LEAST_SEGMENTS:
+                return _only([above for above in there if above.bare] or there)
+        return None
+
+    def _with_parameters(self, url: ParsedUrl) -> ParsedUrl | None:
+        """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
+        there = self._at.get(url.path, ()) if url.query else ()
+        routed = (found for found in there if url.route in ("", found.route))
+        # a repeated parameter counts as often
+        return _only([found for found in routed if Counter(url.query) <= Counter(found.query)])
 
 
 def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:

@@ -95,6 +95,12 @@ class ParsedUrl(NamedTuple):
         return self.site, self.segments, self.query, self.route
 
     @property
+    def path(self) -> Segments:
+        """Host, port and segments: a path below another one begins with all of its parts."""
+        host, port = self.site
+        return host, str(port), *self.segments
+
+    @property
     def bare(self) -> bool:
         """Whether it is a path alone."""
         return not self.query and not self.route

@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, looks_like_document, named_documents, parse_key
 from aiq.core.settings import CitationSettings
+from aiq.core.sources import Source
 from tests.citations.rows import rows
 from tests.settings import configured
 
 
 def find(keys: list[str], cited: str, **settings: Any) -> str | None:
-    index = DocumentIndex(
-        [(parse_key(key), number) for number, key in enumerate(keys)], configured(CitationSettings, **settings).window
-    )
-    number = index.find(parse_key(cited))
-    return None if number is None else keys[number]
+    sources = [Source(citation_key=key) for key in keys]
+    found = DocumentIndex(sources, configured(CitationSettings, **settings).window).find(parse_key(cited))
+    return found.citation_key if found else None
 
 
 SOURCES = ["r.pdf, p.15", "r.pdf, pp. 20-24", "r.pdf, p.40"]
@@ -77,11 +76,11 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
     def apart(source: tuple[int, int]) -> int:
         return max(0, source[0] - cited[1], cited[0] - source[1])
 
-    keys = [(DocumentKey("r", *source), number) for number, source in enumerate(sources)]
-    number = DocumentIndex(keys, window).find(DocumentKey("r", *cited))
+    pages = {f"r.pdf, pp. {first}-{last}": (first, last) for first, last in sources}
+    found = find(list(pages), "r.pdf, pp. {}-{}".format(*cited), page_window=window)
     nearest = min(map(apart, sources))
-    assert (number is not None) == (nearest <= window)
-    assert number is None or apart(sources[number]) == nearest
+    assert (found is not None) == (nearest <= window)
+    assert found is None or apart(pages[found]) == nearest
 
 
 @pytest.mark.parametrize(("text", "key"), rows("documents.jsonl", "key"))
