@@ -4,13 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.escalation import END_CHARACTERS, PHRASES, Escalation, by_phrases
+from aiq.agents.ai_q.escalation import END_CHARACTERS, Escalation, by_phrases
 from aiq.agents.ai_q.settings import AiqSettings
-from aiq.citations.parse import without_references
 from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.samples import Question
@@ -33,7 +30,8 @@ TABLE = [
     pytest.param("I don't have enough information to say.", True, id="a phrase, straight apostrophe"),
     pytest.param("I don\u2019t have enough information to say.", True, id="curly apostrophe"),
     pytest.param("We need more research on this.", True, id="the third phrase"),
-    pytest.param("Unable to find it at first. " + "x" * END_CHARACTERS, False, id="the same phrase earlier"),
+    pytest.param("unable to find" + "x" * (END_CHARACTERS - 14), True, id="a phrase just within the end"),
+    pytest.param("unable to find" + "x" * (END_CHARACTERS - 13), False, id="a phrase just before the end"),
     pytest.param("I was unable to find any error in the proof; it is correct.", True, id="false alarm of the phrases"),
     pytest.param("I could not find it.", False, id="I could not find"),
     pytest.param("There is insufficient information.", False, id="insufficient information"),
@@ -72,26 +70,6 @@ async def test_the_table(answer: str, escalates: bool) -> None:
         if not answer.strip():
             assert await escalation("assessed").decide("Who?", answer) == (True, "empty")
         assert bench.endpoint.requests == []
-
-
-def test_the_reference_list_alone_is_longer_than_the_end_that_counts() -> None:
-    assert len(REFERENCES) > END_CHARACTERS
-
-
-@pytest.mark.parametrize(
-    "heading", ["## References", "**References:**", "References:", "### Sources", "参考文献", "**References**"]
-)
-def test_reference_lists_are_recognised_however_headed(heading: str) -> None:
-    assert without_references(f"An answer [1].\n\n{heading}\n[1] T - https://pages.test/1") == "An answer [1]."
-    assert without_references("References to older work abound.\nThe end.").endswith("The end.")
-
-
-@given(st.text(max_size=END_CHARACTERS), st.sampled_from(PHRASES), st.text(alphabet="abc ", max_size=END_CHARACTERS))
-def test_a_phrase_counts_exactly_within_the_end(before: str, phrase: str, after: str) -> None:
-    answer = f"{before}{phrase}{after}!"
-    inside = len(phrase) + len(after) + 1 <= END_CHARACTERS
-    if not any(other in before.lower() for other in PHRASES) and len(without_references(answer)) == len(answer):
-        assert by_phrases(answer).escalate is inside or phrase in (after + before).lower()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The intent classifier: one call, what it sends, and what becomes of every kind of answer."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -16,7 +15,7 @@ from aiq.core.samples import Question
 from aiq.experiment.attempt import boundary_error
 from aiq.llm.http import TimeoutException
 from aiq.offline.chat import ChatReply
-from tests.agents.conftest import PROMPTS, agent, fenced, on_bench
+from tests.agents.conftest import PROMPTS, agent, on_bench
 from tests.agents.replies import classified, in_turn
 from tests.settings import configured
 
@@ -88,16 +87,6 @@ async def test_without_a_message_nobody_is_asked_and_it_is_deep() -> None:
         found = await classifier().classify([])
     assert (found.result.intent, found.depth.decision) == ("research", "deep")
     assert bench.endpoint.requests == []
-
-
-async def test_requests_at_the_same_time_list_their_own_tools() -> None:
-    async with on_bench(lambda request: ChatReply(text=json.dumps(classified()))) as bench:
-        made, names = classifier(), [f"tool_{number}" for number in range(8)]
-        tools = [[{"name": name, "description": "-"}] for name in names]
-        await asyncio.gather(*(made.classify([HumanMessage(t[0]["name"])], tools=t) for t in tools))
-    assert len(bench.endpoint.requests) == 8
-    for request in bench.endpoint.requests:
-        assert [name for name in names if f"- {name}:" in request.last_user] == [fenced(request, "question")]
 
 
 async def test_static_text_stands_before_variable_text_which_cannot_leave_its_fence() -> None:

@@ -1,6 +1,6 @@
 """The state models field by field as specified: name, default, reducer; and which types a checkpoint brings back."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -8,9 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, ValidationError
 
 from aiq.agents.ai_q.states import (
-    CHECKPOINTED,
     ChatResearcherState,
-    ClarifierState,
     DeepResearchAgentState,
     ShallowResearchAgentState,
 )
@@ -45,15 +43,3 @@ async def test_a_nodes_update_is_merged_into_messages_and_files_and_replaces_the
     after = await graph.compile().ainvoke(DeepResearchAgentState(messages=[HumanMessage("a", id="1")], **before))
     assert (after["files"], after["todos"]) == ({"/a": "a", "/b": "new"}, [])
     assert [message.id for message in after["messages"]] == ["1", "2"]
-
-
-def test_every_type_of_a_checkpointed_state_is_registered() -> None:
-    fields = [*ChatResearcherState.model_fields.values(), *ClarifierState.model_fields.values()]
-    used = {
-        kind
-        for field in fields
-        for one in (field.annotation, *get_args(field.annotation))
-        for kind in (one, *get_args(one))
-        if isinstance(kind, type) and kind.__module__.startswith("aiq.")
-    }
-    assert used <= set(CHECKPOINTED)

@@ -7,14 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from aiq.agents.ai_q.agent import REJECTED
 from aiq.agents.base import Resumable
-from aiq.agents.toolkit.conversation import trimmed
 from aiq.core.errors import AgentError
-from aiq.core.events import Approval
-from aiq.core.samples import Document, Question, Turn
+from aiq.core.samples import Document, Turn
 from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.conftest import agent, fenced, on_bench
@@ -59,11 +56,6 @@ async def held(saver: Any) -> list[tuple[str, str]]:
     state = await agent()._threads.graph(saver).aget_state(config())
     assert state.next == ()
     return [(message.type, message.text) for message in state.values["messages"]]
-
-
-def test_a_trimmed_conversation_begins_with_its_user() -> None:
-    messages: list[AnyMessage] = [HumanMessage("a"), AIMessage("b"), HumanMessage("c"), AIMessage("d")]
-    assert [trimmed(messages, most)[0].text for most in (4, 3, 2)] == ["a", "c", "c"]
 
 
 async def test_a_follow_up_is_classified_and_researched_with_what_was_said(saver: Any) -> None:
@@ -174,13 +166,6 @@ async def test_no_type_is_unknown_to_the_checkpointer(saver: Any, caplog: pytest
     assert [record.message for record in caplog.records if record.name.startswith("langgraph")] == []
     assert state.values["available_documents"] == list(documents)
     assert state.values["depth_decision"].decision == "deep"
-
-
-async def test_without_a_checkpointer_the_user_can_still_be_asked() -> None:
-    async with on_bench(SCRIPT, checkpointer=None) as bench:
-        report = await agent(**APPROVAL).research(Question(text=TASK), bench.session)
-    assert report.route == "deep"
-    assert [event.kind for event in bench.logged(Approval)] == ["plan"]
 
 
 async def test_history_that_came_with_the_question_begins_a_new_thread_only(saver: Any) -> None:
