@@ -29,10 +29,6 @@ class JudgePlan:
     spec: JudgeSpec
     model: str | None
 
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -68,7 +64,7 @@ def make_plan(
     agent, agent_settings = settings.agent.make("agent")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
-    for name, metric in [(planned.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
+    for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
         if owners.setdefault(metric, name) != name:
             raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)

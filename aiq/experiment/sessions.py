@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from aiq.core.events import EventLog
 from aiq.core.models import Message, Models
@@ -40,7 +40,9 @@ class Sessions:
         """A fresh session for an attempt."""
         key = SampleKey(sample.id, epoch)
         with self._events.session(key, attempt, "agent") as write:
-            yield self._session(
+            yield self._resources.session(
+                self._settings,
+                spend=self._spend,
                 key=key,
                 attempt=attempt,
                 user=make_user(self._settings.user, sample, self._resources.models),
@@ -56,7 +58,9 @@ class Sessions:
         """
         answers = SharedAnswers(self._answers)
         with self._events.session(row.key, row.attempt, "judge") as write:
-            session = self._session(
+            session = self._resources.session(
+                self._settings,
+                spend=self._spend,
                 key=row.key,
                 attempt=row.attempt,
                 web=self._pages,
@@ -71,9 +75,6 @@ class Sessions:
                 yield session
             finally:
                 answers.write()
-
-    def _session(self, **own: Any) -> Session:
-        return self._resources.session(self._settings, spend=self._spend, **own)
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):

@@ -27,6 +27,7 @@ class RunState:
         self.spec = spec
         self.attempts: dict[SampleKey, SampleRow] = {}
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
+        self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
         self._scores: dict[str, dict[SampleKey, ScoreRow]] = {name: {} for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
@@ -37,7 +38,7 @@ class RunState:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
         for row in rows:
             self._spend("judge", row.usage or {})
-            if row.judge_hash != self.spec.judge_hashes.get(row.metric):
+            if row.judge_hash != self._judge_hashes.get(row.metric):
                 self._scores.get(row.metric, {}).pop(row.key, None)
                 continue
             noise = {name: value for name, value in row.detail.items() if name == NOISE}
