@@ -14,17 +14,15 @@ from aiq.core.files import shipped
 from aiq.core.reports import Report
 from aiq.core.samples import Question, SampleKey, Truth
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings, OfflineSettings, SearchSettings, WebSettings
+from aiq.core.settings import OfflineSettings
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.launch import OfflineStack
 from aiq.tools.toolbox import build_toolbox, build_web
 from tests.sessions import make_session
-from tests.settings import configured
+from tests.settings import against_offline, configured
 
-LLM = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline")
-SEARCH = configured(SearchSettings, provider="tavily", base_url="http://search.offline.example")
-WEB = configured(WebSettings, kind="offline")
+RUN = against_offline()
 
 
 def task(number: str) -> tuple[str, Truth]:
@@ -41,9 +39,9 @@ def task(number: str) -> tuple[str, Truth]:
 async def stack() -> AsyncIterator[Any]:
     """`await ask(prompt, epoch=1, **settings)` gives (report, session, events)."""
     child = OfflineStack(configured(OfflineSettings), 0)
-    async with open_client(LLM, offline_port=await child.start()) as client:
-        models, web = RunModels(LLM, client), build_web(WEB, SEARCH, client=client)
-        tools = build_toolbox(SEARCH, web, client)
+    async with open_client(RUN.llm, offline_port=await child.start()) as client:
+        models, web = RunModels(RUN.llm, client), build_web(RUN, client)
+        tools = build_toolbox(RUN, web, client)
 
         async def ask(prompt: str, epoch: int = 1, **settings: Any) -> tuple[Report, Session, list[Event]]:
             events: list[Event] = []
