@@ -26,6 +26,19 @@ def configured(kind: type[T], /, **changes: Any) -> T:
     return kind.model_validate(_changed(kind, values, changes))
 
 
+def against_offline(**changes: Any) -> RunSettings:
+    """A whole run's settings, all of whose endpoints are the offline stack's."""
+    values = {
+        "name": "test",
+        "agent": {"target": "a:B"},
+        "dataset": {"target": "a:B", "name": "d"},
+        "llm": {"base_url": "http://model.offline.example/v1", "model": "offline"},
+        "search": {"provider": "tavily", "base_url": "http://search.offline.example"},
+        "web": {"kind": "offline"},
+    }
+    return configured(RunSettings, **_changed(RunSettings, values, changes))
+
+
 def _of_target(target: str) -> Mapping[str, Any]:
     try:
         return _of_class(load(target, "dataset").Settings)

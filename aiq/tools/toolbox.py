@@ -2,14 +2,14 @@
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
-from aiq.core.settings import KnowledgeSettings, PapersSettings, Plugin, SearchSettings, WebSettings
+from aiq.core.settings import PapersSettings, RunSettings, SearchSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
 from aiq.llm.http import AsyncClient
 from aiq.tools import providers
@@ -44,30 +44,22 @@ class Think:
         return ToolResult(content=f"Thought recorded: {arguments.thought}")
 
 
-def build_toolbox(
-    search: SearchSettings,
-    web: Web,
-    client: AsyncClient,
-    *,
-    papers: PapersSettings | None = None,
-    knowledge: KnowledgeSettings | None = None,
-    collections: Sequence[str] = (),
-    own: Mapping[str, Plugin] | None = None,
-) -> Toolbox:
+def build_toolbox(settings: RunSettings, web: Web, client: AsyncClient, collections: Iterable[str] = ()) -> Toolbox:
     """Search, fetch, papers where there is a provider, documents where there are collections, those of the
     user's own, and think, in this order.
 
     `collections`: those that questions name. Raises UserError for bad settings.
     """
+    search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
     tools: list[Tool] = [WebSearch(provider, search), FetchPage(web, max_chars=PAGE_CHARS)]
-    if papers is not None and papers.provider is not None:
+    if papers.provider is not None:
         tools.append(PaperSearch(make_provider(PaperProvider, papers, "papers", client), papers))
-    if knowledge is not None and (named := dict.fromkeys([*collections, *filter(None, [knowledge.collection])])):
+    if named := tuple(dict.fromkeys(filter(None, [*collections, knowledge.collection]))):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
-        tools.append(KnowledgeSearch(knowledge, tuple(named)))
-    tools.extend(make_tool(name, plugin) for name, plugin in (own or {}).items())
+        tools.append(KnowledgeSearch(knowledge, named))
+    tools.extend(make_tool(name, plugin) for name, plugin in settings.tool.items())
     return Toolbox([*tools, Think()])
 
 
@@ -86,12 +78,14 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
     return shipped[target](settings, client)
 
 
-def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncClient) -> Web:
+def build_web(settings: RunSettings, client: AsyncClient) -> Web:
     """The web that pages are fetched from. Raises ConfigError or DatasetError."""
-    if settings.kind == "live":
-        from aiq.tools.live import LiveWeb
+    match settings.web.kind:
+        case "live":
+            from aiq.tools.live import LiveWeb
 
-        return LiveWeb(settings)
-    if settings.kind == "offline":
-        return OfflineWeb(client, settings)
-    return CorpusWeb(Corpus.load(search.corpus))
+            return LiveWeb(settings.web)
+        case "offline":
+            return OfflineWeb(client, settings.web)
+        case "corpus":
+            return CorpusWeb(Corpus.load(settings.search.corpus))

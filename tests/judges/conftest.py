@@ -14,12 +14,11 @@ import pytest
 from aiq.core.files import shipped
 from aiq.core.samples import SampleKey
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings, SearchSettings, WebSettings
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.tools.toolbox import build_toolbox, build_web
 from tests.sessions import make_session
-from tests.settings import configured
+from tests.settings import against_offline
 
 
 @pytest.fixture(scope="session")
@@ -42,15 +41,14 @@ def offline(stack_port: int) -> OfflineMaker:
 
     @asynccontextmanager
     async def make(seed: int = 7, sample_id: str = "1") -> AsyncIterator[Session]:
-        llm = configured(LlmSettings, base_url="http://model.offline.example/v1", model="offline")
-        search = configured(SearchSettings, provider="tavily", base_url="http://search.offline.example")
-        async with open_client(llm, offline_port=stack_port) as client:
-            web = build_web(configured(WebSettings, kind="offline"), search, client=client)
+        settings = against_offline()
+        async with open_client(settings.llm, offline_port=stack_port) as client:
+            web = build_web(settings, client)
             session = make_session(
                 key=SampleKey(sample_id, 1),
                 run_seed=seed,
-                models=RunModels(llm, client),
-                tools=build_toolbox(search, web, client),
+                models=RunModels(settings.llm, client),
+                tools=build_toolbox(settings, web, client),
                 web=web,
             )
             with session.bind():
