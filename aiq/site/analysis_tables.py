@@ -91,7 +91,9 @@ def calibration_tables(calibration: Calibration) -> Group:
     tables = [_reliability(shown), _perturbations(shown)] if shown else []
     tables += [_agreement(calibration)] if calibration.agreement else []
     tables += [_labels(calibration)] if calibration.labels else []
-    parts: list[RenderableType] = [part for table in tables for part in (table, Text())][:-1]
+    parts: list[RenderableType] = []
+    for table in tables:
+        parts += [table, Text()] if table is not tables[-1] else [table]
     if calibration.unmatched_labels:
         parts.append(Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow"))
     silent = [one for one in shown if one.noise is None]
