@@ -71,38 +71,13 @@ async def ask(
     raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
 
 
-async def ask_once(
-    session: Session, role: str, prompt: str, read: Callable[[str], T], *, tries: int, vote: int = 0
-) -> T:
-    """The same for a question that is asked once a run, whichever sample comes to it first.
+@dataclass(frozen=True)
+class SharedQuestion:
+    """A question that is asked once a run, whichever sample comes to it first: its role, and its prompt by language.
 
     Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was. It is kept for
     the endpoint that gave it: another one may answer the same question, with the same seed, differently.
     """
-    subject = _digest([role, session.models.setup(role), prompt, *([vote] if vote else [])])
-
-    def checked(text: str) -> str:
-        read(text)
-        return text
-
-    async def asked() -> str:
-        return (await ask(session, role, prompt, checked, tries=tries, vote=vote, subject=subject))[0]
-
-    kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
-    try:
-        return read(kept)
-    except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
-        return read(await asked())
-
-
-def _digest(content: Sequence[object]) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-@dataclass(frozen=True)
-class SharedQuestion:
-    """A question that is asked once a run: the role it goes to and its prompt by language."""
 
     role: str
     prompts: Mapping[str, Wording]
@@ -115,15 +90,30 @@ class SharedQuestion:
     async def ask(
         self, session: Session, language: str, read: Callable[[str], T], values: Mapping[str, str], vote: int = 0
     ) -> T:
-        """The answer to the prompt filled with these values, as `ask_once` gives it."""
+        """The answer to the prompt filled with these values; see `ask`."""
         prompt = self.prompts[language].render(values)
-        return await ask_once(session, self.role, prompt, read, tries=self.tries, vote=vote)
+        subject = _digest([self.role, session.models.setup(self.role), prompt, *([vote] if vote else [])])
+
+        def checked(text: str) -> str:
+            read(text)
+            return text
+
+        async def asked() -> str:
+            return (await ask(session, self.role, prompt, checked, tries=self.tries, vote=vote, subject=subject))[0]
+
+        kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
+        try:
+            return read(kept)
+        except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
+            return read(await asked())
 
 
-AnswerT = TypeVar("AnswerT", bound=ModelAnswer)
+def _digest(content: Sequence[object]) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def read_as(form: type[AnswerT], text: str) -> AnswerT:
+def read_as(form: type[T], text: str) -> T:
     """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
     Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
@@ -180,9 +170,8 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
         found = _BRACKET.search(text, position)
         if found is None:
             return
-        start = found.start()
+        start, position = found.span()
         value, end = _decode(text, start)
-        position = start + 1
         if value is None:
             broken = max(broken, end)
         elif text[start] == bracket:

@@ -18,7 +18,7 @@ from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable, score_of
+from aiq.judges.base import Judge, scores_of
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
@@ -106,10 +106,10 @@ class World(Judge):
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if sample.truth is None:
-            return not_applicable(self.metrics, "the dataset has no truth for this sample")
+            return scores_of(self.metrics, ["the dataset has no truth for this sample"])
         facts = sample.truth.facts
         if not facts:
-            return not_applicable(self.metrics, "the sample needs no facts")
+            return scores_of(self.metrics, ["the sample needs no facts"])
         found = stated(report.text, {form for fact in facts for form in fact.forms})
         missing = [fact for fact in facts if found.isdisjoint(fact.forms)]
         detail: dict[str, JsonValue] = {
@@ -117,7 +117,7 @@ class World(Judge):
             "needed": _depths(facts),
             "lacked": _depths(missing),
         }
-        return [score_of("world.coverage", (len(facts) - len(missing)) / len(facts), detail)]
+        return scores_of(self.metrics, [(len(facts) - len(missing)) / len(facts)], detail)
 
 
 def _depths(facts: Sequence[NeededFact]) -> dict[str, JsonValue]:
