@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -18,7 +19,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 def load(target: str, setting: str) -> Any:
     """The object that `target` names. `setting` is the config key it came from, for the error.
 
-    Raises ConfigError when module or attribute do not exist; errors inside the module pass through.
+    Raises ConfigError when module or attribute do not exist, or the module fails as it is imported.
     """
     module_name, _, attribute = target.partition(":")
     if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
@@ -28,11 +29,20 @@ def load(target: str, setting: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ConfigError(f"{setting}: there is no module '{error.name}' (from '{target}')") from None
-        raise
+        raise ConfigError(f"{setting}: {_failure(module_name, error)}") from error
+    except Exception as error:
+        raise ConfigError(f"{setting}: {_failure(module_name, error)}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
         raise ConfigError(f"{setting}: module {module_name} has no '{attribute}'") from None
+
+
+def _failure(module: str, error: Exception) -> str:
+    """Why a module cannot be imported, and where it says so."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    place = "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
+    return f"module {module} cannot be imported: {type(error).__name__}: {error}{place}"
 
 
 def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:

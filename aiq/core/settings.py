@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationIn
 
 from aiq.core import plugins
 from aiq.core.base import Record
+from aiq.core.errors import ConfigError
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
@@ -58,8 +59,11 @@ class Plugin(Settings):
         return self.validated("")
 
     def validated(self, setting: str) -> Any:
-        """Its `settings`; `setting` is where config has the plugin, for the error."""
-        return plugins.validate(plugins.load(self.target, f"{setting}.target").Settings, self.given, setting)
+        """Its `settings`; `setting` is where config has the plugin, for the error. Raises ConfigError."""
+        kind = getattr(plugins.load(self.target, f"{setting}.target"), "Settings", None)
+        if not (isinstance(kind, type) and issubclass(kind, Settings)):
+            raise ConfigError(f"{setting}.target: {self.target} has no Settings, a child of aiq.core.settings.Settings")
+        return plugins.validate(kind, self.given, setting)
 
     def make(self, setting: str) -> tuple[Any, Any]:
         """An instance of the class, and its validated settings. Raises ConfigError."""

@@ -93,6 +93,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
 
     _check_options(parse(overrides))
     try:
@@ -104,7 +105,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
         return dict(config)
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError) as error:
         raise ConfigError(_explain(error, overrides)) from None
 
 

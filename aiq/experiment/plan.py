@@ -1,5 +1,6 @@
 """What a run will do, made and checked before anything is spent: agent, judges, samples and their documents."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -62,6 +63,8 @@ def make_plan(
     from aiq import datasets
 
     agent, agent_settings = settings.agent.make("agent")
+    if not inspect.iscoroutinefunction(getattr(agent, "research", None)):
+        raise ConfigError(f"agent.target: {settings.agent.target} has no `async def research(question, session)`")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
     for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:

@@ -17,6 +17,14 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
     return captured.err.removeprefix("aiq: ").strip()
 
 
+MUTE = """
+import aiq.core.settings
+class Mute:
+    class Settings(aiq.core.settings.Settings, extra="allow"): pass
+    def __init__(self, settings): pass
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -32,6 +40,11 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
         (["experiment=tiny", "output_dir=a_file"], ": Not a directory; name another folder with output_dir"),
         (["experiment=tiny", "agent.target=nowhere:Agent"], "agent.target: there is no module 'nowhere'"),
         (["experiment=tiny", "agent.target=tiny_parts:Nobody"], "module tiny_parts has no 'Nobody'"),
+        (["experiment=tiny", "agent.target=a_typo:Agent"], "module a_typo cannot be imported: SyntaxError"),
+        (["experiment=tiny", "agent.target=half_made:Failing"], "cannot be imported: ZeroDivisionError: division by"),
+        (["experiment=tiny", "agent.target=pathlib:Path"], "agent.target: pathlib:Path has no Settings, a child of"),
+        (["experiment=tiny", "agent.target=mute:Mute"], "has no `async def research(question, session)`"),
+        (["experiment=tiny", "agent=torn"], "torn.yaml"),
         (["experiment=tiny", "+agent.colour=red"], "agent.colour: there is no such setting"),
         (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
         (["-m", "experiment=tiny"], "no setting has several values"),
@@ -61,6 +74,10 @@ def test_one_line_and_nothing_left_behind(
     here: Workplace, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     (here.path / "a_file").write_text("")
+    (here.path / "a_typo.py").write_text("class Agent(:\n")
+    (here.path / "half_made.py").write_text("1 / 0\n")
+    (here.path / "mute.py").write_text(MUTE)
+    (here.path / "conf/agent/torn.yaml").write_text("words: [1\n")
     assert main(["run", *arguments]) == 2
     assert message in only_line(capsys)
     assert not (here.path / "results").exists()
