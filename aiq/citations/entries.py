@@ -4,7 +4,8 @@ import re
 import tomllib
 import unicodedata
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -151,17 +152,21 @@ def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str
     return table, re.compile(spelled), re.compile(rf"(?:[\W_]*+(?>{spelled}))*+[\W_]*+")
 
 
+_NEAR = 4
+"""Lines in which what an entry names must begin."""
+
+
 @dataclass(eq=False)
 class Line:
-    """The line `start:end` as lists see it; each fact about it is found once. `level` is that of a heading."""
+    """One of a report's `lines` as lists see it; each fact about it is found once. `level` is that of a heading."""
 
     text: str
+    lines: Sequence["Line"]
     number: int
     start: int
     end: int
     level: int | None
     fenced: bool
-    _begun: dict[Family | None, Entry | None] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> str:
@@ -212,14 +217,27 @@ class Line:
         """Whether the line is a heading or ends a list otherwise."""
         return self.level is not None or self.ends_list
 
-    def begins(self, family: Family | None = None) -> Entry | None:
-        """The line as the first of an entry, of this form or of any but `plain`."""
-        if family not in self._begun:
-            forms = [family] if family else [name for name in _FORMS if name != "plain"]
-            matches = ((name, _FORMS[name].match(self.text, self.start, self.end)) for name in forms)
-            found = (_entry(name, match, self.start, self.end) for name, match in matches if match)
-            self._begun[family] = next(found, None)
-        return self._begun[family]
+    @cached_property
+    def starts(self) -> dict[Family, Entry]:
+        """The line as the first of an entry, by each form that it has."""
+        matches = ((name, form.match(self.text, self.start, self.end)) for name, form in _FORMS.items())
+        return {name: _entry(name, match, self.start, self.end) for name, match in matches if match}
+
+    def below(self, most: int) -> list["Line"]:
+        """The next lines with text after this one, of at most so many lines."""
+        return [below for below in self.lines[self.number + 1 : self.number + 1 + most] if below.bare]
+
+    def target_near(self, family: Family) -> bool:
+        """Whether the entry that begins in this line has a target in its first lines."""
+        if self.names_target:
+            return True
+        for below in self.below(_NEAR):
+            beside = family not in UNNUMBERED or below.indent <= self.indent + 1
+            if below.parts_lists or (beside and family in below.starts):
+                return False
+            if below.names_target:
+                return True
+        return False
 
     def entries(self, first: Entry) -> list[Entry]:
         """All entries of a line that begins so: `[1] A url [2] B url` has two, `<li>A url</li><li>B url</li>` too."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from operator import attrgetter
 
-from aiq.citations.markdown import Markdown, Place, Span, masked, position
+from aiq.citations.markdown import Markdown, Place, masked, position
 
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
 """Full-width punctuation, which ends a bare URL although one may contain it."""
@@ -73,10 +73,11 @@ class UrlUse:
 def entry_urls(markdown: Markdown, entries: Sequence[Place]) -> Iterator[tuple[UrlUse, ...]]:
     """The URLs of each of these reference entries, in order; a list that Markdown takes for code has them too."""
     text = markdown.text
-    linked = [
-        [_linked(text, span) for span in markdown.spans_in(start, end) if span.end <= end and _leads_away(text, span)]
-        for start, end in entries
-    ]
+    linked: list[list[UrlUse]] = [[] for _ in entries]
+    for use in _links(markdown):
+        at = position(entries, use.start)
+        if at >= 0 and use.end <= entries[at][1]:
+            linked[at].append(use)
     text = masked(text, [(use.start, use.end) for uses in linked for use in uses])
     for (start, end), found in zip(entries, linked, strict=True):
         at = start
@@ -117,7 +118,7 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     (`[a]: url`) and attributes of raw HTML.
     """
     text = markdown.text
-    found = [_linked(text, span) for span in markdown.spans if _leads_away(text, span)]
+    found = list(_links(markdown))
     silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
     prose = masked(text, [*silent, *((use.start, use.end) for use in found)])
     defined = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
@@ -128,10 +129,12 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     return sorted([*inside, *bare], key=attrgetter("start"))
 
 
-def _leads_away(text: str, span: Span) -> bool:
-    """Whether a span has a destination outside of its text: `#part` has none."""
-    outside = span.target[0] < span.target[1] and text[span.target[0]] != "#"
-    return outside and span.kind in ("link", "image", "autolink")
+def _links(markdown: Markdown) -> Iterator[UrlUse]:
+    """Links, images and autolinks with a destination outside of their text: `#part` has none."""
+    for span in markdown.spans:
+        target = markdown.text[slice(*span.target)]
+        if span.kind in ("link", "image", "autolink") and target and target[0] != "#":
+            yield UrlUse(span.start, span.end, *span.target, unescape(target), span.kind, span.label)
 
 
 def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
@@ -152,11 +155,6 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
 
 def _plain(text: str, start: int, end: int, form: str = "bare_url", endings: tuple[int, ...] = ()) -> UrlUse:
     return UrlUse(start, end, start, end, unescape(text[start:end]), form, endings=endings)
-
-
-def _linked(text: str, span: Span) -> UrlUse:
-    url = unescape(text[slice(*span.target)])
-    return UrlUse(span.start, span.end, *span.target, url, span.kind, span.label)
 
 
 def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:

@@ -5,7 +5,7 @@ of open brackets that CommonMark's appendix describes, because the library's own
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -88,11 +88,6 @@ class Markdown:
     def line_at(self, offset: int) -> int:
         """The number of the line that holds this offset."""
         return position(self.lines, offset)
-
-    def spans_in(self, start: int, end: int) -> list[Span]:
-        """The spans that begin in `start:end`."""
-        first, last = (bisect_left(self.spans, at, key=lambda span: span.start) for at in (start, end))
-        return self.spans[first:last]
 
     def prose(self) -> str:
         """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""

@@ -18,8 +18,6 @@ _FIRST_ENTRY_WITHIN = 8
 """Lines to look ahead from a title to the first entry."""
 _INTRODUCTION = 3
 """Lines of text that may be between a heading and the first entry."""
-_NEAR = 4
-"""Lines in which what an entry names must begin."""
 _FAR = 6
 """Lines to look ahead for the next entry."""
 
@@ -33,128 +31,118 @@ class ReferenceList:
     entries: tuple[Entry, ...]
 
 
+_Read = tuple[int, Sequence[Entry]] | None
+"""The last line read, and the entries found."""
+
+
 def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     """Every list under a title and every run of footnotes; without any, a list in its title's line or without title.
 
     A list that names nothing to look up (a bibliography in prose) counts only if no other does,
     a list without numbers only if none has them.
     """
-    reader = _ListReader(markdown)
-    titled = list(reader.lists(reader.below_title))
-    footnotes = reader.lists(lambda line: reader.footnotes(line, titled))
+    lines = _lines_of(markdown)
+    titled = list(_lists(lines, _below_title))
+    footnotes = _lists(lines, lambda line: _footnotes(line, titled))
     lists = sorted([*titled, *footnotes], key=lambda found: found.start)
-    lists = lists or list(reader.lists(reader.after_colon)) or list(reader.lists(reader.headless))
+    lists = lists or list(_lists(lines, _after_colon)) or list(_lists(lines, _headless))
     lists = [found for found in lists if any(entry.names_target for entry in found.entries)] or lists
     return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
 
-_Read = tuple[int, Sequence[Entry]] | None
-"""The last line read, and the entries found."""
+def _lines_of(markdown: Markdown) -> Sequence[Line]:
+    """The lines of a report."""
+    fences = [(markdown.line_at(start), markdown.line_at(end)) for start, end in markdown.fences]
+    fenced = {number for first, last in fences for number in range(first, last + 1)}
+    lines: list[Line] = []
+    lines += (
+        Line(markdown.text, lines, number, start, end, markdown.headings.get(number), number in fenced)
+        for number, (start, end) in enumerate(markdown.lines)
+    )
+    return lines
 
 
-class _ListReader:
-    """The lines of a report, in which each kind of list has a method of its own that reads on from a line."""
+def _lists(lines: Sequence[Line], read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
+    last = -1
+    for line in lines:
+        if line.number > last and (found := read(line)):
+            last, entries = found
+            if entries:
+                yield ReferenceList(line.start, entries[-1].end, tuple(entries))
 
-    def __init__(self, markdown: Markdown) -> None:
-        fences = [(markdown.line_at(start), markdown.line_at(end)) for start, end in markdown.fences]
-        fenced = {number for first, last in fences for number in range(first, last + 1)}
-        self.all = [
-            Line(markdown.text, number, start, end, markdown.headings.get(number), number in fenced)
-            for number, (start, end) in enumerate(markdown.lines)
-        ]
 
-    def below(self, line: Line, most: int) -> list[Line]:
-        """The next lines with text after this one, of at most so many lines."""
-        return [below for below in self.all[line.number + 1 : line.number + 1 + most] if below.bare]
-
-    def target_near(self, line: Line, family: Family) -> bool:
-        """Whether the entry that begins in this line has a target in its first lines."""
-        if line.names_target:
-            return True
-        for below in self.below(line, _NEAR):
-            beside = family not in UNNUMBERED or below.indent <= line.indent + 1
-            if below.parts_lists or (beside and below.begins(family)):
-                return False
-            if below.names_target:
-                return True
-        return False
-
-    def lists(self, read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
-        last = -1
-        for line in self.all:
-            if line.number > last and (found := read(line)):
-                last, entries = found
-                if entries:
-                    yield ReferenceList(line.start, entries[-1].end, tuple(entries))
-
-    def below_title(self, line: Line) -> _Read:
-        """The list that a title in this line opens; no entries if it opens none."""
-        if not line.title or not (first := self._first_entry(line)):
-            return None
-        last, entries = _Follower(self, first[1], line.level or 0).read(first[0].number)
-        return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else None
-
-    def footnotes(self, line: Line, taken: Sequence[ReferenceList]) -> _Read:
-        """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
-
-        def is_defined(entry: Entry) -> bool:
-            return line.text[entry.body - 1] in ":："
-
-        start = None if line.fenced else line.begins("bracket")
-        if not start or not is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
-            return None
-        before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
-        if before >= 0 and line.start < taken[before].end:
-            return None
-        last, entries = _Follower(self, "bracket").read(line.number)
-        return last, list(takewhile(is_defined, entries))
-
-    def after_colon(self, line: Line) -> _Read:
-        """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
-        colon = None if line.fenced else _COLON.match(line.text, line.start, line.end)
-        if colon is None or title_strength(colon[0]) != "strong" or not line.names_target:
-            return None
-        start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
-        follower = _Follower(self, "bracket")
-        takes = follower.takes(Line(line.text, line.number, start, line.end, None, fenced=False))
-        return follower.read(line.number + 1) if takes else None
-
-    def headless(self, line: Line) -> _Read:
-        """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
-        start = None if line.parts_lists else line.begins("bracket")
-        if start is None or line.text[start.mark[0]] in "(（" or not line.names_target:
-            return None
-        last, entries = _Follower(self, "bracket").read(line.number)
-        upwards = len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries))
-        ends = not any(below.bare for below in self.all[last + 1 :])
-        return last, entries if upwards and ends else ()
-
-    def _first_entry(self, title: Line) -> tuple[Line, Family] | None:
-        """Line and form of the first entry below a title: at once, or below a heading's introduction."""
-        strong = title.title == "strong"
-        formal = title.level is not None or title.is_label or "<" in title.words
-        introduction = 0
-        for line in self.below(title, _FIRST_ENTRY_WITHIN):
-            if line.number == title.number + 1 and not line.words.strip(" \t=-"):
-                continue  # underlines the title
-            if line.ends_list:
-                return None
-            family = self._family(line, strong=strong, formal=formal)
-            if family and (not introduction or self.target_near(line, family)):
-                return line, family
-            introduction += not line.bare.startswith("|")
-            same_level = line.level is not None and line.level <= (title.level or 6)
-            if same_level or introduction > (_INTRODUCTION if formal and strong else 0):
-                return None
+def _below_title(line: Line) -> _Read:
+    """The list that a title in this line opens; no entries if it opens none."""
+    if not line.title or not (first := _first_entry(line)):
         return None
+    last, entries = _Follower(first[1], line.level or 0).read(first[0])
+    return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else None
 
-    def _family(self, line: Line, *, strong: bool, formal: bool) -> Family | None:
-        """The form in which an entry begins here; forms without brackets or points must name a target at once."""
-        if start := line.begins():
-            sure = start.family in ("table", "bracket", "ordered", "circled")
-            likely = strong or start.family not in ("spaced", "row")
-            return start.family if sure or (likely and self.target_near(line, start.family)) else None
-        return "plain" if strong and formal and line.names_target and line.level is None else None
+
+def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
+    """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
+
+    def is_defined(entry: Entry) -> bool:
+        return line.text[entry.body - 1] in ":："
+
+    start = None if line.fenced else line.starts.get("bracket")
+    if not start or not is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
+        return None
+    before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
+    if before >= 0 and line.start < taken[before].end:
+        return None
+    last, entries = _Follower("bracket").read(line)
+    return last, list(takewhile(is_defined, entries))
+
+
+def _after_colon(line: Line) -> _Read:
+    """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
+    colon = None if line.fenced else _COLON.match(line.text, line.start, line.end)
+    if colon is None or title_strength(colon[0]) != "strong" or not line.names_target:
+        return None
+    start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
+    return _Follower("bracket").read(Line(line.text, line.lines, line.number, start, line.end, None, fenced=False))
+
+
+def _headless(line: Line) -> _Read:
+    """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
+    start = None if line.parts_lists else line.starts.get("bracket")
+    if start is None or line.text[start.mark[0]] in "(（" or not line.names_target:
+        return None
+    last, entries = _Follower("bracket").read(line)
+    upwards = len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries))
+    ends = not any(below.bare for below in line.lines[last + 1 :])
+    return last, entries if upwards and ends else ()
+
+
+def _first_entry(title: Line) -> tuple[Line, Family] | None:
+    """Line and form of the first entry below a title: at once, or below a heading's introduction."""
+    strong = title.title == "strong"
+    formal = title.level is not None or title.is_label or "<" in title.words
+    introduction = 0
+    for line in title.below(_FIRST_ENTRY_WITHIN):
+        if line.number == title.number + 1 and not line.words.strip(" \t=-"):
+            continue  # underlines the title
+        if line.ends_list:
+            return None
+        family = _family(line, strong=strong, formal=formal)
+        if family and (not introduction or line.target_near(family)):
+            return line, family
+        introduction += not line.bare.startswith("|")
+        same_level = line.level is not None and line.level <= (title.level or 6)
+        if same_level or introduction > (_INTRODUCTION if formal and strong else 0):
+            return None
+    return None
+
+
+def _family(line: Line, *, strong: bool, formal: bool) -> Family | None:
+    """The form in which an entry begins here; forms without brackets or points must name a target at once."""
+    start = next(iter(line.starts.values()), None)
+    if start and start.family != "plain":
+        sure = start.family in ("table", "bracket", "ordered", "circled")
+        likely = strong or start.family not in ("spaced", "row")
+        return start.family if sure or (likely and line.target_near(start.family)) else None
+    return "plain" if strong and formal and line.names_target and line.level is None else None
 
 
 @dataclass
@@ -164,26 +152,26 @@ class _Follower:
     `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
     """
 
-    lines: _ListReader
     family: Family
     level: int | None = None
     entries: list[Entry] = field(default_factory=list)
     last: int = -1
     indent: int = 0
 
-    def read(self, first: int) -> tuple[int, Sequence[Entry]]:
+    def read(self, line: Line) -> tuple[int, Sequence[Entry]]:
         """Entries from this line on; bullets, and lists that say `1.` throughout, count by position."""
-        for number in range(first, len(self.lines.all)):
-            if self.lines.all[number].bare and not self.takes(self.lines.all[number]):
+        while not line.bare or self._takes(line):
+            if line.number + 1 == len(line.lines):
                 break
+            line = line.lines[line.number + 1]
         same = self.family == "ordered" and len({entry.number for entry in self.entries}) < len(self.entries[:2])
         if self.family in UNNUMBERED or same:
             self.entries = [replace(entry, number=n, number_span=None) for n, entry in enumerate(self.entries, 1)]
         return self.last, self.entries
 
-    def takes(self, line: Line) -> bool:
+    def _takes(self, line: Line) -> bool:
         """Whether this line belongs to the list; if so it is added."""
-        start = None if line.fenced else line.begins(self.family)
+        start = None if line.fenced else line.starts.get(self.family)
         if start and self._begins_entry(start, line):
             self.indent = self.indent if self.entries else line.indent
             self.entries += self._entries_in(start, line)
@@ -211,12 +199,12 @@ class _Follower:
             return False
         if start.number_span is None or start.number > self.entries[-1].number:
             return True
-        return self.family != "spaced" and (adjacent or self.lines.target_near(line, self.family))
+        return self.family != "spaced" and (adjacent or line.target_near(self.family))
 
     def _entries_in(self, start: Entry, line: Line) -> list[Entry]:
         """The entries of a line; a number in it that the next entry's line has again was only cited."""
         found = line.entries(start)
-        following = (below.begins(self.family) for below in self.lines.below(line, _FAR) if len(found) > 1)
+        following = (below.starts.get(self.family) for below in line.below(_FAR) if len(found) > 1)
         after = next((below.number for below in following if below is not None), 0)
         again = next((at for at, entry in enumerate(found) if at and entry.number == after), len(found))
         return [*found[: again - 1], replace(found[again - 1], end=line.end)] if after else found
@@ -230,7 +218,7 @@ class _Follower:
         if self.entries[-1].names_target:
             return indented or (adjacent and line.goes_on)
         if adjacent:
-            return self.lines.target_near(line, self.family)
+            return line.target_near(self.family)
         return line.names_target and (indented or line.goes_on)
 
     def _is_remark(self, line: Line) -> bool:
@@ -252,9 +240,9 @@ class _Follower:
 
     def _next_entry(self, line: Line) -> Entry | None:
         """The entry with a target that begins in one of the next lines, below nothing that ends the list."""
-        for below in self.lines.below(line, _FAR):
-            if start := below.begins(self.family):
-                return start if self.lines.target_near(below, self.family) else None
+        for below in line.below(_FAR):
+            if start := below.starts.get(self.family):
+                return start if below.target_near(self.family) else None
             if below.parts_lists and not below.is_rule:
                 return None
         return None

@@ -75,11 +75,7 @@ def _one(group: Sequence[_Seen]) -> Source:
     """One source of all that was seen of it, in order; a weaker kind adds nothing to a stronger one."""
     sources = [source for strength, _, _, source in group if strength == group[0][0]]
     text = max((source.text for source in sources), key=len)
+    digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""
     title = next((source.title for source in sources if source.title), "")
     published = next((source.published for source in sources if source.published), None)
-    return sources[0].model_copy(update={"title": title, "text": text, "published": published, "digest": digest(text)})
-
-
-def digest(text: str) -> str:
-    """The first 16 hex digits of the text's SHA-256; empty without text."""
-    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""
+    return sources[0].model_copy(update={"title": title, "text": text, "published": published, "digest": digest})

@@ -47,24 +47,23 @@ def test_rules(cited: str, ignore: int | None, window: int | None, exact: int | 
     assert [find(SOURCES, cited, pages=rule) for rule in ("ignore", "window", "exact")] == expected
 
 
-def test_the_window_is_a_setting() -> None:
-    assert find(SOURCES, "r.pdf, p.18", page_window=2) == "r.pdf, pp. 20-24"
-    assert find(SOURCES, "r.pdf, p.18", page_window=1) is None
-    assert find(SOURCES, "r.pdf, p.16", page_window=0) is None
-
-
-def test_a_document_retrieved_as_a_whole_has_every_page() -> None:
-    keys = ["r.pdf, p.2", "r.pdf"]
-    assert [find(keys, cited, pages="exact") for cited in ("r.pdf, p.2", "r.pdf, p.3", "r.pdf")] == [
-        "r.pdf, p.2",
-        "r.pdf",
-        "r.pdf",
-    ]
-
-
-def test_the_same_key_is_preferred_to_a_wider_one() -> None:
-    assert find(["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.15") == "r.pdf, p.15"
-    assert find(["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.80", pages="exact") == "r.pdf, pp. 1-90"
+@pytest.mark.parametrize(
+    ("keys", "cited", "settings", "found"),
+    [
+        (SOURCES, "r.pdf, p.18", {"page_window": 2}, "r.pdf, pp. 20-24"),
+        (SOURCES, "r.pdf, p.18", {"page_window": 1}, None),
+        (SOURCES, "r.pdf, p.16", {"page_window": 0}, None),
+        # a document retrieved as a whole has every page
+        (["r.pdf, p.2", "r.pdf"], "r.pdf, p.2", {"pages": "exact"}, "r.pdf, p.2"),
+        (["r.pdf, p.2", "r.pdf"], "r.pdf, p.3", {"pages": "exact"}, "r.pdf"),
+        (["r.pdf, p.2", "r.pdf"], "r.pdf", {"pages": "exact"}, "r.pdf"),
+        # the same key is preferred to a wider one
+        (["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.15", {}, "r.pdf, p.15"),
+        (["r.pdf, pp. 1-90", "r.pdf, p.15"], "r.pdf, p.80", {"pages": "exact"}, "r.pdf, pp. 1-90"),
+    ],
+)
+def test_which_pages_count(keys: list[str], cited: str, settings: dict[str, Any], found: str | None) -> None:
+    assert find(keys, cited, **settings) == found
 
 
 ranges = st.tuples(st.integers(1, 30), st.integers(0, 5)).map(lambda pair: (pair[0], pair[0] + pair[1]))
@@ -96,19 +95,14 @@ def test_an_entry_names_a_document(entry: str, name: str) -> None:
 
 
 def test_a_part_of_an_entry_must_name_a_file_or_a_page() -> None:
-    """V5: otherwise any words behind a colon could be a registered name."""
-    assert [key.name for key in named_documents("A wholly invented study: knowledge_search")] == [
-        "a wholly invented study: knowledge_search"
-    ]
+    """V5: otherwise any words behind a colon could be a registered name; nor does a name inside other words count."""
+    invented = "A wholly invented study: knowledge_search"
+    assert [key.name for key in named_documents(invented)] == [invented.lower()]
+    names = [key.name for key in named_documents("A wholly invented study, via knowledge_search in data.md")]
+    assert not {"knowledge_search", "a.md"} & {*names}
+    assert not looks_like_document("A wholly invented study, via knowledge_search")
     assert DocumentKey("annual report", 5, 5) in named_documents("Company - Annual Report, p. 5")
     assert DocumentKey("annual report") in named_documents("Annual Report (uploaded)")
-
-
-def test_a_name_inside_other_words_names_nothing() -> None:
-    names = [key.name for key in named_documents("A wholly invented study, via knowledge_search in data.md")]
-    assert "knowledge_search" not in names  # V5
-    assert "a.md" not in names  # V5
-    assert not looks_like_document("A wholly invented study, via knowledge_search")
 
 
 @pytest.mark.parametrize(("entry", "pages"), rows("documents.jsonl", "pages"))

@@ -8,15 +8,10 @@ from aiq.citations.markdown import inline_spans, read_markdown
 from aiq.citations.parse import parse_report
 
 _SIZE = 4_000
-
 _LIMIT = 10
-
 _TOO_SHORT = 0.2
-
 """Seconds of CPU under which a ratio says nothing; a quadratic rule takes longer at this size."""
-
 _ATTEMPTS = 3
-
 """A busy machine makes one measurement wrong, a quadratic rule all of them."""
 
 # fmt: off

@@ -10,17 +10,8 @@ from aiq.citations.marks import like, value
 @pytest.mark.parametrize(
     ("written", "number"),
     [
-        ("7", 7),
-        ("07", 7),
-        ("７", 7),
-        ("１２", 12),
-        ("①", 1),
-        ("⑳", 20),
-        ("㉑", 21),
-        ("㊿", 50),
-        ("❷", 2),
-        ("⁷", 7),
-        ("¹²", 12),
+        *(("7", 7), ("07", 7), ("７", 7), ("１２", 12), ("⁷", 7), ("¹²", 12)),
+        *(("①", 1), ("⑳", 20), ("㉑", 21), ("㊿", 50), ("❷", 2)),
     ],
 )
 def test_value(written: str, number: int) -> None:
@@ -30,13 +21,8 @@ def test_value(written: str, number: int) -> None:
 @pytest.mark.parametrize(
     ("written", "number", "expected"),
     [
-        ("7", 12, "12"),
-        ("07", 8, "08"),
-        ("07", 12, "12"),
-        ("７", 12, "１２"),
-        ("③", 21, "㉑"),
-        ("③", 51, "(51)"),
-        ("¹", 12, "¹²"),
+        *(("7", 12, "12"), ("07", 8, "08"), ("07", 12, "12")),
+        *(("７", 12, "１２"), ("③", 21, "㉑"), ("③", 51, "(51)"), ("¹", 12, "¹²")),
     ],
 )
 def test_like(written: str, number: int, expected: str) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -57,7 +59,7 @@ def test_each_source_is_kept_once_in_order(added: list[tuple[str, tuple[int, ...
     assert [source.address for source in registry.all()] == kept
 
 
-def test_the_first_by_order_keeps_url_title_and_call() -> None:
+def test_of_two_calls_the_first_keeps_url_title_and_call() -> None:
     registry = SourceRegistry()
     registry.add(Source(url="http://www.e.com/a/", title="Later", text="the whole page", call_id="c2"), (2, 0, 0))
     registry.add(Source(url="https://e.com/a", title="", text="a snippet", call_id="c1", published="2026"), (1, 0, 0))
@@ -68,29 +70,23 @@ def test_the_first_by_order_keeps_url_title_and_call() -> None:
 
 
 def test_kinds_are_kept_apart_and_the_strongest_counts() -> None:
+    """V7: what a call was asked with and gives back is an echo, so no agent makes a mention by searching."""
     registry = SourceRegistry()
-    note(registry, "https://e.com/a https://e.com/b https://e.com/c", "echoed", 0, "c0")
-    note(registry, "see http://www.e.com/a/ and https://e.com/b", "mentioned", 1, "c1")
-    registry.add(Source(url="https://e.com/a", text="page", title="A", call_id="c2"), (2, 0, 0))
+    note(registry, '{"query": "https://e.com/a https://e.com/b https://e.com/c"}', "echoed")
+    note(registry, "no results for https://e.com/b; try https://e.com/d", "mentioned")
+    registry.add(Source(url="http://www.e.com/a/", text="page", title="A", call_id="c2"), (2, 0, 0))
     assert kinds(registry) == {
-        "https://e.com/a": "retrieved",
-        "https://e.com/b": "mentioned",
+        "http://www.e.com/a/": "retrieved",
+        "https://e.com/b": "echoed",
         "https://e.com/c": "echoed",
+        "https://e.com/d": "mentioned",
     }
     (source,) = registry.all()
     assert (source.title, source.call_id, source.text) == ("A", "c2", "page")
-
-
-def test_what_a_call_was_asked_with_and_gives_back_is_an_echo() -> None:
-    """V7: an agent cannot make a URL a mention by searching for it."""
-    registry = SourceRegistry()
-    note(registry, '{"query": "https://evil.com/x"}', "echoed")
-    note(registry, "no results for https://evil.com/x; try https://e.com/", "mentioned")
-    assert kinds(registry) == {"https://e.com/": "mentioned", "https://evil.com/x": "echoed"}
-    note(registry, "a page of another call says https://evil.com/x", "mentioned", 1, "c2")
-    assert kinds(registry)["https://evil.com/x"] == "mentioned"
-    seen = next(source for source in registry.known() if source.url == "https://evil.com/x")
-    assert (seen.text, seen.digest, seen.title, seen.call_id, seen.tool) == ("", "", "", "c2", "search")
+    note(registry, "a page of another call says https://e.com/b", "mentioned", 1, "c2")
+    seen = next(source for source in registry.known() if source.url == "https://e.com/b")
+    assert (seen.kind, seen.call_id, seen.tool) == ("mentioned", "c2", "search")
+    assert (seen.text, seen.digest, seen.title) == ("", "", "")
 
 
 def test_of_what_was_only_seen_a_row_keeps_what_the_report_names() -> None:
@@ -146,35 +142,28 @@ class Asked(BaseModel):
     query: str
 
 
+@dataclass
 class Scripted:
     """A tool that answers as it was told to, or fails."""
 
+    answer: ToolResult | ToolError
+    data_source: str | None = "web"
     name = "lookup"
     description = "Look something up."
     parameters: type[BaseModel] = Asked
 
-    def __init__(self, answer: ToolResult | ToolError, data_source: str | None = "web") -> None:
-        self._answer = answer
-        self.data_source = data_source
-
     async def run(self, arguments: BaseModel) -> ToolResult:
-        if isinstance(self._answer, ToolError):
-            raise self._answer
-        return self._answer
+        if isinstance(self.answer, ToolError):
+            raise self.answer
+        return self.answer
 
 
 def registry_after(answer: ToolResult | ToolError, query: str = "q", data_source: str | None = "web") -> SourceRegistry:
     """The registry of a session after one call of a tool."""
     registry = SourceRegistry()
     session = make_session(tools=Toolbox([Scripted(answer, data_source)]), sources=registry)
-
-    async def call() -> None:
-        try:
-            await session.call_tool("lookup", {"query": query})
-        except ToolError:
-            return
-
-    asyncio.run(call())
+    with suppress(ToolError):
+        asyncio.run(session.call_tool("lookup", {"query": query}))
     return registry
 
 
@@ -198,21 +187,15 @@ def test_failures_and_empty_results_are_no_evidence(answer: ToolResult | ToolErr
     assert found.audit.valid_citations == ()
 
 
-def test_what_a_helper_says_is_no_evidence() -> None:
-    answer = ToolResult(content="noted https://e.com/a", sources=(Source(url="https://e.com/a", text="x"),))
-    assert [source.kind for source in registry_after(answer, data_source=None).known()] == ["echoed"]
-
-
-PROSE = ToolResult(
-    content="A page that says: see https://evil.com/x, and https://asked.com/a",
-    sources=(Source(url="https://e.com/page", text="see https://evil.com/x"),),
-)
-
-
 def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
-    registry = registry_after(PROSE, query="what does https://asked.com/a say?")
-    kinds = {source.url: source.kind for source in registry.known()}
-    assert kinds == {
+    answer = ToolResult(
+        content="A page that says: see https://evil.com/x, and https://asked.com/a",
+        sources=(Source(url="https://e.com/page", text="see https://evil.com/x"),),
+    )
+    helped = registry_after(answer, data_source=None)
+    assert {source.kind for source in helped.known()} == {"echoed"}  # what a helper says is no evidence
+    registry = registry_after(answer, query="what does https://asked.com/a say?")
+    assert kinds(registry) == {
         "https://e.com/page": "retrieved",
         "https://evil.com/x": "mentioned",
         "https://asked.com/a": "echoed",  # the agent named it first: that a result repeats it proves nothing
@@ -221,9 +204,6 @@ def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
     verified = verify(text, registry.known(), configured(CitationSettings))
     assert [removed.seen_as for removed in verified.audit.removed_citations] == ["mentioned", "echoed"]
     assert [citation.source for citation in verified.audit.valid_citations] == ["https://e.com/page"]
-    registry.add(Source(url="http://evil.com/x", text="the page", title="X", call_id="c9"), (5, 0))  # retrieved later
-    late = next(source for source in registry.all() if source.url == "http://evil.com/x")
-    assert (late.kind, late.call_id, late.text) == ("retrieved", "c9", "the page")
     assert registry_after(ToolResult(content="nothing")).known() == ()  # every attempt has a registry of its own
 
 
