@@ -85,11 +85,6 @@ class MarkFinding:
     entries: tuple[int | None, ...]
     url: UrlFinding | None = None
 
-    @property
-    def url_decides(self) -> bool:
-        """Whether its own URL says what it is worth, whatever its entries are: a source's, or an unsafe one."""
-        return self.url is not None and self.url.outcome in ("valid", "unsafe")
-
 
 @dataclass(frozen=True)
 class ReportAudit:
@@ -108,9 +103,12 @@ class ReportAudit:
     with_sources: bool = True
 
     def cited_by(self, mark: MarkFinding) -> Iterator[tuple[int, int | None, Finding]]:
-        """Each number of a mark, the position of its entry, and what decides: that entry, or the URL it leads to."""
+        """Each number of a mark, the position of its entry, and what decides: that entry, or the URL it leads to.
+
+        The URL decides where it is a source's or unsafe, whatever the entry is.
+        """
         for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
-            if mark.url is not None and (position is None or mark.url_decides):
+            if mark.url is not None and (position is None or mark.url.outcome in ("valid", "unsafe")):
                 yield number, position, mark.url
             else:
                 yield number, position, _DANGLING if position is None else self.entries[position]
