@@ -234,7 +234,7 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         removed_citations=audit.removed_citations,
         valid_citations=audit.valid_citations,
         edits=verified.edits,
-        metrics=metrics_of(audit, with_sources=found.with_sources).by_name(),
+        metrics=metrics_of(audit, with_sources=found.with_sources),
         dangling=audit.dangling,
         unused=tuple(found.entries[position].entry.number for position in found.unused),
         uncited_paragraphs=found.uncited_paragraphs,
@@ -291,4 +291,4 @@ def _cited_sources(found: ReportAudit) -> Iterable[Source]:
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
     """The metrics of several reports together; there is at least one, and sources are known of all or none."""
     found = (audit.verified.audit for audit in audits)
-    return metrics_of(*found, with_sources=audits[0].record.with_sources).by_name()
+    return metrics_of(*found, with_sources=audits[0].record.with_sources)

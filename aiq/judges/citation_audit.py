@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, metrics_of
+from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, ratios_of
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
@@ -37,16 +37,15 @@ class CitationAudit(Judge):
         audit = report.audit
         if audit is None:
             return scores_of(self.metrics, ["the agent's citations were not verified"] * len(self.metrics))
-        found = metrics_of(audit)
+        ratios = ratios_of(audit)
         reasons = Counter(citation.reason.split("_of_")[0] for citation in audit.removed_citations)
         detail: dict[str, JsonValue] = {
             "levels": dict(sorted(Counter(citation.level for citation in audit.valid_citations).items())),
             "removed": dict(sorted(reasons.items())),
         }
-        counts = (len(audit.valid_citations), found.removed)
-        if found.valid is None or found.exact is None:
+        counts = (len(audit.valid_citations), len(audit.removed_citations))
+        if not ratios:
             repeats = "every reference repeats another one"
             nothing = repeats if audit.removed_citations else "the report has no citations"
             return scores_of(self.metrics, [nothing, nothing, *counts])
-        rates = ((rate.numerator, rate.denominator) for rate in (found.valid, found.exact))
-        return scores_of(self.metrics, [*rates, *counts], detail)
+        return scores_of(self.metrics, [ratios[VALID_RATE], ratios[EXACT_RATE], *counts], detail)
