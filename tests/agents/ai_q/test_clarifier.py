@@ -174,16 +174,6 @@ async def test_an_unusable_plan_is_repaired_once_or_replaced(repaired: Any, used
     assert fenced(bench.endpoint.of(PLANNER_ROLE)[1], "bad_reply") == broken
 
 
-async def test_a_plan_is_shown_and_approved() -> None:
-    user = ScriptedUser([], ["Approve."])
-    report, bench = await clarified(content, user, enable_plan_approval=True)
-    assert report.route == "deep"
-    assert "Plan (approved by the user):\nOrlune\n1. Origins" in briefing(bench)
-    assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
-    assert "**approve**" in user.shown[0]
-    assert "**reject**" in user.shown[0]
-
-
 async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterations_the_plan_stands() -> None:
     user = ScriptedUser([], ["yes, but shorter", "add prices"])
     report, bench = await clarified(content, user, enable_plan_approval=True, max_plan_iterations=2)

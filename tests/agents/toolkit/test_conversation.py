@@ -94,6 +94,7 @@ async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:
         assert await bench.resume(made, "t") is None
     assert report.route == "deep"
     assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
+    assert all(f"**{word}**" in user.shown[0] for word in ("approve", "reject"))
     assert len(bench.endpoint.of("aiq.clarifier_planner")) == 1
     first = bench.endpoint.of("aiq.orchestrator")[0]
     assert "Plan (approved by the user):\nOrlune\n1. Origins" in first.system
