@@ -8,10 +8,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ROLE, SYNTHESIS_ANCHOR, ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.core.errors import ConfigError, LimitReached, ModelError
+from aiq.core.errors import ConfigError
 from aiq.core.events import Decision, StageChanged, ToolReturned
 from aiq.core.samples import Document
-from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 from tests.agents.conftest import PROMPTS, on_bench
 from tests.agents.replies import calls, results, search
@@ -129,13 +128,6 @@ async def test_history_turns_do_not_count_and_a_repeated_question_has_a_whole_bu
     assert causes(bench) == ["max_tool_iterations"] * 2
     assert [m.text for m in bench.endpoint.requests[0].messages[1:]] == ["a", "b", "c", "d", "now"]
     assert len(bench.search.queries) == 4
-
-
-async def test_failures_and_limits_end_the_attempt() -> None:
-    with pytest.raises(ModelError):
-        await run(lambda request: 500)
-    with pytest.raises(LimitReached):
-        await run(searches(1), given={"limits": configured(Limits, sample_model_calls=2)})
 
 
 async def test_the_prompt_states_date_user_and_documents_after_the_static_part() -> None:
