@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ class Unusable(Exception):
 class ModelAnswer(BaseModel):
     """The form of an answer in JSON: types are taken strictly (no `true` or `"1"` for 1), further keys passed over."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 NonBlank = Annotated[str, AfterValidator(str.strip), Field(min_length=1)]
@@ -116,8 +115,8 @@ def _digest(content: Sequence[object]) -> str:
 def read_as(form: type[T], text: str) -> T:
     """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
-    Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
-    numbers beyond a float and repeated keys are refused, because one would have to guess.
+    Fences and words around it are tolerated, as is a leading `<think>` block; repeated keys are
+    refused, because one would have to guess.
     """
     return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
@@ -153,9 +152,9 @@ def _validated(form: type[T], value: JsonValue) -> T:
 
 
 def _only(found: list[T], what: str) -> T:
-    if len(found) == 1:
-        return found[0]
-    raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
+    if len(found) != 1:
+        raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
+    return found[0]
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
@@ -171,31 +170,19 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
         if found is None:
             return
         start, position = found.span()
-        value, end = _decode(text, start)
-        if value is None:
-            broken = max(broken, end)
-        elif text[start] == bracket:
-            if start < broken:
-                raise Unusable("its JSON is broken off, and what is left of it is a part")
-            yield value
-            position = end
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            broken = max(broken, len(text) if error.msg.startswith("Unterminated string") else error.pos)
+        except (ValueError, RecursionError):  # more digits or brackets than Python reads
+            broken = len(text)
+        else:
+            if text[start] == bracket:
+                if start < broken:
+                    raise Unusable("its JSON is broken off, and what is left of it is a part")
+                yield value
+                position = end
     raise Unusable(f"there are more than {_MAX_STARTS} brackets in it")
-
-
-def _decode(text: str, start: int) -> tuple[Any, int]:
-    """The value that begins at `start` and where it ends; or None and up to where it was read before it broke."""
-    try:
-        return _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        return None, len(text) if error.msg.startswith("Unterminated string") else error.pos
-    except (ValueError, RecursionError):  # more digits or brackets than Python reads
-        return None, len(text)
-
-
-def _finite(written: str) -> float:
-    if not math.isfinite(number := float(written)):
-        raise Unusable(f"the number {written} is not allowed")
-    return number
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -205,6 +192,4 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER: Final = json.JSONDecoder(
-    parse_constant=_finite, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
-)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_duplicates, strict=False)
