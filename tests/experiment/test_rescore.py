@@ -93,7 +93,7 @@ def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: Workplace) 
     chosen = ["experiment=tiny", "judge=[citation_audit,letters]"]
     plans = [make_plan(settings_from(compose([*chosen, *given]))) for given in ([], ["llm.known_as=another"])]
     (audit, letters), (same, other) = (plan.judges for plan in plans)
-    known = {"settings": {}, "version": audit.judge.version, "prompt": None, "models": {}}
+    known: dict[str, object] = {"settings": {}, "version": audit.judge.version, "prompt": None, "models": {}}
     expected = digest_of({"target": "aiq.judges.citation_audit:CitationAudit", **known})
     assert audit.spec.hash == same.spec.hash == expected
     assert letters.spec.hash != other.spec.hash

@@ -73,17 +73,15 @@ def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
     """A judge's by the judge alone, with the sources that the agent had left (`letters.pages`)."""
     run = here.ran("agent.ask=true", f"judge.letters.ask={file == 'scores'}")
     before = here.values(run)
-    path, asked = (
-        run / f"{file}.jsonl",
-        next(row for row in here.lines(run / "samples.jsonl") if row["sample_id"] == "s3"),
-    )
-    rows = sorted(path.read_text().splitlines(keepends=True), key=lambda line: json.loads(line)["sample_id"] == "s3")
-    torn = next(line for line in rows if json.loads(line)["sample_id"] == "s3")[:40]
-    path.write_text("".join(line for line in rows if json.loads(line)["sample_id"] != "s3") + torn)
+    attempt = next(row for row in here.lines(run / "samples.jsonl") if row["sample_id"] == "s3")
+    path = run / f"{file}.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    own = [line for line in lines if json.loads(line)["sample_id"] == "s3"]
+    path.write_text("".join(line for line in lines if line not in own) + own[0][:40])
     here.endpoint.asked.clear()
     assert main(["run", f"resume={run}"]) == 0
     assert f"{file}.jsonl: cut a torn last line" in capsys.readouterr().err
-    assert here.endpoint.asked == [asked[text]]
+    assert here.endpoint.asked == [attempt[text]]
     assert here.values(run) == before
 
 
