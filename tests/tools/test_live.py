@@ -6,7 +6,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -21,6 +20,7 @@ from aiq.tools.corpus import Corpus
 from aiq.tools.live import LiveWeb
 from aiq.tools.web import CorpusWeb
 from tests.settings import configured
+from tests.tools.conftest import serving
 
 KEY = "reader-secret-1"
 
@@ -152,7 +152,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def secure_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., Any]) -> Iterator[int]:
+def secure_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """An HTTPS server whose certificate is good.example's, trusted by this process."""
     certificate_file, key_file = certificate(tmp_path, "good.example")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate_file))
@@ -161,7 +161,7 @@ def secure_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable
         return PlainTextResponse(f"hello {request.url.hostname}")
 
     app = Starlette(routes=[Route("/", hello)])
-    with serve(app, ssl_certfile=str(certificate_file), ssl_keyfile=str(key_file), log_level="critical") as port:
+    with serving(app, ssl_certfile=str(certificate_file), ssl_keyfile=str(key_file), log_level="critical") as port:
         yield port
 
 
