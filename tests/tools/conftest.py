@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -82,9 +82,6 @@ PATHS = {
 APP = Starlette(routes=[Route(path, endpoint) for path, endpoint in PATHS.items()])
 
 
-Serve = Callable[..., AbstractContextManager[int]]
-
-
 @contextmanager
 def serving(app: Starlette, **config: Any) -> Iterator[int]:
     """A server in a thread, for as long as the context stands; gives its port."""
@@ -98,11 +95,6 @@ def serving(app: Starlette, **config: Any) -> Iterator[int]:
         server.should_exit = server.force_exit = True
         thread.join(timeout=10)
         listener.close()
-
-
-@pytest.fixture(scope="session")
-def serve() -> Serve:
-    return serving
 
 
 @pytest.fixture(scope="session")
