@@ -7,7 +7,6 @@ from typing import Any, Self
 from tqdm import tqdm
 
 from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
 from aiq.runs.state import RunState
 
 LINE_EVERY_SECONDS = 10.0
@@ -26,7 +25,6 @@ class Progress:
         self._done = 0
         self._trouble = dict.fromkeys(("failed", "unjudged", "retried"), 0)
         self._over = self._under = 0.0
-        self._cost: float | None = 0.0
         self._last_line = time.monotonic()
         self._bar: tqdm[Any] | None = None
 
@@ -41,17 +39,10 @@ class Progress:
         self._state = state
         self._total = len(state.spec.keys)
         self._metric = next(iter(state.spec.metrics), "")
-        self.spent(state.spent())
         for key in filter(state.done, state.spec.keys):
             self._count(key)
         if self._shown and sys.stderr.isatty():
             self._bar = tqdm(total=self._total, initial=self._done, desc=self._name, unit="attempt")
-
-    def retrying(self, key: SampleKey) -> None:
-        self._trouble["retried"] += 1
-
-    def spent(self, total: Usage) -> None:
-        self._cost = total.cost_usd
 
     def finished(self, key: SampleKey) -> None:
         self._count(key)
@@ -66,6 +57,7 @@ class Progress:
         state = self._state
         self._done += 1
         self._trouble["failed"] += state.attempts[key].status != "completed"
+        self._trouble["retried"] += state.attempts[key].number > 1
         self._trouble["unjudged"] += any(state.judge_error(key, judge) is not None for judge in state.spec.judges)
         if self._metric and (scored := state.score(key, self._metric)) and scored.parts:
             self._over += scored.parts[0]
@@ -73,5 +65,6 @@ class Progress:
 
     def _figures(self) -> str:
         score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
-        cost = "cost unknown" if self._cost is None else f"${self._cost:.2f}"
+        spent = self._state.spent().cost_usd
+        cost = "cost unknown" if spent is None else f"${spent:.2f}"
         return ", ".join([*score, cost, *(f"{count} {what}" for what, count in self._trouble.items() if count)])
