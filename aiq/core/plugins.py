@@ -71,30 +71,22 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
     """What is wrong with one value, and how to write it instead where that is not pydantic's to say."""
     name = ".".join(filter(None, (prefix, *map(str, item["loc"]))))
     message = item["msg"].removeprefix("Value error, ")
-    if settings is not None and name:
-        message = _remedy(item, name, settings) or message
-    match item["type"]:
+    match item["type"] if name else "":
         case "extra_forbidden":
             return f"{name}: there is no such setting"
         case "missing":
             return f"{name}: must be set"
-    return f"{name}={_shown(item['input'])}: {message}" if name else message
-
-
-def _remedy(item: "ErrorDetails", name: str, settings: type[BaseModel]) -> str | None:
-    """How to write a setting whose value has the wrong form."""
-    match item["type"]:
-        case "tuple_type" | "list_type":
-            return f"write a list: {name}=[...]"
-        case "dict_type" | "mapping_type":
-            return f"write {name}.KEY=VALUE"
+        case "tuple_type" | "list_type" if settings:
+            message = f"write a list: {name}=[...]"
+        case "dict_type" | "mapping_type" if settings:
+            message = f"write {name}.KEY=VALUE"
         case "model_type" | "model_attributes_type" if section := _section(settings, item["loc"]):
             fields = section.model_fields
             meant = next((field for field in fields if item["input"] in get_args(fields[field].annotation)), None)
+            message = f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
             if meant is not None:
-                return f"is a section; did you mean {name}.{meant}={item['input']}?"
-            return f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
-    return None
+                message = f"is a section; did you mean {name}.{meant}={item['input']}?"
+    return f"{name}={_shown(item['input'])}: {message}" if name else message
 
 
 def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:
