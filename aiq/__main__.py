@@ -63,13 +63,13 @@ def _run(name: str, *arguments: str) -> int:
 def _load(name: str) -> ModuleType:
     """The module of a command. Raises UserError with what is near for a name that is none."""
     known = _names()
-    if name.replace("-", "_") not in known:
+    if name not in known:
         import difflib
 
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
         raise UserError(f"{name}: there is no such command; {hint}")
-    return importlib.import_module(f"aiq.commands.{name.replace('-', '_')}")
+    return importlib.import_module(f"aiq.commands.{name}")
 
 
 def _names() -> list[str]:

@@ -7,23 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aiq.analysis.sweeps import JobEnd
 from aiq.core.errors import UserError
+from aiq.core.files import resolve
+from aiq.experiment import compose, sweep
+from aiq.runs.folder import RunFolder, new_run_id
+from aiq.runs.manifest import Manifest, SweepPlace
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.plan import RunPlan
     from aiq.experiment.runner import RunOutcome
-    from aiq.runs.folder import RunFolder
-    from aiq.runs.manifest import Manifest, SweepPlace
 
 _RESUME = "resume="
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments, and in the help what there is to choose from."""
-    from aiq.experiment.compose import overview
-
     parser.usage = f"{parser.prog} [-m] [--cfg] SETTING=VALUE ..."
-    parser.epilog = overview()
+    parser.epilog = compose.overview()
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
     parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
     parser.add_argument("--cfg", action="store_true", help="print the resolved config and stop")
@@ -36,33 +37,31 @@ def run(args: Namespace) -> int:
     others = [text for text in overrides if not text.startswith(_RESUME)]
     if resumed and (args.multirun or args.cfg or len(resumed) > 1):
         raise UserError("resume=DIR goes on with one run; it takes neither -m nor --cfg nor a second folder")
+    if not args.multirun:
+        sweep.refuse(others)
+    jobs = sweep.split(others) if args.multirun else [sweep.Job(tuple(others), {})]
     if resumed:
         return _resume(Path(resumed[0]), others)
-    return _sweep(others, show=args.cfg) if args.multirun else _single(others, show=args.cfg)
-
-
-def _single(overrides: Sequence[str], *, show: bool) -> int:
-    from aiq.experiment import sweep
-    from aiq.runs.folder import new_run_id
-
-    sweep.refuse(overrides)
-    if show:
-        return _show_config(overrides)
-    plan = _plan(overrides)
+    if args.cfg:
+        return _show_config(jobs)
+    if args.multirun:
+        return _sweep(jobs)
+    plan = _plan(others)
     return carry_out(plan, _folder(plan, new_run_id())).exit_code
 
 
-def _sweep(overrides: Sequence[str], *, show: bool) -> int:
+def _show_config(jobs: Sequence[sweep.Job]) -> int:
+    from aiq.site.settings import explained
+
+    for job in jobs:
+        print("---\n" + explained(compose.settings_from(compose.compose(job.overrides))), end="")
+    return 0
+
+
+def _sweep(jobs: Sequence[sweep.Job]) -> int:
     """All jobs are composed and checked before the first one starts; the worst exit code of them."""
-    from aiq.analysis.sweeps import JobEnd
-    from aiq.experiment import sweep
-    from aiq.runs.folder import new_run_id
-    from aiq.runs.manifest import SweepPlace
     from aiq.site.analysis_tables import print_sweep
 
-    jobs = sweep.split(overrides)
-    if show:
-        return max(_show_config(job.overrides) for job in jobs)
     sweep_id = new_run_id()
     plans = [
         _plan(job.overrides, SweepPlace(id=sweep_id, job=number, axes=job.axes)) for number, job in enumerate(jobs)
@@ -85,24 +84,21 @@ def _sweep(overrides: Sequence[str], *, show: bool) -> int:
 
 
 def _resume(path: Path, overrides: Sequence[str]) -> int:
-    from aiq.experiment import resume, sweep
-    from aiq.experiment.compose import settings_from
+    from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
-    from aiq.runs.folder import RunFolder
 
-    sweep.refuse(overrides)
     folder = RunFolder(path)
     manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
         print(f"aiq: {note}", file=sys.stderr)
-    plan = make_plan(settings_from(manifest.config), manifest.overrides, manifest.sweep, manifest.options)
+    plan = make_plan(compose.settings_from(manifest.config), manifest.overrides, manifest.sweep, manifest.options)
     for note in resume.check_same(plan, manifest, folder):
         print(f"aiq: {note}", file=sys.stderr)
     return carry_out(plan, folder, manifest).exit_code
 
 
-def carry_out(plan: "RunPlan", folder: "RunFolder", earlier: "Manifest | None" = None) -> "RunOutcome":
+def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
     """Run, write the page, print what came out and how to go on."""
     from aiq.experiment.runner import execute
     from aiq.site.progress import Progress
@@ -126,37 +122,23 @@ def carry_out(plan: "RunPlan", folder: "RunFolder", earlier: "Manifest | None" =
     return outcome
 
 
-def _plan(overrides: Sequence[str], place: "SweepPlace | None" = None) -> "RunPlan":
+def _plan(overrides: Sequence[str], place: SweepPlace | None = None) -> "RunPlan":
     """What a new run will do, checked with all that would only come to light at its end."""
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
-    from aiq.core.files import resolve
-    from aiq.experiment.compose import chosen_options, compose, settings_from
     from aiq.experiment.plan import make_plan
-    from aiq.runs.folder import check_output
 
-    settings = settings_from(compose(overrides))
-    check_output(settings.output_dir, settings.name)
+    settings = compose.settings_from(compose.compose(overrides))
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
-    plan = make_plan(settings, overrides, place, chosen_options(overrides))
+    plan = make_plan(settings, overrides, place, compose.chosen_options(overrides))
     if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan
 
 
-def _folder(plan: "RunPlan", run_id: str) -> "RunFolder":
-    from aiq.runs.folder import RunFolder
-
+def _folder(plan: "RunPlan", run_id: str) -> RunFolder:
     return RunFolder(Path(plan.settings.output_dir) / plan.settings.name / run_id)
-
-
-def _show_config(overrides: Sequence[str]) -> int:
-    from aiq.experiment.compose import compose, settings_from
-    from aiq.site.settings import explained
-
-    print("---\n" + explained(settings_from(compose(overrides))), end="")
-    return 0
 
 
 def main() -> int:

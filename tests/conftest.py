@@ -1,7 +1,10 @@
 """What all tests share: the socket guard, the folder of real benchmark data, and generated cases without a clock."""
 
 import ipaddress
+import json
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")  # a busy machine fails no test
 
 
-_SLOW_FIXTURES = {"here", "in_browser", "offline_port", "offline_stack", "shared_data", "stack_port", "world_port"}
+_SLOW_FIXTURES = {"here", "in_browser", "offline_port", "offline_stack", "shared_data", "world_port"}
 """They do whole runs, start processes or browsers, or bring real reports by the hundred."""
 
 
@@ -41,6 +44,22 @@ def loopback_only() -> Iterator[None]:
     patch.setattr(socket.socket, "connect", connect)
     yield
     patch.undo()
+
+
+def port_of_stack(pages: Path) -> Iterator[int]:
+    """The port of an offline stack without faults, a process that ends with the generator."""
+    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        yield int(json.loads(child.stdout.readline())["port"])
+        child.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def world_port() -> Iterator[int]:
+    """The port of a stack over the shipped pages."""
+    yield from port_of_stack(_REPOSITORY / "benchmarks" / "world" / "pages.jsonl")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
 from aiq.core.settings import DatasetSettings, RunSettings
-from aiq.experiment.compose import option_config, options
+from aiq.experiment.compose import config_of_options, options
 from aiq.site.settings import section
 
 T = TypeVar("T", bound=BaseModel)
@@ -24,6 +24,19 @@ def configured(kind: type[T], /, **changes: Any) -> T:
     if kind is DatasetSettings:
         values = {**_of_target(changes["target"]), **values}
     return kind.model_validate(_changed(kind, values, changes))
+
+
+def against_offline(**changes: Any) -> RunSettings:
+    """A whole run's settings, all of whose endpoints are the offline stack's."""
+    values = {
+        "name": "test",
+        "agent": {"target": "a:B"},
+        "dataset": {"target": "a:B", "name": "d"},
+        "llm": {"base_url": "http://model.offline.example/v1", "model": "offline"},
+        "search": {"provider": "tavily", "base_url": "http://search.offline.example"},
+        "web": {"kind": "offline"},
+    }
+    return configured(RunSettings, **_changed(RunSettings, values, changes))
 
 
 def _of_target(target: str) -> Mapping[str, Any]:
@@ -52,8 +65,8 @@ def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
 @cache
 def _by_class() -> Mapping[type[BaseModel], Mapping[str, Any]]:
     found: dict[type[BaseModel], Mapping[str, Any]] = {}
-    config = option_config("runner", None)
-    config |= {group: option_config(group, "_base")[group] for group in ("llm", "search", "web", "dataset")}
+    config = config_of_options([])
+    config |= {group: config_of_options([f"{group}=_base"])[group] for group in ("llm", "search", "web", "dataset")}
     config["search"]["corpus"] = config["dataset"]["path"] = None
     for kind, values in [*_sections(RunSettings, config), *_plugins()]:
         found.setdefault(kind, values)
@@ -71,6 +84,6 @@ def _sections(kind: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tupl
 def _plugins() -> Iterator[tuple[type[BaseModel], Mapping[str, Any]]]:
     for group in ("agent", "judge", "dataset"):
         for option in options(group):
-            below = option_config(group, option)[group]
+            below = config_of_options([f"judge=[{option}]" if group == "judge" else f"{group}={option}"])[group]
             for plugin in below.values() if group == "judge" else [below]:
                 yield from _sections(load(plugin["target"], group).Settings, plugin)

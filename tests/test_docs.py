@@ -64,7 +64,7 @@ def test_the_example_agent_runs(
 ) -> None:
     page = PAGE.read_text(encoding="utf-8")
     code = re.search(r"```python\n(# my_agent\.py\n.*?)```", page, re.DOTALL)
-    config = re.search(r"```yaml\n# conf/agent/mine\.yaml.*?\n(.*?)```", page, re.DOTALL)
+    config = re.search(r"```yaml\n(# My agent.*?)```", page, re.DOTALL)
     assert code is not None
     assert config is not None
     (tmp_path / "conf" / "agent").mkdir(parents=True)
@@ -76,6 +76,7 @@ def test_the_example_agent_runs(
     summary = json.loads(next(Path("results").glob("*/*/summary.json")).read_text(encoding="utf-8"))
     assert summary["statuses"] == {"completed": 3}
     assert list(summary["routes"]) == ["mine"]
+    assert summary["metrics"]["citations.valid_rate"]["mean"] == 1
     assert "my.agent" in summary["usage"]["agent"]["roles"]
     capsys.readouterr()
     assert main(["run", "experiment=shallow_freshqa", "agent=mine", "agent.searches=0"]) == 2

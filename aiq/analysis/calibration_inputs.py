@@ -12,11 +12,8 @@ from typing import Final, NamedTuple, TypeVar
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.files import Files, Row, read_rows
 from aiq.core.reports import Metric
-from aiq.core.settings import Plugin
 from aiq.datasets.perturbed import UNPERTURBED, Perturbed
-from aiq.judges.base import make_judge
 from aiq.runs.folder import RunFolder
-from aiq.runs.manifest import Manifest
 from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.stats.noise import NOISE
@@ -119,7 +116,7 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
     declared: dict[str, Metric] = {}
     scored: dict[tuple[str, str], MetricScores] = {}
     for folder in folders:
-        declared |= _declared_metrics(folder.read_manifest())
+        declared |= {metric.name: metric for judge in folder.read_manifest().judges for metric in judge.metrics}
         samples = read_samples(folder, SampleRow.light)
         for row in samples.values():
             tasks[row.sample_id] = row.tags.get("base", row.sample_id)
@@ -138,18 +135,9 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
             of_judge = MetricScores(declared[first.metric], first.judge, first.judge_hash, first.judge_model)
             scored.setdefault(key, of_judge).add(found)
     if not scored:
-        raise UserError(f"{', '.join(str(folder.path) for folder in folders)}: nothing was scored there")
+        names = ", ".join(str(folder.path) for folder in folders)
+        raise UserError(f"{names}: nothing was scored there (a run of an older version: resume it first)")
     return ReportSet(perturbed, tasks, lengths, tuple(scored.values()), tuple(declared))
-
-
-def _declared_metrics(manifest: Manifest) -> dict[str, Metric]:
-    """The metrics of a run's judges, as they declare them, by name."""
-    if manifest.judges:
-        return {metric.name: metric for judge in manifest.judges for metric in judge.metrics}
-    configured = manifest.config.get("judge")  # manifests of version 1 do not say what the judges declare
-    judges = configured.items() if isinstance(configured, Mapping) else ()
-    made = [make_judge(name, Plugin.model_validate(values))[0] for name, values in judges]
-    return {metric.name: metric for judge in made for metric in judge.metrics}
 
 
 class Label(NamedTuple):

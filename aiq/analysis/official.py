@@ -131,17 +131,14 @@ def _fact_metrics(reports: Sequence[Sequence[CitedPage]]) -> dict[str, Estimate]
     """As the judge FACT declares them: a report without a verdict that counts has no accuracy, and 0 citations."""
     counts = [count(pages) for pages in reports]
     judged = [one for one in counts if one.citations]
-    shares = {
+    estimates = {
         "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in judged]),
         "fact.citation_accuracy_per_task": mean_estimate([[one.supported / one.citations] for one in judged]),
-    }
-    numbers = {
         "fact.citations": mean_estimate([[float(one.citations)] for one in counts]),
         "fact.effective_citations": mean_estimate([[float(one.supported)] for one in counts]),
     }
     return {
-        name: found.within(0.0, high)
-        for high, estimates in ((1.0, shares), (None, numbers))
+        name: found.within(0.0, 1.0 if name.startswith("fact.citation_accuracy") else None)
         for name, found in estimates.items()
         if found
     }

@@ -15,7 +15,7 @@ from aiq.citations.marks import Mark
 from aiq.citations.match import Match, SourceIndex
 from aiq.citations.parse import ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
-from aiq.citations.urls import parse_url, writable
+from aiq.citations.urls import parse_url
 
 FoundT = TypeVar("FoundT")
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
@@ -86,11 +86,6 @@ class MarkFinding:
     entries: tuple[int | None, ...]
     url: UrlFinding | None = None
 
-    @property
-    def url_decides(self) -> bool:
-        """Whether its own URL says what it is worth, whatever its entries are: a source's, or an unsafe one."""
-        return self.url is not None and self.url.outcome in ("valid", "unsafe")
-
 
 @dataclass(frozen=True)
 class ReportAudit:
@@ -109,9 +104,12 @@ class ReportAudit:
     with_sources: bool = True
 
     def cited_by(self, mark: MarkFinding) -> Iterator[tuple[int, int | None, Finding]]:
-        """Each number of a mark, the position of its entry, and what decides: that entry, or the URL it leads to."""
+        """Each number of a mark, the position of its entry, and what decides: that entry, or the URL it leads to.
+
+        The URL decides where it is a source's or unsafe, whatever the entry is.
+        """
         for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
-            if mark.url is not None and (position is None or mark.url_decides):
+            if mark.url is not None and (position is None or mark.url.outcome in ("valid", "unsafe")):
                 yield number, position, mark.url
             else:
                 yield number, position, _DANGLING if position is None else self.entries[position]
@@ -180,22 +178,13 @@ class _Reader:
         return self._unknown(found, "url_not_in_registry", self._others.match_exactly(address))
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
-        """The source of a URL; of several possible ends the longest that is a source's URL, else the usual one.
-
-        Further ends may mean that source too, where equality leaves out what is between (`?utm_source=x，见下文`):
-        then it is the one as the source has it, or the shortest.
-        """
-        best: tuple[UrlUse, Match] | None = None
+        """The source of a URL; of its ends the longest that means one, beyond the usual end letter by letter."""
         for end in sorted({*use.endings, use.url_end}, reverse=True):
             url = use.url if end == use.url_end else unescape(self._text[use.url_start : end])
             match = self._index.match_exactly(_with_scheme(url))
-            if match is None or (best and match.source is not best[1].source):
-                continue
-            found = use if end == use.url_end else replace(use, end=end, url_end=end, url=url, endings=())
-            best = found, match
-            if url == writable(match.source.url or ""):
-                break
-        return best or (use, self._index.match_url(_with_scheme(use.url)))
+            if match and (end <= use.url_end or url == match.source.url):
+                return replace(use, end=use.end if end == use.url_end else end, url_end=end, url=url), match
+        return use, self._index.match_url(_with_scheme(use.url))
 
     def mark(self, mark: Mark, entries: tuple[int | None, ...]) -> MarkFinding:
         if mark.url is None:

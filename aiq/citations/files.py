@@ -1,7 +1,7 @@
 """Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -26,14 +26,6 @@ from aiq.core.sources import Source, SourceKind
 
 RowT = TypeVar("RowT", bound=BaseModel)
 STDIN = "-"
-_NO_TEXT = {
-    b"%PDF": "a PDF",
-    b"PK\x03\x04": "an office document or a zip archive",
-    b"\x1f\x8b": "a gzip file",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
-}
-"""How files begin that people take for reports."""
 _OF_SOURCE = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
 
 
@@ -76,21 +68,11 @@ def read_report(name: str) -> str:
     if name.endswith(".json"):
         raise UserError(f"{name} is JSON; a report is Markdown, and a file of reports is JSONL (.jsonl, .jsonl.gz)")
     try:
-        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-    except OSError as error:
-        raise UserError(f"{name}: cannot read the report ({error.strerror}); check the path") from None
-    kind = next((kind for begin, kind in _NO_TEXT.items() if data.startswith(begin)), "")
-    try:
-        text = data.decode("utf-8")
+        text = sys.stdin.buffer.read().decode() if name == STDIN else Files().text(Path(name), "REPORT")
     except UnicodeDecodeError as error:
-        kind = kind or f"not UTF-8 text (byte {error.start})"
-    if not kind and not text.strip():
-        kind = "empty"
-    if not kind and "\x00" in text[:1000]:
-        kind = "no text (it holds zero bytes)"
-    if kind:
-        shown = "standard input" if name == STDIN else name
-        raise UserError(f"{shown} is {kind}; a report is Markdown, saved as UTF-8")
+        raise UserError(f"standard input is not UTF-8 text (byte {error.start}); save the report as UTF-8") from None
+    if not text.strip() or "\x00" in text[:1000]:
+        raise UserError(f"{name} is empty, or no text; a report is Markdown, saved as UTF-8")
     return text
 
 
@@ -252,12 +234,12 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         removed_citations=audit.removed_citations,
         valid_citations=audit.valid_citations,
         edits=verified.edits,
-        metrics=metrics_of(audit, with_sources=found.with_sources).by_name(),
+        metrics=metrics_of(audit, with_sources=found.with_sources),
         dangling=audit.dangling,
         unused=tuple(found.entries[position].entry.number for position in found.unused),
         uncited_paragraphs=found.uncited_paragraphs,
-        passages=tuple(_passages(found, closest)),
-        sources=tuple(_sources(found)),
+        passages=tuple(_passage(cited) for cited in closest),
+        sources=tuple({name: getattr(source, name) for name in _OF_SOURCE} for source in _cited_sources(found)),
         with_sources=found.with_sources,
     )
     return AuditedReport(case, verified, closest, record)
@@ -295,20 +277,18 @@ def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
     )
 
 
-def _passages(found: ReportAudit, passages: Sequence[CitedPassage]) -> Iterator[PassageRow]:
-    for cited in passages:
-        said, entry = cited.statement, None if cited.entry is None else found.entries[cited.entry].entry.number
-        yield PassageRow(said.start, said.end, said.text, entry, cited.source.address, cited.passage)
+def _passage(cited: CitedPassage) -> PassageRow:
+    said = cited.statement
+    return PassageRow(said.start, said.end, said.text, cited.entry, cited.source.address, cited.passage)
 
 
-def _sources(found: ReportAudit) -> Iterator[dict[str, str | None]]:
+def _cited_sources(found: ReportAudit) -> Iterable[Source]:
     """The sources that anything in the report means, each once, in order of the report."""
     worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    for source in {id(worth.match.source): worth.match.source for worth in worths if worth.match}.values():
-        yield {name: getattr(source, name) for name in _OF_SOURCE}
+    return {id(worth.match.source): worth.match.source for worth in worths if worth.match}.values()
 
 
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
     """The metrics of several reports together; there is at least one, and sources are known of all or none."""
     found = (audit.verified.audit for audit in audits)
-    return metrics_of(*found, with_sources=audits[0].record.with_sources).by_name()
+    return metrics_of(*found, with_sources=audits[0].record.with_sources)

@@ -1,7 +1,4 @@
-"""The metrics of citations, from an audit; the judge and `aiq audit` report the same."""
-
-from dataclasses import dataclass
-from typing import NamedTuple
+"""The metrics of citations, from audits; the judge and `aiq audit` report the same."""
 
 from aiq.core.reports import Audit
 
@@ -11,45 +8,28 @@ KEPT = "citations.kept"
 REMOVED = "citations.removed"
 
 
-class Ratio(NamedTuple):
-    """`numerator` of `denominator`, which is positive."""
+def ratios_of(*audits: Audit) -> dict[str, tuple[int, int]]:
+    """Numerator and denominator of both rates of a report, or of several together; empty where nothing counts.
 
-    numerator: int
-    denominator: int
-
-
-@dataclass(frozen=True, slots=True)
-class CitationMetrics:
-    """The metrics of one report, or of several together; a rate that cannot be had is None.
-
-    valid: citations that mean a source, at any level, of all but those that merely repeat another.
-    exact: of the same, those whose address or document is the source's own, or is cut off with an
-    ellipsis. kept: valid citations of the verified report, None where no sources were known;
-    removed: what was taken out.
+    Valid are citations that mean a source, at any level, of all but those that merely repeat another. Exact are, of the
+    same, those whose address or document is the source's own, or is cut off with an ellipsis.
     """
-
-    valid: Ratio | None
-    exact: Ratio | None
-    kept: int | None
-    removed: int
-
-    def by_name(self) -> dict[str, float | int | None]:
-        """The metrics under their names."""
-        rates = {VALID_RATE: self.valid, EXACT_RATE: self.exact}
-        shares = {name: ratio and ratio.numerator / ratio.denominator for name, ratio in rates.items()}
-        return {**shares, KEPT: self.kept, REMOVED: self.removed}
-
-
-def metrics_of(*audits: Audit, with_sources: bool = True) -> CitationMetrics:
-    """The metrics of a report, or of several together; nothing is said of validity where no sources were known."""
     valid = [citation for audit in audits for citation in audit.valid_citations]
     removed = [citation for audit in audits for citation in audit.removed_citations]
-    repeats = sum(citation.reason.startswith("duplicate_of_") for citation in removed)
+    judged = len(valid) + sum(not citation.reason.startswith("duplicate_of_") for citation in removed)
     exact = sum(
         found.level in ("exact", "document") or (found.level == "truncation" and found.marked) for found in valid
     )
-    judged = len(valid) + len(removed) - repeats if with_sources else 0
-    kept = len(valid) if with_sources else None
-    if not judged:
-        return CitationMetrics(None, None, kept, len(removed))
-    return CitationMetrics(Ratio(len(valid), judged), Ratio(exact, judged), kept, len(removed))
+    return {VALID_RATE: (len(valid), judged), EXACT_RATE: (exact, judged)} if judged else {}
+
+
+def metrics_of(*audits: Audit, with_sources: bool = True) -> dict[str, float | int | None]:
+    """The metrics of a report, or of several together, under their names; None for one that cannot be had.
+
+    Where no sources were known, nothing is said of validity.
+    """
+    ratios = ratios_of(*audits) if with_sources else {}
+    kept = sum(len(audit.valid_citations) for audit in audits) if with_sources else None
+    removed = sum(len(audit.removed_citations) for audit in audits)
+    rates = {name: part / whole for name, (part, whole) in ratios.items()}
+    return {VALID_RATE: rates.get(VALID_RATE), EXACT_RATE: rates.get(EXACT_RATE), KEPT: kept, REMOVED: removed}

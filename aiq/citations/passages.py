@@ -69,7 +69,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A statement, a source that it cites (by this position in `ReportAudit.entries`, or a URL), and the passage."""
+    """A statement, a source that it cites (by the entry of this number, or a URL), and the passage."""
 
     statement: CitedStatement
     source: Source
@@ -96,7 +96,8 @@ def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Find
         if mark.url is not None and mark.url.match is not None:
             yield mark.url, None
         else:
-            yield from ((audit.entries[position], position) for position in mark.entries if position is not None)
+            cited = (audit.entries[position] for position in mark.entries if position is not None)
+            yield from ((finding, finding.entry.number) for finding in cited)
     yield from ((audit.body_urls[number], None) for number in statement.body_urls)
 
 

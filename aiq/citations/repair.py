@@ -14,8 +14,8 @@ from aiq.citations.parse import cut
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.urls import parse_url, writable
 
-_BRACKETS = ("()", "（）", "[]", "【】", "``", "<>", "“”")
-_EMPHASIS = ("**", "__", "*", "_")
+_AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", "**", "__")
+"""Brackets and emphasis that go with all that they hold."""
 _FIRST_CJK = "\u2e80"
 _CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
 _SIGN = "\u2421"
@@ -30,7 +30,6 @@ _OF_SENTENCE = re.compile(r"[A-Za-z，；]")
 _GOES_ON = re.compile(r"[ \t]*+[^\W_]")
 _BLANK = re.compile(r"[ \t>\r\n]*+")
 """Between entries, in a quotation too."""
-_IN_ADDRESS = re.compile(r"[/:]\S*\Z")
 _WINDOW = 200
 """Characters beside a place that are looked at."""
 _BLANK_REST = re.compile(r"\s*+\Z")
@@ -186,8 +185,7 @@ class _Repairer:
         if use.form == "attribute":
             self._edit((use.start, use.end), "", rule)
         elif use.form in ("link", "image") and label and not scheme_of(label):
-            lengthens = _IN_ADDRESS.search(self._text, max(0, use.start - _WINDOW), use.start)
-            self._edit((use.start, use.label[0]), " " if lengthens else "", rule)
+            self._edit((use.start, use.label[0]), "", rule)
             self._edit((use.label[1], use.end), "", rule)
         else:
             self._remove(use.start, use.end, rule)
@@ -271,9 +269,10 @@ def _widened(text: str, removals: list[Edit]) -> list[Edit]:
 
 def _with_surroundings(text: str, start: int, end: int) -> Place:
     """The stretch with the brackets and the emphasis that hold nothing else, and the blank that would be left."""
-    while wider := _wrapped(text, start, end):
-        start, end = wider
     before = _without_blanks(text, start)
+    while before and text[before - 1] + text[end : end + 1] in _AROUND:
+        start, end = before - 1, end + 1
+        before = _without_blanks(text, start)
     follows = text[end : end + _WINDOW].lstrip("*_")[:1]
     if before == 0 or text[before - 1] in "\r\n":
         while text[end : end + 1] in (" ", "\t"):
@@ -281,18 +280,6 @@ def _with_surroundings(text: str, start: int, end: int) -> Place:
     elif not follows or follows in _CLOSING or follows.isspace() or follows >= _FIRST_CJK:
         start = before
     return start, end
-
-
-def _wrapped(text: str, start: int, end: int) -> Place | None:
-    before = _without_blanks(text, start)
-    if text[max(0, before - 1) : before] + text[end : end + 1] in _BRACKETS:
-        return before - 1, end + 1
-    for mark in _EMPHASIS:
-        first, last = start - len(mark), end + len(mark)
-        outside = text[max(0, first - 1) : max(0, first)] + text[last : last + 1]
-        if text.endswith(mark, 0, start) and text.startswith(mark, end) and not any(map(str.isalnum, outside)):
-            return first, last
-    return None
 
 
 def _without_blanks(text: str, end: int) -> int:

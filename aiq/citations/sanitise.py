@@ -55,8 +55,6 @@ def broken_rule(url: str) -> str | None:
 
 def plain_text(url: str) -> str:
     """The URL without what cannot be seen, entities undone, and where it has no scheme percent-encoding too."""
-    if url.startswith(("https://", "http://")) and "&" not in url and not _INVISIBLE.search(url):
-        return url
     url = _LEADING_ZEROS.sub(r"\1", _INVISIBLE.sub("", url))
     head, tail = url[:_HEAD], url[_HEAD:]
     for _ in range(3):  # encoded twice is a trick, encoded five times is nothing a browser would follow

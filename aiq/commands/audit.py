@@ -49,9 +49,8 @@ def run(args: Namespace) -> int:
     _check_outputs(args)
     cases = _cases(args)
     several = args.sample is None and cases[0].sample_id is not None
-    for option in ("repaired", "html"):
-        if several and getattr(args, option) is not None:
-            raise UserError(f"--{option} is for one report, and {args.report} has several; choose one with --sample ID")
+    if several and (args.repaired or args.html):
+        raise UserError(f"--repaired and --html are for one report; choose it from {args.report} with --sample ID")
     from rich.console import Console
 
     from aiq.citations.files import audited, write_text
@@ -132,19 +131,17 @@ def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
     """The one that --sample names, or all."""
     if args.sample is None:
         return cases
-    epoch = 1 if args.epoch is None else args.epoch
     of_sample = [case for case in cases if case.sample_id == args.sample]
+    epoch = 1 if args.epoch is None else args.epoch
     chosen = [case for case in of_sample if case.epoch in (None, epoch)]
-    if len(chosen) == 1:
-        return chosen
-    where = f"{args.report} has"
-    if chosen:
-        raise UserError(f"{where} {len(chosen)} reports of sample {args.sample}; give each row an id of its own")
-    if of_sample:
-        known = ", ".join(str(case.epoch) for case in of_sample)
-        raise UserError(f"{where} no epoch {epoch} of sample {args.sample}; it has {known}")
-    known = ", ".join(case.name for case in cases[:8]) + (", ..." if len(cases) > 8 else "")
-    raise UserError(f"{where} no report of sample {args.sample}; it has {known}")
+    if len(chosen) > 1:
+        raise UserError(f"{args.report} has {len(chosen)} reports of sample {args.sample}; give each row its own id")
+    if not chosen:
+        wanted = f"epoch {epoch} of sample {args.sample}" if of_sample else f"report of sample {args.sample}"
+        known = [case.name for case in of_sample or cases]
+        some = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+        raise UserError(f"{args.report} has no {wanted}; it has {some}")
+    return chosen
 
 
 def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
@@ -157,20 +154,9 @@ def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "Cita
 
 
 def _check_outputs(args: Namespace) -> None:
-    """Raises UserError before any work where an output cannot be written or lies over another file of the command."""
+    """Raises UserError where an output lies over another file of the command."""
     taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve it bears links that lead in a circle
-    if args.sources is not None:
-        taken[realpath(args.sources)] = "--sources"
-    for option in ("json", "repaired", "html"):
+    for option in ("sources", "json", "repaired", "html"):
         path: Path | None = getattr(args, option)
-        if path is None:
-            continue
-        if str(path) == "-":
-            raise UserError(f"--{option} -: standard output has the table; name a file")
-        other = taken.setdefault(realpath(path), f"--{option}")
-        if other != f"--{option}":
+        if path is not None and (other := taken.setdefault(realpath(path), f"--{option}")) != f"--{option}":
             raise UserError(f"--{option} {path} is the same file as {other}; choose another name")
-        if path.is_dir():
-            raise UserError(f"--{option} {path} is a folder; name a file")
-        if not path.parent.is_dir():
-            raise UserError(f"--{option} {path}: there is no folder {path.parent}; make it first")

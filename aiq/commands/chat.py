@@ -15,22 +15,20 @@ import sys
 import time
 import uuid
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import count
 
 from aiq.agents.base import Agent, Checked, Resumable
-from aiq.core import plugins
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey, Turn
-from aiq.core.session import RunSpend, Session
+from aiq.core.session import Session
 from aiq.core.settings import RunSettings
+from aiq.core.usage import UsageLedger
 from aiq.site.terminal import LeftError, Terminal, printable, show_progress
-
-if TYPE_CHECKING:  # `--help` needs none of it
-    from aiq.experiment.resources import Resources
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
@@ -88,79 +86,64 @@ async def _converse(settings: RunSettings, thread: str) -> None:
     from aiq.experiment.plan import with_documents
     from aiq.experiment.resources import is_offline_model, open_resources
 
-    agent, _ = plugins.make(settings.agent, "agent")
-    question = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
-    (sample,) = with_documents((Sample(id=thread, question=question),), settings.knowledge)
+    agent, _ = settings.agent.make("agent")
+    blank = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
+    (sample,) = with_documents((Sample(id=thread, question=blank),), settings.knowledge)
+    terminal, spend = Terminal(), UsageLedger()
+
+    def session(turn: int) -> Session:
+        return resources.session(
+            settings,
+            key=SampleKey(f"{thread}.{turn}", 1),
+            user=terminal,
+            events=EventLog(show_progress),
+            collection_name=blank.collection_name,
+            spend=spend,
+        )
+
     async with open_resources(settings) as resources:
         if isinstance(agent, Checked):
             agent.check(resources.tools)
         model = "the offline model" if is_offline_model(settings) else settings.llm.model
         print(f"thread {thread}, {model} (exit leaves)\n", flush=True)
-        try:
-            await _Conversation(thread, settings, resources, agent, sample.question).go()
-        except LeftError:
-            return
+        with suppress(LeftError):
+            await _talk(agent, sample.question, thread, terminal, map(session, count(1)))
 
 
-@dataclass
-class _Conversation:
-    """One thread at the terminal. Each turn has a session of its own, so its sources verify nothing later.
+async def _talk(agent: Agent, blank: Question, thread: str, terminal: Terminal, sessions: Iterator[Session]) -> None:
+    """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
 
-    `blank`: a question without a text, with the thread and the documents that all of them have in common.
+    Each turn has a session of its own, so its sources verify nothing later. `blank`: a question without a text, with
+    the thread and the documents that all of them have in common.
     """
-
-    thread: str
-    settings: RunSettings
-    resources: "Resources"
-    agent: Agent
-    blank: Question
-    terminal: Terminal = field(default_factory=Terminal)
-    spend: RunSpend = field(default_factory=RunSpend)
+    if isinstance(agent, Resumable):
+        await _turn(partial(agent.resume, thread), next(sessions))
     history: tuple[Turn, ...] = ()
-    turns: int = 0
+    while True:
+        if text := terminal.line("you> "):
+            question = blank.model_copy(update={"text": text, "history": history})
+            report = await _turn(partial(agent.research, question), next(sessions))
+            if report is not None:
+                history += (Turn(speaker="user", text=text), Turn(speaker="assistant", text=report.text))
 
-    async def go(self) -> None:
-        """First what the thread waits for, then line by line until somebody leaves. Raises LeftError."""
-        agent = self.agent
-        if isinstance(agent, Resumable):
-            resume = agent.resume
-            await self._turn(lambda session: resume(self.thread, session))
-        while True:
-            if text := self.terminal.line("you> "):
-                await self._ask(text)
 
-    async def _ask(self, text: str) -> None:
-        question = self.blank.model_copy(update={"text": text, "history": self.history})
-        report = await self._turn(lambda session: self.agent.research(question, session))
-        if report is not None:
-            self.history += (Turn(speaker="user", text=text), Turn(speaker="assistant", text=report.text))
+async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> Report | None:
+    """Let the agent work and show what came of it; an error ends the turn, not the conversation."""
+    from aiq.experiment.attempt import boundary_error
 
-    async def _turn(self, work: Callable[[Session], Awaitable[Report | None]]) -> Report | None:
-        """Let the agent work and show what came of it; an error ends the turn, not the conversation."""
-        from aiq.experiment.attempt import boundary_error
-
-        self.turns += 1
-        start = time.monotonic()
-        session = self.resources.session(
-            self.settings,
-            key=SampleKey(f"{self.thread}.{self.turns}", 1),
-            user=self.terminal,
-            events=EventLog(show_progress),
-            collection_name=self.blank.collection_name,
-            spend=self.spend,
-        )
-        try:
-            with session.bind():
-                report = await work(session)
-        except Exception as raised:
-            error = boundary_error(raised)
-            if isinstance(error, UserError) or not isinstance(error, AiqError):
-                raise error from None
-            print(f"aiq: {printable(str(error))}", file=sys.stderr, flush=True)
-            return None
-        if report is not None:
-            print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
-        return report
+    start = time.monotonic()
+    try:
+        with session.bind():
+            report = await work(session)
+    except Exception as raised:
+        error = boundary_error(raised)
+        if isinstance(error, UserError) or not isinstance(error, AiqError):
+            raise error from None
+        print(f"aiq: {printable(str(error))}", file=sys.stderr, flush=True)
+        return None
+    if report is not None:
+        print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
+    return report
 
 
 def _summary(report: Report, session: Session, seconds: float) -> str:

@@ -86,7 +86,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
             raise
         except AiqError as error:
             raise UserError(f"the model gave no summary: {error}; what was summarised is kept, run it again") from None
-    spent = session.spend.total
+    spent = session.usage.total()
     return f"{len(done)} summarised by {settings.llm.model} ({spent.calls} calls, {spent.total_tokens} tokens)"
 
 

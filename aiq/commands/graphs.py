@@ -31,27 +31,25 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from aiq.citations.files import write_text
+
     text = asyncio.run(_page(args.overrides))
     if args.out is None:
         print(text, end="")
-        return 0
-    try:
-        args.out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--out {args.out}: {error.strerror}") from None
+    else:
+        write_text(args.out, text)
     return 0
 
 
 async def _page(overrides: Sequence[str]) -> str:
     """The graphs of the agent as one Markdown page."""
     from aiq.agents.base import Drawable
-    from aiq.core import plugins
     from aiq.experiment.compose import compose, settings_from
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
 
     settings = settings_from(compose(["experiment=full_freshqa", *overrides]))
-    agent, _ = plugins.make(settings.agent, "agent")
+    agent, _ = settings.agent.make("agent")
     if not isinstance(agent, Drawable):
         raise UserError(f"{settings.agent.target} has no graphs to draw")
     async with open_client(settings.llm, offline_port=None) as client:

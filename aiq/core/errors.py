@@ -41,7 +41,6 @@ class LimitReached(AiqError):
     def __init__(self, limit: str, bound: float) -> None:
         super().__init__(f"limit {limit}={bound:g} reached")
         self.limit = limit
-        self.bound = bound
 
 
 class AgentError(AiqError):

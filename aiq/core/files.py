@@ -10,11 +10,12 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
 from aiq.core.errors import DatasetError
-from aiq.core.text import has_halves
+from aiq.core.text import whole_json
 
 
 class Files:
@@ -146,13 +147,12 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
     return names
 
 
-def _json_rows(text: str, name: str) -> Iterator[Row]:
+def _json_rows(text: str, name: str) -> list[Row]:
     """The objects of a JSON list."""
     value = _parsed(text, name)
     if not isinstance(value, list):
         raise DatasetError(f"{name}: expected a JSON list of objects")
-    for number, item in enumerate(value, start=1):
-        yield _object(item, f"{name}, item {number}")
+    return [_object(item, f"{name}, item {number}") for number, item in enumerate(value, start=1)]
 
 
 def jsonl_rows(text: str, name: str) -> Iterator[Row]:
@@ -163,15 +163,12 @@ def jsonl_rows(text: str, name: str) -> Iterator[Row]:
             yield _object(_parsed(line, where), where)
 
 
-def _parsed(text: str, where: str) -> JsonValue:
+def _parsed(text: str, where: str) -> Any:
     try:
-        value: JsonValue = json.loads(text)
+        return json.loads(whole_json(text.encode()))
     except (ValueError, RecursionError) as error:
         detail = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise DatasetError(f"{where}: not valid JSON ({detail}); mend or delete it") from None
-    if has_halves(text, value):
-        raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; mend or delete it")
-    return value
 
 
 def _object(value: JsonValue, where: str) -> Row:

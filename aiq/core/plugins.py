@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -12,15 +13,13 @@ from aiq.core.errors import ConfigError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from aiq.core.settings import Plugin
-
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def load(target: str, setting: str) -> Any:
     """The object that `target` names. `setting` is the config key it came from, for the error.
 
-    Raises ConfigError when module or attribute do not exist; errors inside the module pass through.
+    Raises ConfigError when module or attribute do not exist, or the module fails as it is imported.
     """
     module_name, _, attribute = target.partition(":")
     if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
@@ -30,23 +29,20 @@ def load(target: str, setting: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ConfigError(f"{setting}: there is no module '{error.name}' (from '{target}')") from None
-        raise
+        raise ConfigError(f"{setting}: {_failure(module_name, error)}") from error
+    except Exception as error:
+        raise ConfigError(f"{setting}: {_failure(module_name, error)}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
         raise ConfigError(f"{setting}: module {module_name} has no '{attribute}'") from None
 
 
-def make(plugin: "Plugin", setting: str) -> tuple[Any, Any]:
-    """An instance of the class that the plugin's `target` names, and its validated settings. Raises ConfigError."""
-    settings = settings_of(plugin, setting)
-    return load(plugin.target, setting)(settings), settings
-
-
-def settings_of(plugin: "Plugin", setting: str) -> Any:
-    """The plugin's settings, validated by its class. Raises ConfigError."""
-    kind: type[BaseModel] = load(plugin.target, f"{setting}.target").Settings
-    return validate(kind, plugin.given, setting)
+def _failure(module: str, error: Exception) -> str:
+    """Why a module cannot be imported, and where it says so."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    place = "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
+    return f"module {module} cannot be imported: {type(error).__name__}: {error}{place}"
 
 
 def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:
@@ -75,30 +71,22 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
     """What is wrong with one value, and how to write it instead where that is not pydantic's to say."""
     name = ".".join(filter(None, (prefix, *map(str, item["loc"]))))
     message = item["msg"].removeprefix("Value error, ")
-    if settings is not None and name:
-        message = _remedy(item, name, settings) or message
-    match item["type"]:
+    match item["type"] if name else "":
         case "extra_forbidden":
             return f"{name}: there is no such setting"
         case "missing":
             return f"{name}: must be set"
-    return f"{name}={_shown(item['input'])}: {message}" if name else message
-
-
-def _remedy(item: "ErrorDetails", name: str, settings: type[BaseModel]) -> str | None:
-    """How to write a setting whose value has the wrong form."""
-    match item["type"]:
-        case "tuple_type" | "list_type":
-            return f"write a list: {name}=[...]"
-        case "dict_type" | "mapping_type":
-            return f"write {name}.KEY=VALUE"
+        case "tuple_type" | "list_type" if settings:
+            message = f"write a list: {name}=[...]"
+        case "dict_type" | "mapping_type" if settings:
+            message = f"write {name}.KEY=VALUE"
         case "model_type" | "model_attributes_type" if section := _section(settings, item["loc"]):
             fields = section.model_fields
             meant = next((field for field in fields if item["input"] in get_args(fields[field].annotation)), None)
+            message = f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
             if meant is not None:
-                return f"is a section; did you mean {name}.{meant}={item['input']}?"
-            return f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
-    return None
+                message = f"is a section; did you mean {name}.{meant}={item['input']}?"
+    return f"{name}={_shown(item['input'])}: {message}" if name else message
 
 
 def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:

@@ -33,7 +33,6 @@ class Prompts:
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader([folder] if variants is None else [variants, folder]),
             undefined=jinja2.StrictUndefined,
-            keep_trailing_newline=False,
             trim_blocks=True,
             lstrip_blocks=True,
             autoescape=False,  # noqa: S701  prompts are plain text; untrusted text goes through `fence`

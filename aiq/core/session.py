@@ -43,8 +43,6 @@ class User(Protocol):
 class ApprovingUser:
     """Skips every question, so that headless runs never wait; makes its remarks, one a plan, and then approves."""
 
-    verdict = "approve"
-
     def __init__(self, remarks: Iterable[str] = ()) -> None:
         self._remarks = iter(remarks)
 
@@ -52,13 +50,14 @@ class ApprovingUser:
         return "skip"
 
     async def review(self, plan: str) -> str:
-        return next(self._remarks, self.verdict)
+        return next(self._remarks, "approve")
 
 
 class RejectingUser(ApprovingUser):
     """Skips every question and rejects every plan."""
 
-    verdict = "reject"
+    async def review(self, plan: str) -> str:
+        return "reject"
 
 
 class Answers:
@@ -77,19 +76,14 @@ T = TypeVar("T")
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
 
 
-@dataclass(slots=True)
-class RunSpend:
-    """What the whole run has spent so far, agents and judges together."""
-
-    total: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
-    `now` is the run's frozen clock. `attempt` counts from 1. In a judge's session `sources` are what the agent
-    retrieved, and `answers` what the judges of a run share. `collection_name`: the documents that the question names.
+    `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
+    together. In a judge's session `sources` are what the agent retrieved, and `answers` what the judges of a run share.
+    `collection_name`: the documents that the question names. `draft`: the latest report as written, which reaches the
+    attempt's row whatever fails afterwards.
     """
 
     key: SampleKey
@@ -106,10 +100,10 @@ class Session:
     checkpointer: Any = None
     collection_name: str | None = None
     attempt: int = 1
-    spend: RunSpend = field(default_factory=RunSpend)
+    spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
-    _drafts: list[str] = field(default_factory=list)
+    draft: str | None = None
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
@@ -119,21 +113,16 @@ class Session:
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
         self.usage.record(role, usage)
-        self.spend.total += usage
-
-    @property
-    def draft(self) -> str | None:
-        """The latest report as written, which reaches the attempt's row whatever fails afterwards."""
-        return self._drafts[-1] if self._drafts else None
+        self.spend.record(role, usage)
 
     def keep_draft(self, text: str) -> None:
         """Remember a report as soon as it is written; a blank one does not replace an earlier one."""
         if text.strip():
-            self._drafts[:] = [text]
+            self.draft = text
 
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""
-        self.limits.check(self.usage, self.spend.total)
+        self.limits.check(self.usage, self.spend)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any], call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.

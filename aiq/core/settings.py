@@ -11,18 +11,11 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo, field_validator, model_validator
 
 from aiq.core import plugins
+from aiq.core.base import Record
+from aiq.core.errors import ConfigError
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
@@ -34,10 +27,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
-class Settings(BaseModel):
-    """Base of all settings models: frozen, no unknown keys, no `true` for a number (Python takes it for 1)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Settings(Record):
+    """Base of all settings models: as records are, and no `true` for a number (Python takes it for 1)."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -65,7 +56,19 @@ class Plugin(Settings):
     @property
     def settings(self) -> Any:
         """The same, validated: an instance of the class's `Settings`. Raises ConfigError."""
-        return plugins.settings_of(self, "")
+        return self.validated("")
+
+    def validated(self, setting: str) -> Any:
+        """Its `settings`; `setting` is where config has the plugin, for the error. Raises ConfigError."""
+        kind = getattr(plugins.load(self.target, f"{setting}.target"), "Settings", None)
+        if not (isinstance(kind, type) and issubclass(kind, Settings)):
+            raise ConfigError(f"{setting}.target: {self.target} has no Settings, a child of aiq.core.settings.Settings")
+        return plugins.validate(kind, self.given, setting)
+
+    def make(self, setting: str) -> tuple[Any, Any]:
+        """An instance of the class, and its validated settings. Raises ConfigError."""
+        settings = self.validated(setting)
+        return plugins.load(self.target, setting)(settings), settings
 
 
 def _endpoint(value: object) -> object:
@@ -74,10 +77,8 @@ def _endpoint(value: object) -> object:
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("write an address such as http://127.0.0.1:8000/v1")
-        if "@" in parts.netloc:
-            raise ValueError("an address must hold no name or password; name the key's variable in api_key_env")
-        if "?" in value or "#" in value:
-            raise ValueError("an address ends with its path; name the key's variable in api_key_env")
+        if "@" in parts.netloc or "?" in value or "#" in value:
+            raise ValueError("an address has no key and ends with its path; name the key's variable in api_key_env")
         try:
             _ = parts.port
         except ValueError:  # whose words may be the first ones of a password

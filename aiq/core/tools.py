@@ -1,11 +1,13 @@
 """What a tool is, whoever calls it. Tools are made in `aiq.tools`; adapters turn them into a framework's own."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from pydantic import BaseModel
 
 from aiq.core.base import Record
+from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.sources import Page, Source
 
 
@@ -32,14 +34,27 @@ class Tool(Protocol):
         """Do it; `arguments` is one of `parameters`. Raises ToolError, typed, when nothing was brought."""
 
 
-class Toolbox(Protocol):
-    """The tools a run lends to its agents."""
+class Toolbox:
+    """The tools a run lends to its agents, in the order in which they are given."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        """Raises ConfigError when two tools have the same name."""
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            if self._tools.setdefault(tool.name, tool) is not tool:
+                raise ConfigError(f"two tools are called '{tool.name}'; rename one")
 
     def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        """Helpers, and the tools of these data sources (None: of all), in a fixed order."""
+        """Helpers and the tools of these data sources; None means of all, () means helpers only."""
+        wanted = (None, *(data_sources or ()))
+        return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in wanted)
 
     def get(self, name: str) -> Tool:
-        """The tool of that name; raises ToolError (unknown_tool)."""
+        """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""
+        if name not in self._tools:
+            names = ", ".join(sorted(self._tools)) or "none"
+            raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool '{name}'; there are: {names}")
+        return self._tools[name]
 
 
 class Reader(Record):

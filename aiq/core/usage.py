@@ -32,6 +32,7 @@ class UsageLedger:
 
     def __init__(self) -> None:
         self._by_role: defaultdict[str, Usage] = defaultdict(Usage)
+        self._total = Usage()
         self._sends: Counter[str] = Counter()
         self.in_flight = 0
         """Model calls under way, whose usage is not yet known."""
@@ -47,13 +48,14 @@ class UsageLedger:
 
     def record(self, role: str, usage: Usage) -> None:
         self._by_role[role] += usage
+        self._total += usage
 
     def by_role(self) -> dict[str, Usage]:
         """Usage of each role, roles in alphabetical order."""
         return dict(sorted(self._by_role.items()))
 
     def total(self) -> Usage:
-        return sum(self.by_role().values(), Usage())
+        return self._total
 
 
 class Limits(Record):
@@ -73,13 +75,12 @@ class Limits(Record):
         """The setting of a limit in money, if there is one: it needs prices."""
         return next((f"limits.{name}" for name in ("run_usd", "sample_usd") if getattr(self, name) is not None), None)
 
-    def check(self, sample: UsageLedger, run: Usage) -> None:
+    def check(self, sample: UsageLedger, run: UsageLedger) -> None:
         """Raises LimitReached when one more model call would start beyond a limit."""
-        spent = sample.total()
         reached = {
-            "sample_model_calls": spent.calls + sample.in_flight,
-            "sample_usd": spent.cost_usd or 0.0,
-            "run_usd": run.cost_usd or 0.0,
+            "sample_model_calls": sample.total().calls + sample.in_flight,
+            "sample_usd": sample.total().cost_usd or 0.0,
+            "run_usd": run.total().cost_usd or 0.0,
         }
         for name, value in reached.items():
             bound = getattr(self, name)

@@ -38,8 +38,8 @@ class DatasetSource:
     """Reads one format. `columns` are those that a CSV's header must have; `form` says what `dataset.path` names."""
 
     Settings: ClassVar[type[SourceSettings]] = SourceSettings
-    columns: ClassVar[tuple[str, ...]]
-    form: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]] = ()
+    form: ClassVar[str] = "its file"
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings

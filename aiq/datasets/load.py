@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files
-from aiq.core.plugins import make
+from aiq.core.plugins import describe
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
@@ -21,8 +23,11 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     """
     if settings.path is not None and settings.hub is not None:
         raise DatasetError("dataset.path and dataset.hub are both set; leave one of them null")
-    source: DatasetSource = make(settings, "dataset")[0]
-    samples = list(source.samples())
+    source: DatasetSource = settings.make("dataset")[0]
+    try:
+        samples = list(source.samples())
+    except ValidationError as error:
+        raise DatasetError(f"{settings.target} made a sample that is none: {describe(error)}") from None
     numbers: dict[str, int] = {}
     for number, sample in enumerate(samples, start=1):
         first = numbers.setdefault(sample.id, number)

@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
-from aiq.core.plugins import settings_of, validate
+from aiq.core.plugins import validate
 from aiq.core.settings import Price, RoleSettings, RunSettings
 
 if TYPE_CHECKING:
@@ -60,9 +61,17 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
     return parsed
 
 
-def named_overrides(overrides: Sequence[str]) -> "list[tuple[str, Override]]":
-    """Parsed overrides, each with the name of its setting or group. Raises ConfigError for one that is none."""
-    return [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
+def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str) -> "list[tuple[str, Override]]":
+    """Parsed overrides, each with the name of its setting or group.
+
+    Raises ConfigError for one that is none, and for one that fits none of the names or patterns in `allowed`.
+    """
+    named = [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
+    for name, override in named:
+        if override.is_delete() or not any(fnmatchcase(name, pattern) for pattern in allowed):
+            only = ", ".join(allowed)
+            raise ConfigError(f"{why}, so {name} cannot change (only {only} can); start a new run for other settings")
+    return named
 
 
 def settings(*overrides: str) -> RunSettings:
@@ -75,7 +84,7 @@ def settings(*overrides: str) -> RunSettings:
     found = settings_from(compose(overrides if named else ["name=settings", *overrides]))
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
     for setting, plugin in {"agent": found.agent, "dataset": found.dataset, **judges}.items():
-        settings_of(plugin, setting)
+        plugin.validated(setting)
     return found
 
 
@@ -84,6 +93,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
 
     _check_options(parse(overrides))
     try:
@@ -95,7 +105,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
         return dict(config)
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError) as error:
         raise ConfigError(_explain(error, overrides)) from None
 
 
@@ -108,19 +118,14 @@ def _check_options(overrides: "Sequence[Override]") -> None:
             continue
         value = override.value()
         chosen = value if group in LISTS and isinstance(value, list) else [value]
-        names = [name for name in chosen if isinstance(name, str)]
-        if len(names) < len(chosen):
-            how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
-            raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(options(group))}")
-        for name in names:
-            if name not in options(group):
-                raise ConfigError(_no_option(group, name))
-
-
-def _no_option(group: str, name: str) -> str:
-    have = options(group)
-    known = f"there are: {listed(have)}" if have else f"write conf/{group}/{name}.yaml"
-    return f"{group}={name}: there is no such {group}{near(name, have)} ({known})"
+        have = options(group)
+        for name in chosen:
+            if not isinstance(name, str):
+                how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
+                raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(have)}")
+            if name not in have:
+                remedy = f"there are: {listed(have)}" if have else f"write conf/{group}/{name}.yaml"
+                raise ConfigError(f"{group}={name}: there is no such {group}{near(name, have)} ({remedy})")
 
 
 def _composed(overrides: Sequence[str]) -> Any:
@@ -169,17 +174,6 @@ def config_of_options(selection: Sequence[str]) -> dict[str, Any]:
     return dict(known(OmegaConf.to_container(_composed(selection))))
 
 
-def option_config(group: str, option: str | None) -> dict[str, Any]:
-    """The config with this option of a group, None for the default. Empty where there is no such option."""
-    from hydra.errors import HydraException
-
-    chosen = [] if option is None else [f"{group}=[{option}]" if group in LISTS else f"{group}={option}"]
-    try:
-        return config_of_options(chosen)
-    except HydraException:
-        return {}
-
-
 def options(group: str) -> list[str]:
     """The options of a config group, in alphabetical order; `_NAME.yaml` is only there to be inherited."""
     return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("[!_]*.yaml")})
@@ -191,11 +185,6 @@ def groups() -> list[str]:
 
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
     """What a user can do about an error of Hydra or OmegaConf, in one line."""
-    from hydra.errors import MissingConfigException
-
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, option = str(error.missing_cfg_file).rpartition("/")
-        return _no_option(group, option)
     text = str(error) or str(error.__cause__ or error)
     unknown = re.search(r"Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:

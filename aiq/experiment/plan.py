@@ -1,12 +1,12 @@
 """What a run will do, made and checked before anything is spent: agent, judges, samples and their documents."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq.agents.base import Agent
-from aiq.core import plugins
 from aiq.core.errors import ConfigError
 from aiq.core.samples import Document, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
@@ -29,10 +29,6 @@ class JudgePlan:
     judge: Judge
     spec: JudgeSpec
     model: str | None
-
-    @property
-    def name(self) -> str:
-        return self.spec.name
 
 
 @dataclass(frozen=True)
@@ -66,10 +62,12 @@ def make_plan(
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
     from aiq import datasets
 
-    agent, agent_settings = plugins.make(settings.agent, "agent")
+    agent, agent_settings = settings.agent.make("agent")
+    if not inspect.iscoroutinefunction(getattr(agent, "research", None)):
+        raise ConfigError(f"agent.target: {settings.agent.target} has no `async def research(question, session)`")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
-    for name, metric in [(planned.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
+    for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
         if owners.setdefault(metric, name) != name:
             raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)

@@ -30,7 +30,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
-    prompts = {planned.name: planned.judge.prompt_hash for planned in plan.judges}
+    prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
     prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
     manifest = Manifest(
         run_id=run_id,

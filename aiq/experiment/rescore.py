@@ -3,12 +3,12 @@
 The old run stays as it is, so that the two can be compared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.compose import chosen_options, compose, named_overrides, settings_from
+from aiq.experiment.compose import allowed_overrides, chosen_options, compose, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
@@ -19,7 +19,7 @@ from aiq.runs.manifest import Manifest, Rescored
 from aiq.runs.reader import every_score
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner")  # none of them changes a report
-_SETTINGS: Final = (*(f"{group}." for group in GROUPS), "limits.run_usd")
+_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_usd")
 
 
 def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:
@@ -28,8 +28,8 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     Raises UserError for an override of more than judging, an unfinished run, and where nothing is left to score.
     """
     earlier, notes = brought_up_to_date(old.read_manifest())
-    settings = settings_from(_config(earlier.config, overrides))
-    plan = make_plan(settings, overrides, options=_options(earlier.options, overrides))
+    config, options = _changed(earlier, overrides)
+    plan = make_plan(settings_from(config), overrides, options=options)
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan.dataset, earlier, old)
@@ -63,37 +63,21 @@ def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
             scores.writelines(json_line(row) for row in every_score(old) if row.judge_hash in unchanged)
 
 
-def _options(options: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
-    """The old run's options, with those of the groups that are chosen anew."""
-    chosen = {override.input_line: name for name, override in named_overrides(overrides) if name in GROUPS}
-    new = chosen_options([text for text in overrides if text in chosen]) if chosen else {}
-
-    def is_anew(place: str) -> bool:
-        return place.partition(".")[0] in chosen.values()
-
-    kept = {place: option for place, option in options.items() if not is_anew(place)}
-    return kept | {place: option for place, option in new.items() if is_anew(place)}
-
-
-def _config(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """The old run's config with the overrides; a group whose option is chosen anew is composed from `conf/`."""
+def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The old run's config and options with the overrides; a group that is chosen anew is composed from `conf/`."""
     from omegaconf import OmegaConf
 
-    named = named_overrides(overrides)
-    for name, override in named:
-        if override.is_delete() or not (name in GROUPS or name.startswith(_SETTINGS)):
-            raise UserError(
-                f"rescore keeps the reports of the run, so {name} cannot change "
-                f"(only {', '.join(GROUPS)}, their settings and limits.run_usd can); start a new run for anything else"
-            )
+    named = allowed_overrides(overrides, _ALLOWED, "rescore keeps the reports of the run")
     chosen = [name for name, _ in named if name in GROUPS]
     own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] in chosen]
     composed = compose(["name=rescore", *own]) if chosen else {}
-    merged = OmegaConf.create({**config, **{group: composed.get(group, {}) for group in chosen}})
+    merged = OmegaConf.create({**old.config, **{group: composed.get(group, {}) for group in chosen}})
     if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
         OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
     for name, override in named:
         if name.split(".")[0] not in chosen:
             OmegaConf.update(merged, name, override.value(), force_add=True)
-    found: Any = OmegaConf.to_container(merged)
-    return dict(found)
+    config: Any = OmegaConf.to_container(merged)
+    anew = chosen_options(own) if chosen else {}
+    options = {place: option for place, option in old.options.items() if place.split(".")[0] not in chosen}
+    return config, options | {place: option for place, option in anew.items() if place.split(".")[0] in chosen}

@@ -170,17 +170,9 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
         client = await opened.enter_async_context(open_client(settings.llm, offline_port=port))
         models = RunModels(settings.llm, client)
         await models.check()
-        web = build_web(settings.web, settings.search, client=client)
+        web = build_web(settings, client)
         await libraries
-        tools = build_toolbox(
-            settings.search,
-            web,
-            client,
-            papers=settings.papers,
-            knowledge=settings.knowledge,
-            collections=collections,
-            own=settings.tool,
-        )
+        tools = build_toolbox(settings, web, client, collections)
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
         yield Resources(models, tools, web, saver)
 

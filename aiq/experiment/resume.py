@@ -5,17 +5,19 @@ In manifests of older versions a setting that lacks comes from the shipped optio
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from hydra.errors import HydraException
 from pydantic import BaseModel, ValidationError
 
 from aiq.core.errors import ConfigError, DatasetError, UserError
 from aiq.core.plugins import load
 from aiq.core.samples import SampleKey
 from aiq.core.settings import RunSettings
-from aiq.experiment.compose import groups, named_overrides, option_config, options
+from aiq.experiment.compose import LISTS, allowed_overrides, config_of_options, groups, options
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ABSENT: Final = object()
-_ALLOWED: Final = ("runner.", "limits.", "llm.base_url")  # none of these can change a finished attempt or score
+_ALLOWED: Final = ("runner.*", "limits.*", "llm.base_url")  # none of these can change a finished attempt or score
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
@@ -36,12 +38,7 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
     from omegaconf import OmegaConf
 
     config = OmegaConf.create(dict(manifest.config))
-    for name, override in named_overrides(overrides):
-        if override.is_delete() or not name.startswith(_ALLOWED):
-            raise UserError(
-                f"resume takes its config from the run folder, so {name} cannot change "
-                "(only runner.*, limits.* and llm.base_url can); start a new run for other settings"
-            )
+    for name, override in allowed_overrides(overrides, _ALLOWED, "resume takes its config from the run folder"):
         if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
             OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; its answers still hold
         OmegaConf.update(config, name, override.value())
@@ -126,14 +123,14 @@ def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None) -> list
     try:
         kind = load(then, place)
     except ConfigError:
-        now = option and _at(option_config(group, option), (*place.split("."), "target"))
-        if not isinstance(now, str) or now == then:
+        if option not in options(group):
             return []  # make_plan says what is wrong
+        now = _at(next(_configs(group, option)), (*place.split("."), "target"))
         plugin["target"], kind = now, load(now, place)
         notes.append(f"{place}.target: {then} is now {now}, as {group}={option} has it")
     known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
     for path in _lacking(kind.Settings, known):
-        notes += _fill(plugin, path, _plugins(group, plugin["target"], option), f"{place}.")
+        notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0]), f"{place}.")
     return notes
 
 
@@ -146,23 +143,25 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
     return []
 
 
-def _configs(group: str, option: str | None) -> Iterator[Any]:
+def _configs(group: str, option: str | None) -> Iterator[dict[str, Any]]:
     """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
-    names = [option, "_base", *options(group)] if group in groups() else []
-    return (option_config(group, name) for name in [*filter(None, dict.fromkeys(names)), None])
+    names = filter(None, dict.fromkeys([option, "_base", *options(group)])) if group in groups() else ()
+    for chosen in [*([f"{group}=[{name}]" if group in LISTS else f"{group}={name}"] for name in names), []]:
+        with suppress(HydraException):  # no such option
+            yield config_of_options(chosen)
 
 
-def _plugins(group: str, target: str, option: str | None) -> Iterator[Any]:
-    """Sections to take a setting from: options of the class, then of other ones."""
-    others = []
-    for config in _configs(group, option):
-        below = config.get(group, {})
-        for section in below.values() if group == "judge" else [below]:
-            if section.get("target") == target:
-                yield section
-            else:
-                others.append(section)
-    yield from others
+def _plugins(place: str, target: str, option: str | None, name: int | str) -> Iterator[Any]:
+    """Sections to take a setting from: options of the class, then of classes that inherit it from the same one."""
+    group = place.partition(".")[0]
+    owners = {base for base in load(target, place).Settings.__mro__ if name in vars(base).get("__annotations__", {})}
+    for own in (True, False):
+        for config in _configs(group, option):
+            below = config.get(group, {})
+            for section in below.values() if group in LISTS else [below]:
+                other = section.get("target")
+                if other and (other == target) is own and owners.intersection(load(other, place).Settings.__mro__):
+                    yield section
 
 
 def _fill(

@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol
 from aiq.agents.base import Checked
 from aiq.core.errors import LimitReached, UserError
 from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
 from aiq.experiment.attempt import being_cancelled, run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
@@ -37,13 +36,10 @@ class Observer(Protocol):
     """Whoever is told how a run goes on."""
 
     def started(self, state: RunState) -> None:
-        """The run begins to work, with what earlier starts of it have left in `state`."""
+        """The run begins to work, with what earlier starts of it have left in `state`, which grows as it does."""
 
     def retrying(self, key: SampleKey) -> None:
         """The agent is asked again: its last attempt was cut off, or failed and is to be made again."""
-
-    def spent(self, total: Usage) -> None:
-        """What the whole run has spent so far, after each row."""
 
     def finished(self, key: SampleKey) -> None:
         """Nothing is left to do at the key."""
@@ -188,7 +184,7 @@ class Runner:
         if earlier is not None:
             self._observer.retrying(key)
         sample = self._samples[key.sample_id]
-        with self._sessions.agent(sample, key.epoch, earlier.number + 1 if earlier else 1) as session:
+        with self._sessions.agent(sample, key.epoch, earlier.attempt + 1 if earlier else 1) as session:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
@@ -206,12 +202,10 @@ class Runner:
     def _keep_attempt(self, row: SampleRow) -> None:
         self._sample_rows.append(row)
         self._state.add_attempt(row)
-        self._observer.spent(self._state.spent())
 
     def _keep_scores(self, rows: list[ScoreRow]) -> None:
         self._score_rows.append(*rows)
         self._state.add_scores(rows)
-        self._observer.spent(self._state.spent())
 
 
 def _journal(path: Path) -> Journal[Any]:

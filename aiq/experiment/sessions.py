@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from aiq.core.events import EventLog
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
-from aiq.core.session import ApprovingUser, RejectingUser, RunSpend, Session, User
+from aiq.core.session import ApprovingUser, RejectingUser, Session, User
 from aiq.core.settings import RunSettings, UserSettings
-from aiq.core.usage import Usage
+from aiq.core.usage import Usage, UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
 from aiq.runs.events import EventFiles
@@ -29,7 +29,8 @@ class Sessions:
     def __init__(self, settings: RunSettings, resources: Resources, folder: RunFolder, spent: Usage) -> None:
         self._settings = settings
         self._resources = resources
-        self._spend = RunSpend(spent)
+        self._spend = UsageLedger()
+        self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
         self._pages = PageStore(resources.web, folder)
         self._answers = AnswerStore(folder)
@@ -39,7 +40,9 @@ class Sessions:
         """A fresh session for an attempt."""
         key = SampleKey(sample.id, epoch)
         with self._events.session(key, attempt, "agent") as write:
-            yield self._session(
+            yield self._resources.session(
+                self._settings,
+                spend=self._spend,
                 key=key,
                 attempt=attempt,
                 user=make_user(self._settings.user, sample, self._resources.models),
@@ -55,7 +58,9 @@ class Sessions:
         """
         answers = SharedAnswers(self._answers)
         with self._events.session(row.key, row.attempt, "judge") as write:
-            session = self._session(
+            session = self._resources.session(
+                self._settings,
+                spend=self._spend,
                 key=row.key,
                 attempt=row.attempt,
                 web=self._pages,
@@ -71,9 +76,6 @@ class Sessions:
             finally:
                 answers.write()
 
-    def _session(self, **own: Any) -> Session:
-        return self._resources.session(self._settings, spend=self._spend, **own)
-
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):
             files.close()
@@ -85,7 +87,7 @@ def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
         return SimulatedUser(sample, models)
     if settings.kind == "reject":
         return RejectingUser()
-    return ApprovingUser(settings.feedback if settings.kind == "feedback" else ())
+    return ApprovingUser(settings.feedback)
 
 
 def user_prompt_hash(settings: UserSettings) -> str | None:

@@ -2,13 +2,12 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from aiq.core import plugins
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
@@ -69,7 +68,7 @@ class Judge(ABC):
 
 def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     """The judge that config calls `name`, and its settings. Raises ConfigError where it is none."""
-    judge, settings = plugins.make(plugin, f"judge.{name}")
+    judge, settings = plugin.make(f"judge.{name}")
     if not isinstance(judge, Judge):
         raise ConfigError(f"judge.{name}.target: {plugin.target} is no subclass of aiq.judges.base.Judge")
     if not getattr(judge, "metrics", ()):
@@ -77,17 +76,20 @@ def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     return judge, settings
 
 
-def score_of(
-    metric: str, found: float | tuple[float, float] | str, detail: Mapping[str, JsonValue] | None = None
-) -> Score:
-    """The score of a value, of a ratio's numerator and denominator, or the reason for having neither."""
-    if isinstance(found, str):
-        return Score(metric=metric, not_applicable=found, detail=detail or {})
-    if isinstance(found, tuple):
-        return Score(metric=metric, numerator=found[0], denominator=found[1], detail=detail or {})
-    return Score(metric=metric, value=found, detail=detail or {})
+Found = float | tuple[float, float] | str
+"""A metric's value, a ratio's (numerator, denominator), or the reason for having neither."""
 
 
-def not_applicable(metrics: Iterable[Metric], reason: str) -> list[Score]:
-    """One Score a metric that says why there is no number."""
-    return [score_of(metric.name, reason) for metric in metrics]
+def scores_of(
+    metrics: Sequence[Metric], found: Sequence[Found], detail: Mapping[str, JsonValue] | None = None
+) -> list[Score]:
+    """The Score of each metric, of what was found for it; the first one has the detail."""
+    scores: list[Score] = []
+    for metric, one in zip(metrics, found, strict=True):
+        given: dict[str, Any] = {"value": one}
+        if isinstance(one, str):
+            given = {"not_applicable": one}
+        elif isinstance(one, tuple):
+            given = {"numerator": one[0], "denominator": one[1]}
+        scores.append(Score(metric=metric.name, detail={} if scores or detail is None else detail, **given))
+    return scores

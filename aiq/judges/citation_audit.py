@@ -8,11 +8,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, metrics_of
+from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE, ratios_of
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable, score_of
+from aiq.judges.base import Judge, scores_of
 
 _NOTICES: Final = ("fabricated",)
 
@@ -36,20 +36,16 @@ class CitationAudit(Judge):
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         audit = report.audit
         if audit is None:
-            return not_applicable(self.metrics, "the agent's citations were not verified")
-        found = metrics_of(audit)
+            return scores_of(self.metrics, ["the agent's citations were not verified"] * len(self.metrics))
+        ratios = ratios_of(audit)
         reasons = Counter(citation.reason.split("_of_")[0] for citation in audit.removed_citations)
         detail: dict[str, JsonValue] = {
             "levels": dict(sorted(Counter(citation.level for citation in audit.valid_citations).items())),
             "removed": dict(sorted(reasons.items())),
         }
-        counts = [score_of(KEPT, len(audit.valid_citations)), score_of(REMOVED, found.removed)]
-        if found.valid is None or found.exact is None:
+        counts = (len(audit.valid_citations), len(audit.removed_citations))
+        if not ratios:
             repeats = "every reference repeats another one"
             nothing = repeats if audit.removed_citations else "the report has no citations"
-            return [*not_applicable(self.metrics[:2], nothing), *counts]
-        return [
-            score_of(VALID_RATE, (found.valid.numerator, found.valid.denominator), detail),
-            score_of(EXACT_RATE, (found.exact.numerator, found.exact.denominator)),
-            *counts,
-        ]
+            return scores_of(self.metrics, [nothing, nothing, *counts])
+        return scores_of(self.metrics, [ratios[VALID_RATE], ratios[EXACT_RATE], *counts], detail)

@@ -6,7 +6,7 @@ from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.usage import Usage
-from aiq.judges.base import Judge, not_applicable, score_of
+from aiq.judges.base import Found, Judge, scores_of
 
 
 class Escalation(Judge):
@@ -35,29 +35,18 @@ class Escalation(Judge):
         return tuple(metric for metric in self.metrics if needed or metric.name != "escalation.recall")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        if sample.truth is None:
-            decided = not_applicable(self.metrics[:2], "the dataset has no truth for this sample")
-        else:
-            decided = _decided(report.route, needed=sample.truth.needs_depth)
+        found: list[Found] = ["the dataset has no truth for this sample"] * 2
+        if sample.truth is not None:
+            went_deep, needed = report.route in ("deep", "escalated"), sample.truth.needs_depth
+            found = [
+                (needed, 1) if went_deep else f"the route was {report.route}, not deep",
+                (went_deep, 1) if needed else "the question needs no depth",
+            ]
         shallow, deep = _usage(report, "shallow"), _usage(report, "deep")
-        tokens = [found if isinstance(found, str) else found.total_tokens for found in (shallow, deep)]
+        tokens = [usage if isinstance(usage, str) else usage.total_tokens for usage in (shallow, deep)]
         cost = deep if isinstance(deep, str) else deep.cost_usd
-        return [
-            *decided,
-            score_of("escalation.shallow_tokens", tokens[0]),
-            score_of("escalation.deep_tokens", tokens[1]),
-            score_of(
-                "escalation.deep_cost_usd",
-                "llm.prices has no price for a model of the deep stage" if cost is None else cost,
-            ),
-        ]
-
-
-def _decided(route: str, *, needed: bool) -> list[Score]:
-    went_deep = route in ("deep", "escalated")
-    precision = (float(needed), 1.0) if went_deep else f"the route was {route}, not deep"
-    recall = (float(went_deep), 1.0) if needed else "the question needs no depth"
-    return [score_of("escalation.precision", precision), score_of("escalation.recall", recall)]
+        unpriced = "llm.prices has no price for a model of the deep stage"
+        return scores_of(self.metrics, [*found, *tokens, unpriced if cost is None else cost])
 
 
 def _usage(report: Report, stage: str) -> Usage | str:

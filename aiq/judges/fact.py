@@ -17,7 +17,7 @@ from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.judges.base import Judge, score_of
+from aiq.judges.base import Found, Judge, scores_of
 from aiq.judges.fact_extract import agreement, by_url, cited_statements, extract_by_model
 from aiq.judges.fact_questions import FactQuestions
 from aiq.judges.fact_scores import CitedPage, Judged, Verdict, count
@@ -121,10 +121,8 @@ class Fact(Judge):
             limits = {"max_chars": settings.max_chunk_chars, "at_once": settings.concurrency}
             citations, invented = await extract_by_model(self._questions, report.text, spoken, session, **limits)
 
-        async def judge(cited: tuple[str, list[str]]) -> CitedPage:
-            return await self._judge_page(*cited, spoken, session)
-
-        pages = await gather_bounded(list(by_url(citations).items()), judge, settings.concurrency)
+        cited = list(by_url(citations).items())
+        pages = await gather_bounded(cited, lambda page: self._judge_page(*page, spoken, session), settings.concurrency)
         failures = [page.error for page in pages if page.error is not None]
         unusable = [error for error in failures if error.startswith("judge.")]
         if unusable and len(failures) == len(pages):
@@ -135,12 +133,13 @@ class Fact(Judge):
             "extracted": [citation.model_dump(mode="json") for citation in citations],
             "pages": [page.model_dump(mode="json", exclude_none=True) for page in pages],
         }
-        if settings.extraction != "both":
-            return _scores(pages, detail)
-        both = agreement(citations, by_rules)
-        found, shared = both["model"] + both["rules"], both["model_in_rules"] + both["rules_in_model"]
-        agreed = score_of("fact.extraction_agreement", (shared, found) if found else _NO_CITATIONS)
-        return [*_scores(pages, {**detail, "extraction": {**both}}), agreed]
+        found = _figures(pages)
+        if settings.extraction == "both":
+            both = agreement(citations, by_rules)
+            every, shared = both["model"] + both["rules"], both["model_in_rules"] + both["rules_in_model"]
+            found.append((shared, every) if every else _NO_CITATIONS)
+            detail["extraction"] = {**both}
+        return scores_of(self.metrics, found, detail)
 
     async def _judge_page(self, url: str, statements: list[str], spoken: str, session: Session) -> CitedPage:
         """The verdicts on one page. As officially, a page that cannot be read or judged is an error and skipped."""
@@ -170,15 +169,13 @@ class Fact(Judge):
         return found
 
 
-def _scores(pages: Sequence[CitedPage], detail: dict[str, JsonValue]) -> list[Score]:
-    """A report without citations has no accuracy, but it has a number of citations: 0. The official counts skip it."""
+def _figures(pages: Sequence[CitedPage]) -> list[Found]:
+    """What was found for `_METRICS` but the last. Without citations there is no accuracy, but a number of citations: 0.
+
+    The official counts skip such a report.
+    """
     citations, supported = count(pages).citations, count(pages).supported
     unjudged = "no citation of the report could be judged" if pages else _NO_CITATIONS
-    return [
-        score_of("fact.citation_accuracy", (supported, citations) if citations else unjudged, detail),
-        score_of("fact.citation_accuracy_per_task", supported / citations if citations else unjudged),
-        score_of("fact.citations", citations),
-        score_of("fact.effective_citations", supported),
-        score_of("fact.total_citations", citations if pages else _NO_CITATIONS),
-        score_of("fact.total_valid_citations", supported if pages else _NO_CITATIONS),
-    ]
+    accuracy = [(supported, citations), supported / citations] if citations else [unjudged] * 2
+    official = [citations, supported] if pages else [_NO_CITATIONS] * 2
+    return [*accuracy, citations, supported, *official]

@@ -5,13 +5,13 @@ The forms of citation are those of `aiq.citations.parse`: `[n]` with a reference
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from aiq.citations import passages
 from aiq.citations.links import UrlUse
 from aiq.citations.marks import Mark
-from aiq.citations.parse import ParsedReport, parse_report, split_references
+from aiq.citations.parse import parse_report, split_references
 from aiq.core.concurrency import gather_bounded
 from aiq.core.session import Session
 from aiq.judges.fact_questions import FactCitation, FactQuestions, canonical
@@ -33,11 +33,10 @@ async def extract_by_model(
     if not known:
         return [], 0
     body, references = split_references(report)
-
-    async def ask(piece: str) -> list[FactCitation]:
-        return await questions.citations(session, language, piece, references)
-
-    found = [one for piece in await gather_bounded(chunks(body, max_chars), ask, at_once) for one in piece]
+    pieces = await gather_bounded(
+        chunks(body, max_chars), lambda piece: questions.citations(session, language, piece, references), at_once
+    )
+    found = [one for piece in pieces for one in piece]
     real = [one.model_copy(update={"url": known[key]}) for one in found if (key := one.url.rstrip("/")) in known]
     return real, len(found) - len(real)
 
@@ -59,28 +58,22 @@ def cited_statements(report: str) -> list[FactCitation]:
     """By rules, every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
     parsed = parse_report(report)
     listed = {entry.number: entry.urls[0].url for entry in reversed(parsed.entries) if entry.urls}
-    found = [
-        FactCitation(statement=statement.text, reference=number, url=url)
-        for statement in passages.cited_statements(parsed)
-        for number, url in _cited(parsed, statement, listed)
-        if _is_web(url)
-    ]
-    return list(dict.fromkeys(found))
-
-
-def _cited(
-    parsed: ParsedReport, statement: passages.CitedStatement, listed: Mapping[int, str]
-) -> Iterator[tuple[int | None, str]]:
-    """What a statement cites, in order: (number, URL); `listed` is the first URL of each entry by number."""
-    marks = [parsed.marks[number] for number in statement.marks]
-    uses: list[Mark | UrlUse] = [*marks, *(parsed.body_urls[number] for number in statement.body_urls)]
-    for use in sorted(uses, key=lambda use: use.start):
-        if isinstance(use, UrlUse):
-            yield None, use.url
-        elif use.url is not None:
-            yield use.numbers[0], parsed.text[slice(*use.url)]
-        else:
-            yield from ((number, listed[number]) for number in use.numbers if number in listed)
+    found: dict[FactCitation, None] = {}
+    for statement in passages.cited_statements(parsed):
+        marks = [parsed.marks[number] for number in statement.marks]
+        uses: list[Mark | UrlUse] = [*marks, *(parsed.body_urls[number] for number in statement.body_urls)]
+        for use in sorted(uses, key=lambda use: use.start):
+            cited: list[tuple[int | None, str]]
+            if isinstance(use, UrlUse):
+                cited = [(None, use.url)]
+            elif use.url is not None:
+                cited = [(use.numbers[0], parsed.text[slice(*use.url)])]
+            else:
+                cited = [(number, listed[number]) for number in use.numbers if number in listed]
+            for number, url in cited:
+                if _is_web(url):
+                    found[FactCitation(statement=statement.text, reference=number, url=url)] = None
+    return list(found)
 
 
 def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:

@@ -20,8 +20,6 @@ from aiq.judges.panel import Panel, PanelSettings, mean_score
 from aiq.judges.structured import Unusable, without_thoughts
 from aiq.judges.wording import OwnWording
 
-Mode = Literal["relaxed", "strict"]
-
 _ROLE: Final = "judge.fresheval"
 _LINE: Final = re.compile(r"\s*(?:[-*#>]\s*)?\**evaluation\**\s*[:：]\**\s*(?P<verdict>.*?)[\s*]*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited\.", re.IGNORECASE)
@@ -53,10 +51,8 @@ class FreshEval(Judge):
         super().__init__(settings)
         self._panel = Panel(_ROLE, settings)
         self.panels = self._panel.panels
-        self._modes: tuple[Mode, ...] = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
-        self.metrics = tuple(
-            Metric.share(f"fresheval.{mode}", notices=("facts", "roles", "numbers")) for mode in self._modes
-        )
+        modes = ("relaxed", "strict") if settings.mode == "both" else (settings.mode,)
+        self.metrics = tuple(Metric.share(f"fresheval.{mode}", notices=("facts", "roles", "numbers")) for mode in modes)
 
     def check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
@@ -67,12 +63,12 @@ class FreshEval(Judge):
                 )
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        return [await self._judge(mode, sample, report, session) for mode in self._modes]
+        return [await self._judge(metric.name, sample, report, session) for metric in self.metrics]
 
-    async def _judge(self, mode: Mode, sample: Sample, report: Report, session: Session) -> Score:
+    async def _judge(self, metric: str, sample: Sample, report: Report, session: Session) -> Score:
         prompt = self.wordings[0].render(
             {
-                "strict": "yes" if mode == "strict" else "",
+                "strict": "yes" if metric == "fresheval.strict" else "",
                 "current_date": session.now.date().isoformat(),
                 "question": sample.question.text,
                 "response": without_references(report.text),
@@ -80,10 +76,10 @@ class FreshEval(Judge):
             }
         )
         votes = await self._panel.ask(
-            session, lambda order: prompt, lambda answer, order: (read_verdict(answer), answer.strip())
+            session, {"first": prompt}, lambda answer, order: (read_verdict(answer), answer.strip())
         )
         verdicts, said = [float(vote.answer[0]) for vote in votes], [{"answer": vote.answer[1]} for vote in votes]
-        score = mean_score(f"fresheval.{mode}", votes, verdicts, {"tries": sum(vote.tries for vote in votes)}, said)
+        score = mean_score(metric, votes, verdicts, {"tries": sum(vote.tries for vote in votes)}, said)
         return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})
 
 

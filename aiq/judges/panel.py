@@ -60,21 +60,18 @@ class Panel:
         self.panels = {role: settings.panel} if settings.panel else {}
 
     async def ask(
-        self, session: Session, prompt: Callable[[Order], str], read: Callable[[str, Order], T]
+        self, session: Session, prompts: Mapping[Order, str], read: Callable[[str, Order], T]
     ) -> list[Vote[T]]:
-        """A judgement a call: member by member, order by order, vote by vote.
+        """A judgement a call: member by member, order by order, vote by vote; `prompts` has each order that is asked.
 
         Raises JudgeError where a call has no usable answer, and what `structured.ask` raises.
         """
-        prompts = {order: prompt(order) for _, order, _ in self._calls}
 
         async def judge(call: tuple[str | None, Order, int]) -> Vote[T]:
             model, order, vote = call
             options = {**self._options, "vote": vote, "model": model}
             try:
-                answer, tries = await ask(
-                    session, self._role, prompts[order], lambda text: read(text, order), **options
-                )
+                answer, tries = await ask(session, self._role, prompts[order], lambda t: read(t, order), **options)
             except JudgeError as error:
                 if len(self._calls) == 1:
                     raise

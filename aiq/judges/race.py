@@ -6,19 +6,25 @@ repeated as the panel's settings say. `race_absolute` is the mode that needs no 
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, JsonValue
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable
+from aiq.judges.base import Judge, scores_of
 from aiq.judges.cleaning import Cleaner
 from aiq.judges.panel import Order, Panel, mean_score
 from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json
 from aiq.judges.race_scores import FIGURES, NOTICES, RaceOutcome, compare
-from aiq.judges.wording import Wording, language, wordings
+from aiq.judges.wording import language, wordings
+
+_OFFICIAL_PROMPT: Final = (
+    "prompt/score_prompt_{language}.py",
+    "generate_merged_score_prompt",
+    {"task_prompt": "task", "article_1": "article_1", "article_2": "article_2", "criteria_list": "criteria"},
+)
 
 
 class RaceSettings(TaskSettings):
@@ -35,11 +41,13 @@ class Race(Judge):
     metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in FIGURES)
     why_not = "task {id} has no reference report; judge race_absolute needs none"
     """Why a task has no metrics."""
+    has_official_prompt = True
 
     def __init__(self, settings: TaskSettings) -> None:
         super().__init__(settings)
         role, orders = f"judge.{self.name}", self.orders()
-        self._prompts = self.prompts()
+        official_dir = settings.official_dir if self.has_official_prompt else None
+        self._prompts = wordings(self.name, f"{self.name}_{{language}}.j2", official_dir, *_OFFICIAL_PROMPT)
         self._panel = Panel(role, settings, orders)
         self._rubrics = Rubrics(self.name, settings)
         self.cleaner = Cleaner(self.name, settings)
@@ -49,17 +57,6 @@ class Race(Judge):
         self.wordings = [*self._prompts.values(), *(wording for question in shared for wording in question.wordings)]
         if orders == ("swapped",):  # what lies above parity would be what the second place adds
             self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
-
-    def prompts(self) -> Mapping[str, Wording]:
-        """The question by language."""
-        file, constant = "prompt/score_prompt_{language}.py", "generate_merged_score_prompt"
-        places = {
-            "task_prompt": "task",
-            "article_1": "article_1",
-            "article_2": "article_2",
-            "criteria_list": "criteria",
-        }
-        return wordings(self.name, "race_{language}.j2", self.settings.official_dir, file, constant, places)
 
     def orders(self) -> tuple[Order, ...]:
         """The orders in which the reports are shown."""
@@ -88,15 +85,13 @@ class Race(Judge):
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if not self.metrics_for(sample):
-            return not_applicable(self.metrics, self.why_not.format(id=sample.id))
+            return scores_of(self.metrics, [self.why_not.format(id=sample.id)] * len(self.metrics))
         rubric, generated = await self._rubrics.rubric(sample, session)
         articles = await self.articles(sample, report, session)
         task = {"task": sample.question.text, "criteria": criteria_json(rubric)}
-        votes = await self._panel.ask(
-            session,
-            lambda order: self._prompts[language(sample)].render({**task, **articles[order]}),
-            lambda answer, order: self.read(answer, rubric, order),
-        )
+        prompt = self._prompts[language(sample)]
+        prompts = {order: prompt.render({**task, **shown}) for order, shown in articles.items()}
+        votes = await self._panel.ask(session, prompts, lambda answer, order: self.read(answer, rubric, order))
         outcomes = [vote.answer for vote in votes]
         about: dict[str, JsonValue] = {
             "tries": sum(vote.tries for vote in votes),
@@ -108,12 +103,6 @@ class Race(Judge):
             values = [outcome.figures[name] for outcome in outcomes]
             detail = {side: fmean(outcome.means[side][name] for outcome in outcomes) for side in outcomes[0].means}
             more = about if name == "overall" else {}
-            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **more}, _marks(outcomes, name)))
+            shown = [outcome.shown(name) for outcome in outcomes]
+            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **more}, shown))
         return scores
-
-
-def _marks(outcomes: Sequence[RaceOutcome], figure: str) -> list[dict[str, JsonValue]]:
-    """What each judgement shows of a dimension; of the total, nothing."""
-    if figure == "overall":
-        return [{}] * len(outcomes)
-    return [{"marks": [mark.model_dump(mode="json") for mark in outcome.marks[figure]]} for outcome in outcomes]

@@ -16,7 +16,7 @@ from aiq.judges.panel import Order
 from aiq.judges.race import Race
 from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.race_scores import FIGURES, HIGHEST, NOTICES, RaceOutcome, grade
-from aiq.judges.wording import LANGUAGES, OwnWording, Wording, language
+from aiq.judges.wording import language
 
 
 class RaceAbsoluteSettings(TaskSettings):
@@ -34,9 +34,7 @@ class RaceAbsolute(Race):
     name = "race_absolute"
     metrics = tuple(Metric(name=f"race_absolute.{n}", low=0.0, high=HIGHEST, notices=NOTICES) for n in FIGURES)
     why_not = "task {id} has a reference report (tasks=without_reference)"
-
-    def prompts(self) -> Mapping[str, Wording]:
-        return {spoken: OwnWording(f"race_absolute_{spoken}.j2") for spoken in LANGUAGES}
+    has_official_prompt = False
 
     def orders(self) -> tuple[Order, ...]:
         return ("first",)

@@ -47,7 +47,7 @@ def criteria_json(rubric: Rubric) -> str:
 
 
 _REMEDY: Final = "point the setting dataset.criteria at the file that holds them"
-_OFFICIAL: Final = dict(zip(DIMENSIONS, ("comp", "insight", "Inst", "readability"), strict=True))
+_OFFICIAL: Final = ("comp", "insight", "Inst", "readability")
 """How the official constants abbreviate the dimensions."""
 
 _ABOUT: Final = 0.1
@@ -71,10 +71,9 @@ class Rubrics:
         self.questions: tuple[SharedQuestion, ...] = ()
         """Of the weights, and of the criteria of each dimension."""
         if settings.criteria == "generate":
-            of_criteria = (f"generate_eval_criteria_prompt_{short}" for short in _OFFICIAL.values())
             self.questions = (
                 question("race_weights", "generate_eval_dimension_weight_prompt"),
-                *(question("race_criteria", constant) for constant in of_criteria),
+                *(question("race_criteria", f"generate_eval_criteria_prompt_{short}") for short in _OFFICIAL),
             )
 
     def check(self, sample: Sample) -> None:

@@ -5,10 +5,10 @@ dimension mean times dimension weight, every figure as ours / (ours + reference)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Generic, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, JsonValue
 
 from aiq.core.samples import Criterion, Rubric
 from aiq.judges.structured import ModelAnswer, NonBlank, Unusable, read_as
@@ -73,7 +73,12 @@ class RaceOutcome:
     figures: Mapping[str, float]
     marks: Mapping[str, Sequence[CriterionMark]]
     unmatched: tuple[str, ...]
-    means: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    means: Mapping[str, Mapping[str, float]]
+
+    def shown(self, figure: str) -> dict[str, JsonValue]:
+        """What a row's detail has of this judgement: the marks of a dimension; of the total, nothing."""
+        marks = self.marks.get(figure)
+        return {} if marks is None else {"marks": [mark.model_dump(mode="json") for mark in marks]}
 
 
 def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcome:
@@ -94,7 +99,7 @@ def grade(answer: str, rubric: Rubric) -> RaceOutcome:
     card = _Card(PointMark, answer, rubric)
     means, total = card.means("score"), sum(rubric.dimension_weight[name] for name in DIMENSIONS)
     overall = means["overall"] / total if total > 0 else 0.0
-    return RaceOutcome({**means, "overall": overall}, card.marks, card.unmatched)
+    return RaceOutcome({**means, "overall": overall}, card.marks, card.unmatched, means={})
 
 
 class _Card:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ class Unusable(Exception):
 class ModelAnswer(BaseModel):
     """The form of an answer in JSON: types are taken strictly (no `true` or `"1"` for 1), further keys passed over."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 NonBlank = Annotated[str, AfterValidator(str.strip), Field(min_length=1)]
@@ -71,38 +70,13 @@ async def ask(
     raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
 
 
-async def ask_once(
-    session: Session, role: str, prompt: str, read: Callable[[str], T], *, tries: int, vote: int = 0
-) -> T:
-    """The same for a question that is asked once a run, whichever sample comes to it first.
+@dataclass(frozen=True)
+class SharedQuestion:
+    """A question that is asked once a run, whichever sample comes to it first: its role, and its prompt by language.
 
     Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was. It is kept for
     the endpoint that gave it: another one may answer the same question, with the same seed, differently.
     """
-    subject = _digest([role, session.models.setup(role), prompt, *([vote] if vote else [])])
-
-    def checked(text: str) -> str:
-        read(text)
-        return text
-
-    async def asked() -> str:
-        return (await ask(session, role, prompt, checked, tries=tries, vote=vote, subject=subject))[0]
-
-    kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
-    try:
-        return read(kept)
-    except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
-        return read(await asked())
-
-
-def _digest(content: Sequence[object]) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-@dataclass(frozen=True)
-class SharedQuestion:
-    """A question that is asked once a run: the role it goes to and its prompt by language."""
 
     role: str
     prompts: Mapping[str, Wording]
@@ -115,19 +89,34 @@ class SharedQuestion:
     async def ask(
         self, session: Session, language: str, read: Callable[[str], T], values: Mapping[str, str], vote: int = 0
     ) -> T:
-        """The answer to the prompt filled with these values, as `ask_once` gives it."""
+        """The answer to the prompt filled with these values; see `ask`."""
         prompt = self.prompts[language].render(values)
-        return await ask_once(session, self.role, prompt, read, tries=self.tries, vote=vote)
+        subject = _digest([self.role, session.models.setup(self.role), prompt, *([vote] if vote else [])])
+
+        def checked(text: str) -> str:
+            read(text)
+            return text
+
+        async def asked() -> str:
+            return (await ask(session, self.role, prompt, checked, tries=self.tries, vote=vote, subject=subject))[0]
+
+        kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
+        try:
+            return read(kept)
+        except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
+            return read(await asked())
 
 
-AnswerT = TypeVar("AnswerT", bound=ModelAnswer)
+def _digest(content: Sequence[object]) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def read_as(form: type[AnswerT], text: str) -> AnswerT:
+def read_as(form: type[T], text: str) -> T:
     """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
-    Fences and words around it are tolerated, as is a leading `<think>` block; NaN, infinities,
-    numbers beyond a float and repeated keys are refused, because one would have to guess.
+    Fences and words around it are tolerated, as is a leading `<think>` block; repeated keys are
+    refused, because one would have to guess.
     """
     return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
@@ -163,9 +152,9 @@ def _validated(form: type[T], value: JsonValue) -> T:
 
 
 def _only(found: list[T], what: str) -> T:
-    if len(found) == 1:
-        return found[0]
-    raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
+    if len(found) != 1:
+        raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
+    return found[0]
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
@@ -180,33 +169,20 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
         found = _BRACKET.search(text, position)
         if found is None:
             return
-        start = found.start()
-        value, end = _decode(text, start)
-        position = start + 1
-        if value is None:
-            broken = max(broken, end)
-        elif text[start] == bracket:
-            if start < broken:
-                raise Unusable("its JSON is broken off, and what is left of it is a part")
-            yield value
-            position = end
+        start, position = found.span()
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            broken = max(broken, len(text) if error.msg.startswith("Unterminated string") else error.pos)
+        except (ValueError, RecursionError):  # more digits or brackets than Python reads
+            broken = len(text)
+        else:
+            if text[start] == bracket:
+                if start < broken:
+                    raise Unusable("its JSON is broken off, and what is left of it is a part")
+                yield value
+                position = end
     raise Unusable(f"there are more than {_MAX_STARTS} brackets in it")
-
-
-def _decode(text: str, start: int) -> tuple[Any, int]:
-    """The value that begins at `start` and where it ends; or None and up to where it was read before it broke."""
-    try:
-        return _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        return None, len(text) if error.msg.startswith("Unterminated string") else error.pos
-    except (ValueError, RecursionError):  # more digits or brackets than Python reads
-        return None, len(text)
-
-
-def _finite(written: str) -> float:
-    if not math.isfinite(number := float(written)):
-        raise Unusable(f"the number {written} is not allowed")
-    return number
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -216,6 +192,4 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER: Final = json.JSONDecoder(
-    parse_constant=_finite, parse_float=_finite, object_pairs_hook=_no_duplicates, strict=False
-)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_duplicates, strict=False)

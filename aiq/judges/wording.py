@@ -127,13 +127,8 @@ def _constant(path: Path, name: str) -> str:
         raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
     except (SyntaxError, ValueError, RecursionError):
         raise ConfigError(f"{path} is no Python file in UTF-8") from None
-    values = {
-        target.id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
-    }
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    values = {target.id: node.value for node in assigned for target in node.targets if isinstance(target, ast.Name)}
     value = values.get(name)
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str) or not value.value.strip():
         raise ConfigError(f"{path} has no constant {name} that is plain text")

@@ -18,12 +18,13 @@ from aiq.citations.passages import without_citations
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import NeededFact, Sample
 from aiq.core.session import Session
-from aiq.judges.base import Judge, not_applicable, score_of
+from aiq.judges.base import Judge, scores_of
 
 _SEPARATOR = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*)$")
 _BULLET = re.compile(r"^(\s*)(?:[-*+•]|\d+[.)、])\s+(.*)$")
+_TEXT = 7  # the rank of a line that is neither a heading (1 to 6) nor a bullet (8 and its indent)
 _PRONOUN = re.compile(
     r"^(?:it|its|they|their|he|his|she|her|the (?:company|firm|institute|university|festival|club|city|book|novel|"
     r"founder|author|director)|该|其|它|他|她|这家|这座|这所|这部|本)\b|^[该其它他她这本]",
@@ -47,35 +48,23 @@ def stated(report: str, forms: Iterable[str]) -> set[str]:
 
 
 def _passages(body: str) -> Iterator[tuple[str, str]]:
-    """Each sentence with its context."""
-    headings: list[tuple[int, str]] = []
-    bullets: list[tuple[int, str]] = []
-    lead = ""
-    for line in body.splitlines():
+    """Each sentence with its context: what is above it and of a lower rank, each line ending what is of its own."""
+    open_above: list[tuple[int, str]] = []
+    for line in filter(str.strip, body.splitlines()):
+        rank, text = _TEXT, line.strip()
         if heading := _HEADING.match(line):
-            level = len(heading[1])
-            headings = [*(item for item in headings if item[0] < level), (level, heading[2])]
-            bullets, lead = [], ""
-            yield heading[2], " ".join(text for _, text in headings)
-            continue
-        if not line.strip():
-            continue
-        bullet = _BULLET.match(line)
-        indent = len(bullet[1].expandtabs(4)) if bullet else -1
-        bullets = [item for item in bullets if item[0] < indent]
-        if not bullet:
-            lead = ""
-        above = " ".join([*(text for _, text in headings), lead, *(text for _, text in bullets)])
-        text = bullet[2] if bullet else line.strip()
+            rank, text = len(heading[1]), heading[2]
+        elif bullet := _BULLET.match(line):
+            rank, text = _TEXT + 1 + len(bullet[1].expandtabs(4)), bullet[2]
+        open_above = [item for item in open_above if item[0] < rank]
+        above = " ".join(text for _, text in open_above)
         before = ""
-        for sentence in _SENTENCE_END.split(text):
+        for sentence in [text] if heading else _SENTENCE_END.split(text):
             refers = _PRONOUN.match(sentence.lstrip("*_ "))
             yield sentence, f"{above} {before}" if refers else above
             before = f"{before} {sentence}" if refers else sentence
-        if bullet:
-            bullets.append((indent, text))
-        elif text.endswith((":", "：")) or re.fullmatch(r"\*\*[^*]+\*\*[:：]?", text):
-            lead = text
+        if rank != _TEXT or text.endswith((":", "：")) or re.fullmatch(r"\*\*[^*]+\*\*[:：]?", text):
+            open_above.append((rank, text))
 
 
 def _normal(text: str) -> str:
@@ -106,10 +95,10 @@ class World(Judge):
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         if sample.truth is None:
-            return not_applicable(self.metrics, "the dataset has no truth for this sample")
+            return scores_of(self.metrics, ["the dataset has no truth for this sample"])
         facts = sample.truth.facts
         if not facts:
-            return not_applicable(self.metrics, "the sample needs no facts")
+            return scores_of(self.metrics, ["the sample needs no facts"])
         found = stated(report.text, {form for fact in facts for form in fact.forms})
         missing = [fact for fact in facts if found.isdisjoint(fact.forms)]
         detail: dict[str, JsonValue] = {
@@ -117,7 +106,7 @@ class World(Judge):
             "needed": _depths(facts),
             "lacked": _depths(missing),
         }
-        return [score_of("world.coverage", (len(facts) - len(missing)) / len(facts), detail)]
+        return scores_of(self.metrics, [(len(facts) - len(missing)) / len(facts)], detail)
 
 
 def _depths(facts: Sequence[NeededFact]) -> dict[str, JsonValue]:

@@ -44,19 +44,20 @@ def failure_text(error: Exception) -> str:
 
 
 def read_error(body: bytes, key: str) -> tuple[str, str]:
-    """What the body of an error answer says and its code: OpenAI's `error.message` and `error.code`, or the body."""
+    """What the body of an error answer says and its code: its `error` (OpenAI) or `detail` (Tavily), or all of it."""
     try:
-        answer = json.loads(body)
+        error = json.loads(body)
     except ValueError:
-        return error_text(body.decode("utf-8", "replace"), key), ""
-    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+        error = body.decode("utf-8", "replace")
+    if isinstance(error, dict):
+        error = error.get("error") or error.get("detail") or error
     return error_text(error, key), str(error.get("code") or "") if isinstance(error, dict) else ""
 
 
 def error_text(error: Any, key: str) -> str:
-    """What an `error` object says. Some endpoints repeat the key; it is taken out before anything is cut."""
-    message = error.get("message") if isinstance(error, dict) else error
-    text = message if isinstance(message, str) else json.dumps(error, ensure_ascii=False)
+    """What an error object says. Some endpoints repeat the key; it is taken out before anything is cut."""
+    said = error.get("message") or error.get("error") if isinstance(error, dict) else error
+    text = said if isinstance(said, str) else json.dumps(error, ensure_ascii=False)
     return " ".join(without_key(whole(text), key).split())[:MESSAGE_CHARS]
 
 

@@ -1,9 +1,10 @@
 """The one retry policy: which failures are worth another send, how long to wait before it, and the pace of sends."""
 
 import asyncio
+import time
+from calendar import timegm
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from email.utils import parsedate
 
 from aiq.core.seeds import derive
 from aiq.core.settings import RetrySettings
@@ -27,13 +28,11 @@ def retry_after(headers: Headers) -> float | None:
             return max(0.0, float(headers.get(name, "")) / unit)
         except ValueError:
             continue
+    date = parsedate(headers.get("retry-after", ""))
     try:
-        moment = parsedate_to_datetime(headers.get("retry-after", ""))
+        return None if date is None else max(0.0, timegm(date) - time.time())
     except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:  # "-0000" and asctime dates mean UTC
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiq.core.errors import UserError
+from aiq.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     import uvicorn
+
+_RATES = "'{\"http_429\": 0.1}'"
 
 GRACE_SECONDS = 2
 """How long requests under way may take to end once the server is told to stop."""
@@ -29,13 +31,8 @@ GRACE_SECONDS = 2
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m aiq.offline", description=__doc__)
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--pages", type=Path, nargs="+", required=True, help="files (or folders with a pages.jsonl)")
-    parser.add_argument("--faults", type=json.loads, default={}, help="JSON object: rate by fault name")
-    parser.add_argument("--seed", type=int, default=0, help="of the faults")
-    parser.add_argument("--api-key", type=key, help="refuse requests without this bearer token")
-    parser.add_argument("--context-tokens", type=int, default=131_072, help="longest prompt (default: %(default)s)")
+    add_options(parser, port=0)
     parser.add_argument("--keep", action="store_true", help="stay when standard input closes")
     try:
         asyncio.run(serve(parser.parse_args(arguments)))
@@ -47,7 +44,38 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def key(text: str) -> str:
+def add_options(parser: argparse.ArgumentParser, port: int) -> None:
+    """The options that `aiq offline` has too; `port` is the default one."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=_port, default=port, help="port; 0 takes a free one (default: %(default)s)")
+    parser.add_argument("--api-key", type=_key, metavar="KEY", help="refuse requests without this bearer token")
+    parser.add_argument("--faults", type=_rates, default={}, metavar="JSON", help=f"rates of planted faults: {_RATES}")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
+    longest = "longest prompt, in tokens (default: %(default)s)"
+    parser.add_argument("--context-tokens", type=int, default=131_072, help=longest)
+
+
+def _port(text: str) -> int:
+    """A port from 0 (any free one) to 65535."""
+    port = int(text) if text.isdecimal() else -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port; choose 0 (any free one) to 65535")
+    return port
+
+
+def _rates(text: str) -> dict[str, float]:
+    """The rate of each fault. Raises ConfigError."""
+    from aiq.offline.faults import check
+
+    try:
+        rates = {name: float(rate) for name, rate in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError):
+        raise ConfigError(f"--faults {text}: write a JSON object such as {_RATES}") from None
+    check(rates, "--faults: ")
+    return rates
+
+
+def _key(text: str) -> str:
     """A key that a bearer token can have: empty, it would let everybody in."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the key is empty; leave the option out to let every client in")

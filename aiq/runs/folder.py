@@ -28,16 +28,6 @@ def new_run_id() -> str:
     return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{own:03x}"
 
 
-def check_output(output_dir: str, experiment: str) -> None:
-    """Raises ConfigError when the results folder cannot be one: a file is in its way, or it cannot be written to."""
-    path = Path(output_dir) / experiment
-    existing = next((part for part in (path, *path.parents) if part.exists()), None)
-    if existing is not None and not existing.is_dir():
-        raise ConfigError(f"output_dir={output_dir}: {existing} is a file; name a folder, or move the file away")
-    if existing is not None and not os.access(existing, os.W_OK | os.X_OK):
-        raise ConfigError(f"output_dir={output_dir}: {existing} cannot be written to")
-
-
 class RunFolder:
     """The paths of one run. Making the object touches nothing."""
 
@@ -56,7 +46,7 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"{self.path}: {error.strerror}; set output_dir to a folder that can be made") from None
+            raise ConfigError(f"{self.path}: {error.strerror}; name another folder with output_dir") from None
 
     def lock(self) -> AbstractContextManager[Any]:
         """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""

@@ -127,8 +127,3 @@ class RunSpec:
     def metrics(self) -> Mapping[str, Metric]:
         """Every declared metric by name, in the order of the judges."""
         return {metric.name: metric for judge in self.judges for metric in judge.metrics}
-
-    @cached_property
-    def judge_hashes(self) -> Mapping[str, str]:
-        """By metric: the hash of the judge that yields it."""
-        return {metric.name: judge.hash for judge in self.judges for metric in judge.metrics}

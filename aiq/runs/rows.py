@@ -21,6 +21,9 @@ class RowError(Record):
     type: str
     message: str
 
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}"
+
 
 class Timing(Record):
     """`started`: UTC, ISO 8601. `seconds`: wall time."""
@@ -75,6 +78,11 @@ class SampleRow(OfAttempt):
         """Whether there is a report to judge: completed, and not ended by a rejection."""
         return self.status == "completed" and self.outcome != "rejected"
 
+    @property
+    def failed(self) -> bool:
+        """Whether it counts as a failure of the agent; a cancelled attempt is only not done yet."""
+        return not self.answered and self.status != "cancelled"
+
     def light(self) -> "SampleRow":
         """The row without the long texts that only judging and auditing need: raw report, and texts of sources."""
         sources = tuple(source.model_copy(update={"text": ""}) for source in self.retrieved)
@@ -119,6 +127,11 @@ class ScoreRow(OfAttempt):
         if self.numerator is not None and self.denominator is not None:
             return self.numerator, self.denominator
         return None if self.value is None else (self.value, 1.0)
+
+    @property
+    def why(self) -> str | None:
+        """The error, or the reason for having no number."""
+        return self.error.message if self.error else self.reason
 
 
 class StoredPage(Record):

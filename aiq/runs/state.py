@@ -1,55 +1,23 @@
-"""What a run has so far, in memory: the last attempt and the last scores of each key, without any text.
+"""What a run has so far, in memory: the last attempt and the last scores of each key, without their texts.
 
 Runner, progress, summary and exit code all ask it, so that they cannot disagree.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import product
-from typing import get_args
+from typing import Any, Final, get_args
 
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
-from aiq.stats.noise import NOISE, Noise
+from aiq.stats.noise import NOISE
 
 _COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The last attempt at a key."""
-
-    number: int
-    status: AttemptStatus
-    answered: bool
-    error: str | None
-    route: str | None
-    seconds: float
-    cost_usd: float | None
-    tags: Mapping[str, str]
-
-    @property
-    def failed(self) -> bool:
-        """Whether it counts as a failure of the agent; a cancelled attempt is only not done yet."""
-        return not self.answered and self.status != "cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """The last score of a key by one metric. `why`: the error, or the reason for having none.
-
-    `parts`: numerator and denominator; a plain value has the denominator 1. None where there is no number.
-    `noise`: the spread of its judgements, where there were several.
-    """
-
-    attempt: int
-    status: ScoreStatus
-    parts: tuple[float, float] | None
-    why: str | None
-    noise: Noise | None
+_TEXTS: Final[dict[str, Any]] = {"report": None, "raw_report": None, "sources": (), "audit": None, "extras": {}}
 
 
 class RunState:
@@ -57,33 +25,24 @@ class RunState:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
-        self.attempts: dict[SampleKey, Attempt] = {}
+        self.attempts: dict[SampleKey, SampleRow] = {}
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
-        self._scores: dict[str, dict[SampleKey, Scored]] = {name: {} for name in spec.metrics}
+        self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
+        self._scores: dict[str, dict[SampleKey, ScoreRow]] = {name: {} for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
-        self.attempts[row.key] = Attempt(
-            number=row.attempt,
-            status=row.status,
-            answered=row.answered,
-            error=f"{row.error.type}: {row.error.message}" if row.error else None,
-            route=row.route,
-            seconds=row.timing.seconds,
-            cost_usd=sum(row.usage.values(), Usage()).cost_usd,
-            tags=row.tags,
-        )
+        self.attempts[row.key] = row.model_copy(update=_TEXTS)
         self._spend("agent", row.usage)
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
         for row in rows:
             self._spend("judge", row.usage or {})
-            if row.judge_hash != self.spec.judge_hashes.get(row.metric):
+            if row.judge_hash != self._judge_hashes.get(row.metric):
                 self._scores.get(row.metric, {}).pop(row.key, None)
                 continue
-            why = row.error.message if row.error else row.reason
-            noise = Noise.model_validate(row.detail[NOISE]) if NOISE in row.detail else None
-            self._scores[row.metric][row.key] = Scored(row.attempt, row.status, row.parts, why, noise)
+            noise = {name: value for name, value in row.detail.items() if name == NOISE}
+            self._scores[row.metric][row.key] = row.model_copy(update={"detail": noise})
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -100,11 +59,11 @@ class RunState:
             return False
         return attempt.status == "completed" or not self.spec.runner.retry_failed
 
-    def score(self, key: SampleKey, metric: str) -> Scored | None:
+    def score(self, key: SampleKey, metric: str) -> ScoreRow | None:
         """The score of the key's last attempt; None where there is none."""
         found = self._scores[metric].get(key)
         attempt = self.attempts.get(key)
-        return found if found and attempt and found.attempt == attempt.number else None
+        return found if found and attempt and found.attempt == attempt.attempt else None
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors are worth another try."""

@@ -15,7 +15,7 @@ from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
 from aiq.runs.state import RunState
 from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
-from aiq.stats.noise import RunNoise, pooled
+from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
 MOST_FAILURES = 5  # so many different errors are summed up; the rows have all
@@ -101,7 +101,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     metrics = figures.metrics(figures.attempts, rule)
     attempts = list(figures.attempts.values())
     statuses = state.statuses()
-    errors = Counter(attempt.error for attempt in attempts if attempt.error)
+    errors = Counter(str(attempt.error) for attempt in attempts if attempt.error)
     return Summary(
         run_id=manifest.run_id,
         experiment=manifest.experiment,
@@ -130,7 +130,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             for account, roles in state.usage.items()
         },
         cost_usd=state.spent().cost_usd,
-        timing=_timing(sorted(attempt.seconds for attempt in attempts), run_seconds),
+        timing=_timing(sorted(attempt.timing.seconds for attempt in attempts), run_seconds),
     )
 
 
@@ -169,8 +169,12 @@ class _Figures:
 
     def noise(self) -> dict[str, RunNoise]:
         """How far judgements of one report lie apart, for the metrics that were judged more than once."""
-        noises = {name: pooled([s.noise for s in scores if s.noise]) for name, scores in self._scores.items()}
-        return {name: noise for name, noise in noises.items() if noise is not None}
+        found = {}
+        for name, scores in self._scores.items():
+            noise = pooled([Noise.model_validate(score.detail[NOISE]) for score in scores if NOISE in score.detail])
+            if noise is not None:
+                found[name] = noise
+        return found
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, dict[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
@@ -192,9 +196,12 @@ class _Figures:
         found = {}
         for route, keys in sorted(groups.items()):
             attempts = [self.attempts[key] for key in keys]
-            cost = sum((Usage(cost_usd=attempt.cost_usd) for attempt in attempts), Usage()).cost_usd
-            seconds, metrics = fmean(attempt.seconds for attempt in attempts), self.metrics(keys, rule)
-            found[route] = RouteSummary(n=len(keys), metrics=metrics, cost_usd=cost, mean_seconds=seconds)
+            found[route] = RouteSummary(
+                n=len(keys),
+                metrics=self.metrics(keys, rule),
+                cost_usd=sum((sum(attempt.usage.values(), Usage()) for attempt in attempts), Usage()).cost_usd,
+                mean_seconds=fmean(attempt.timing.seconds for attempt in attempts),
+            )
         return found
 
 

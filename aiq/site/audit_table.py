@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from aiq.citations.files import AuditedReport, AuditRecord, total
-from aiq.citations.metrics import EXACT_RATE, VALID_RATE
+from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE
 
 Row = tuple[str, ...]
 """A style, and the cells."""
@@ -33,28 +33,26 @@ def print_audits(lines: Sequence[AuditedReport], console: Console) -> None:
     """A line for each of several reports, and one for all of them."""
     headings = ("entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate", "report")
     counts = [_counts(line.record) for line in lines]
-    checked = lines[0].record.with_sources
     rows: list[Row] = [("bold", *headings)]
     for line, found in zip(lines, counts, strict=True):
         style = "" if line.record.clean else "red"
-        rows.append((style, *_figures(found, line.record.metrics, checked=checked), line.case.name))
+        rows.append((style, *_figures(found, line.record.metrics), line.case.name))
     together = [sum(column) for column in zip(*counts, strict=True)]
-    rows.append(("bold", *_figures(together, total(lines), checked=checked), "all"))
+    rows.append(("bold", *_figures(together, total(lines)), "all"))
     _print(rows, console, right=len(headings) - 1)
     unclean = sum(not line.record.clean for line in lines)
     console.print(f"\n{_many(len(lines), 'report')}, {unclean} with something to remove", highlight=False)
 
 
 def _counts(record: AuditRecord) -> list[int]:
-    found = (record.entries, record.valid_citations, record.removed_citations, record.dangling)
-    return [*map(len, found), len(record.uncited_paragraphs)]
+    return [len(found) for found in (record.entries, record.dangling, record.uncited_paragraphs)]
 
 
-def _figures(counts: Sequence[int], metrics: Mapping[str, float | None], *, checked: bool) -> list[str]:
-    """The cells of a line but the last; without sources (`checked`) nothing is known to be valid."""
-    entries, valid, *others = map(str, counts)
-    rates = ("-" if (rate := metrics[name]) is None else f"{rate:.3f}" for name in (VALID_RATE, EXACT_RATE))
-    return [entries, valid if checked else "-", *others, *rates]
+def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list[str]:
+    """The cells of a line but the last; a metric that cannot be had is `-`."""
+    entries, *missing = counts
+    figures = (entries, metrics[KEPT], metrics[REMOVED], *missing, metrics[VALID_RATE], metrics[EXACT_RATE])
+    return ["-" if each is None else f"{each:.3f}" if isinstance(each, float) else str(each) for each in figures]
 
 
 def _rows(record: AuditRecord) -> Iterator[Row]:

@@ -7,7 +7,6 @@ from typing import Any, Self
 from tqdm import tqdm
 
 from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
 from aiq.runs.state import RunState
 
 LINE_EVERY_SECONDS = 10.0
@@ -26,7 +25,6 @@ class Progress:
         self._done = 0
         self._trouble = dict.fromkeys(("failed", "unjudged", "retried"), 0)
         self._over = self._under = 0.0
-        self._cost: float | None = 0.0
         self._last_line = time.monotonic()
         self._bar: tqdm[Any] | None = None
 
@@ -41,7 +39,6 @@ class Progress:
         self._state = state
         self._total = len(state.spec.keys)
         self._metric = next(iter(state.spec.metrics), "")
-        self.spent(state.spent())
         for key in filter(state.done, state.spec.keys):
             self._count(key)
         if self._shown and sys.stderr.isatty():
@@ -49,9 +46,6 @@ class Progress:
 
     def retrying(self, key: SampleKey) -> None:
         self._trouble["retried"] += 1
-
-    def spent(self, total: Usage) -> None:
-        self._cost = total.cost_usd
 
     def finished(self, key: SampleKey) -> None:
         self._count(key)
@@ -73,5 +67,6 @@ class Progress:
 
     def _figures(self) -> str:
         score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
-        cost = "cost unknown" if self._cost is None else f"${self._cost:.2f}"
-        return ", ".join([*score, cost, *(f"{count} {what}" for what, count in self._trouble.items() if count)])
+        cost = self._state.spent().cost_usd
+        spent = "cost unknown" if cost is None else f"${cost:.2f}"
+        return ", ".join([*score, spent, *(f"{count} {what}" for what, count in self._trouble.items() if count)])

@@ -58,7 +58,7 @@ def _head(row: SampleRow) -> Iterator[RenderableType]:
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
     yield Panel(Text(row.question), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
     if row.error:
-        yield Text(f"{row.error.type}: {row.error.message}", style="red")
+        yield Text(str(row.error), style="red")
 
 
 _PLAIN: Mapping[str, tuple[str, str, str]] = {

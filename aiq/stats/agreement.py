@@ -24,13 +24,9 @@ def kappa(pairs: Sequence[tuple[H, H]]) -> float | None:
     """Agreement of labels beyond chance (Cohen 1960): 1 perfect, 0 as by chance; None where chance agrees fully."""
     if not pairs:
         return None
-    cells, n = Counter(pairs), len(pairs)
-    first: Counter[H] = Counter()
-    second: Counter[H] = Counter()
-    for (a, b), times in cells.items():
-        first[a] += times
-        second[b] += times
-    equal, chance = sum(cells[a, a] for a in first) / n, sum(first[a] * second[a] for a in first) / n**2
+    first, second = (Counter(labels) for labels in zip(*pairs, strict=True))
+    equal = sum(a == b for a, b in pairs) / len(pairs)
+    chance = sum(first[label] * second[label] for label in first) / len(pairs) ** 2
     return None if chance == 1 else (equal - chance) / (1 - chance)
 
 
@@ -86,17 +82,16 @@ def _squared(values: Sequence[float]) -> float:
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Spearman's rank correlation, ties sharing their ranks; None where either side has no two different values."""
-    from scipy.stats import spearmanr
-
-    return float(spearmanr(*zip(*pairs, strict=True)).statistic) if _vary(pairs) else None
+    return _correlation("spearmanr", pairs)
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Kendall's tau-b; None where either side has no two different values."""
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(*zip(*pairs, strict=True)).statistic) if _vary(pairs) else None
+    return _correlation("kendalltau", pairs)
 
 
-def _vary(pairs: Sequence[tuple[float, float]]) -> bool:
-    return bool(pairs) and all(len(set(values)) > 1 for values in zip(*pairs, strict=True))
+def _correlation(name: str, pairs: Sequence[tuple[float, float]]) -> float | None:
+    from scipy import stats
+
+    sides = list(zip(*pairs, strict=True))
+    return float(getattr(stats, name)(*sides).statistic) if sides and all(len({*side}) > 1 for side in sides) else None

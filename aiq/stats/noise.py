@@ -5,7 +5,8 @@ judges in every order as often (a balanced design), so that plain means over cel
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from statistics import fmean, stdev, variance
 from typing import NamedTuple
 
@@ -56,12 +57,13 @@ def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
         return None
     within = [variance(cell) for cell in _by(judgements, "member", "order").values() if len(cell) > 1]
     orders = {order: fmean(values) for (order,), values in _by(judgements, "order").items()}
+    members = [fmean(values) for values in _by(judgements, "member").values()]
     return Noise(
         judgements=len(judgements),
         sd=stdev(one.value for one in judgements),
         votes=math.sqrt(fmean(within)) if within else None,
-        orders=_sd(orders.values()),
-        members=_sd([fmean(values) for values in _by(judgements, "member").values()]),
+        orders=stdev(orders.values()) if len(orders) > 1 else None,
+        members=stdev(members) if len(members) > 1 else None,
         order_gap=orders["first"] - orders["swapped"] if len(orders) == 2 else None,
     )
 
@@ -71,13 +73,11 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
     if not noises:
         return None
     gaps = [noise.order_gap for noise in noises if noise.order_gap is not None]
+    spreads = ("sd", "votes", "orders", "members")
     return RunNoise(
         reports=len(noises),
         judgements=sum(noise.judgements for noise in noises),
-        sd=math.sqrt(fmean(noise.sd**2 for noise in noises)),
-        votes=_root_mean_square(noise.votes for noise in noises),
-        orders=_root_mean_square(noise.orders for noise in noises),
-        members=_root_mean_square(noise.members for noise in noises),
+        **{name: _root_mean_square([getattr(noise, name) for noise in noises]) for name in spreads},
         order_gap=fmean(gaps) if gaps else None,
         standard_error=math.sqrt(sum(noise.sd**2 / noise.judgements for noise in noises)) / len(noises),
     )
@@ -85,16 +85,12 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
 
 def _by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
     """The values by these fields."""
-    groups: dict[tuple[str, ...], list[float]] = {}
+    groups: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
     for one in judgements:
-        groups.setdefault(tuple(getattr(one, name) for name in fields), []).append(one.value)
+        groups[tuple(getattr(one, name) for name in fields)].append(one.value)
     return groups
 
 
-def _sd(values: Collection[float]) -> float | None:
-    return stdev(values) if len(values) > 1 else None
-
-
-def _root_mean_square(values: Iterable[float | None]) -> float | None:
+def _root_mean_square(values: Sequence[float | None]) -> float | None:
     squares = [value**2 for value in values if value is not None]
     return math.sqrt(fmean(squares)) if squares else None

@@ -1,6 +1,5 @@
 """A search API over HTTP: one POST of JSON, and every failure as a typed ToolError, in one line and without our key."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -9,26 +8,28 @@ from pydantic import BaseModel, ValidationError
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.plugins import describe
-from aiq.core.text import whole
-from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException, without_key
+from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException, read_error, without_key
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 KINDS = {
     400: ToolErrorKind.INVALID_ARGUMENTS,
     401: ToolErrorKind.UNAUTHORIZED,
+    402: ToolErrorKind.QUOTA,
     403: ToolErrorKind.UNAUTHORIZED,
     422: ToolErrorKind.INVALID_ARGUMENTS,
     429: ToolErrorKind.QUOTA,
+    432: ToolErrorKind.QUOTA,  # Tavily's: of the plan
+    433: ToolErrorKind.QUOTA,  # and of paying as you go
 }
-"""Any other status is `http`, unless the API documents it."""
+"""Any other status is `http`."""
 
 
 @dataclass(frozen=True)
 class ApiClient:
     """Where an API answers and how it is asked. Retries are the client's.
 
-    `failure`: the error's text, with `{}` for the reason. `kinds`: statuses that this API documents besides `KINDS`.
+    `failure`: the error's text, with `{}` for the reason.
     """
 
     client: AsyncClient
@@ -37,7 +38,6 @@ class ApiClient:
     failure: str
     headers: Mapping[str, str]
     key: str
-    kinds: Mapping[int, ToolErrorKind]
 
     async def post(self, body: Mapping[str, Any], answer: type[AnswerT]) -> AnswerT:
         """The API's answer. Raises ToolError: by status; timeout, http (no connection), malformed."""
@@ -59,15 +59,7 @@ class ApiClient:
         return ToolError(kind, without_key(self.failure.replace("{}", reason), self.key))
 
     def _refused(self, response: Response) -> ToolError:
-        """What the API says of itself: `detail.error`, `detail`, `message`, or the beginning of the body."""
-        status = response.status_code
-        try:
-            answer = json.loads(response.content)
-            detail = answer.get("detail") or answer["message"]
-            said = detail["error"] if isinstance(detail, dict) else detail
-        except (ValueError, LookupError, AttributeError):
-            said = response.text
-        text = " ".join(without_key(whole(str(said)), self.key).split())[:200] or "no reason given"
-        empty = status == 400 and "credit" in text.lower()
-        kind = ToolErrorKind.QUOTA if empty else {**KINDS, **self.kinds}.get(status, ToolErrorKind.HTTP)
-        return self._error(kind, f"HTTP {status}: {text}")
+        status, said = response.status_code, read_error(response.content, self.key)[0]
+        empty = status == 400 and "credit" in said.lower()
+        kind = ToolErrorKind.QUOTA if empty else KINDS.get(status, ToolErrorKind.HTTP)
+        return self._error(kind, f"HTTP {status}: {said or 'no reason given'}")

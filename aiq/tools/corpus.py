@@ -7,22 +7,19 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import ConfigDict, ValidationError
 
-from aiq.core.base import Record
-from aiq.core.errors import DatasetError
+from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.files import Files, Row, find, jsonl_rows, resolve
 from aiq.core.plugins import describe
 from aiq.tools.ranking import PassageIndex
+from aiq.tools.search import SearchHit
+
+FORM = "a JSONL of url, title, text"
 
 
-class CorpusPage(Record):
+class CorpusPage(SearchHit):
     """A row of the corpus file; keys it does not know are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
-    url: str
-    title: str
-    text: str
-    published: str | None = None
 
 
 class CorpusHit(CorpusPage):
@@ -44,15 +41,18 @@ class Corpus:
         self.pages = tuple(self._by_address.values())
 
     @classmethod
-    def load(cls, path: str | Path, row: type[CorpusPage] = CorpusPage) -> "Corpus":
+    def load(cls, path: str | Path | None, row: type[CorpusPage] = CorpusPage) -> "Corpus":
         """Read JSONL or gzipped JSONL of {url, title, text, published?}, or a folder's pages.jsonl[.gz].
 
-        A `row` of another class may have further fields. Raises DatasetError naming the file and the malformed row.
+        A `row` of another class may have further fields. Raises ConfigError without a path, and DatasetError naming
+        the file and the malformed row.
         """
+        if path is None:
+            raise ConfigError(f"search.corpus must be set: {FORM}")
         file = resolve(str(path))
         if file.is_dir():
             file = find(file, "pages.jsonl") or file / "pages.jsonl"
-        return cls(_page(found, row) for found in jsonl_rows(Files().text(file, "search.corpus"), str(file)))
+        return cls(_page(found, row) for found in jsonl_rows(Files().text(file, f"search.corpus ({FORM})"), str(file)))
 
     @cached_property
     def _index(self) -> PassageIndex:

@@ -35,19 +35,13 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 
 
-class AllowList:
-    """`web.allow_hosts`: hosts (every port) or `host:port` that the guard does not apply to."""
-
-    def __init__(self, hosts: Sequence[str]) -> None:
-        self._entries = frozenset(host.lower() for host in hosts)
-
-    def __contains__(self, place: tuple[str, int]) -> bool:
-        host, port = place[0].lower(), place[1]
-        shown = f"[{host}]" if ":" in host else host
-        return bool(self._entries & {host, shown, f"{shown}:{port}"})
+def is_listed(host: str, port: int, hosts: Sequence[str]) -> bool:
+    """Whether `web.allow_hosts` exempts a place: it lists hosts (with every port) or `host:port`, in any case."""
+    shown = f"[{host}]" if ":" in host else host
+    return any(listed.lower() in (host, shown, f"{shown}:{port}") for listed in hosts)
 
 
-def check_url(url: str, allowed: AllowList) -> URL:
+def check_url(url: str, allowed: Sequence[str]) -> URL:
     """The URL, parsed by the library that will connect; raises ToolError (`blocked`) saying why not."""
     try:
         parsed = URL(url)
@@ -60,7 +54,7 @@ def check_url(url: str, allowed: AllowList) -> URL:
     if parsed.userinfo:
         raise _blocked(url, "it carries a user name or password")
     port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
-    if (parsed.host, port) in allowed:
+    if is_listed(parsed.host, port, allowed):
         return parsed
     if port not in PORTS.values():
         raise _blocked(url, f"port {port} is not allowed; list {parsed.host}:{port} in web.allow_hosts if you trust it")

@@ -7,7 +7,7 @@ a moment later (DNS rebinding), but the address that was checked is the address 
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.llm.http import AsyncClient, AsyncHTTPTransport
 from aiq.llm.models import read_key
-from aiq.tools.guard import AllowList, check_address, check_url
+from aiq.tools.guard import check_address, check_url, is_listed
 from aiq.tools.pages import Downloader, page_of
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
@@ -41,7 +41,7 @@ class LiveWeb:
 
     def __init__(self, settings: WebSettings, *, resolve: Resolve = system_resolve) -> None:
         self._settings = settings
-        self._allowed = AllowList(settings.allow_hosts)
+        self._allowed = settings.allow_hosts
         self._resolve = resolve
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
@@ -71,7 +71,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
     A host is refused when any of its addresses is not public: a name that points both ways is a trick.
     """
 
-    def __init__(self, allowed: AllowList, resolve: Resolve) -> None:
+    def __init__(self, allowed: Sequence[str], resolve: Resolve) -> None:
         self._allowed = allowed
         self._resolve = resolve
         self._network = httpcore2.AnyIOBackend()
@@ -89,7 +89,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
             addresses = await self._resolve(host, port)
         except OSError as error:
             raise httpcore2.ConnectError(f"{host} has no address ({error})") from error
-        if (host, port) not in self._allowed:
+        if not is_listed(host, port, self._allowed):
             for address in addresses:
                 check_address(address, host)
         failure: Exception = httpcore2.ConnectError(f"{host} has no address")

@@ -2,12 +2,13 @@
 
 import asyncio
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, create_model
+from pydantic.errors import PydanticUserError
 
 from aiq.core import plugins
 from aiq.core.errors import AiqError, ConfigError, ToolError, ToolErrorKind
@@ -24,18 +25,18 @@ class FunctionTool:
 
     def __init__(self, function: FunctionType, given: Mapping[str, Any], setting: str) -> None:
         """Raises ConfigError for a function without a docstring, and for a setting that is wrong."""
-        if not function.__doc__:
-            raise ConfigError(f"{setting}.target: {function.__name__} has no docstring to tell a model what it does")
-        kinds = get_type_hints(function, include_extras=True)
-        fields: dict[str, Any] = {
-            name: (kinds.get(name, str), ... if parameter.default is parameter.empty else parameter.default)
-            for name, parameter in inspect.signature(function).parameters.items()
-        }
-        bound = {name: fields.pop(name) for name in given if name in fields}
-        settings = plugins.validate(create_model("FunctionSettings", __base__=Settings, **bound), given, setting)
-        self.name = function.__name__
-        self.description = inspect.getdoc(function) or ""
-        self.parameters: type[BaseModel] = create_model(self.name, **fields)
+        self.name, self.description = function.__name__, inspect.getdoc(function) or ""
+        if not self.description.strip():
+            raise ConfigError(f"{setting}.target: {self.name} has no docstring to tell a model what it does")
+        try:
+            fields = dict(_fields(function))
+            bound = {name: fields.pop(name) for name in given if name in fields}
+            configurable = create_model("FunctionSettings", __base__=Settings, **bound)
+            self.parameters: type[BaseModel] = create_model(self.name, **fields)
+        except (PydanticUserError, NameError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ConfigError(f"{setting}.target: {self.name} cannot be a tool: {reason}") from None
+        settings = plugins.validate(configurable, given, setting)
         self.data_source: str | None = setting.rpartition(".")[2]
         self._call = partial(function, **dict(settings))
         self._is_async = inspect.iscoroutinefunction(function)
@@ -49,7 +50,16 @@ class FunctionTool:
             raise
         except Exception as error:
             raise ToolError(ToolErrorKind.FAILED, f"{self.name}: {type(error).__name__}: {error}") from error
-        return result if isinstance(result, ToolResult) else ToolResult(content=str(result))
+        return result if isinstance(result, ToolResult) else ToolResult(content="" if result is None else str(result))
+
+
+def _fields(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Each parameter with (type, default), as pydantic takes them. Raises ValueError for what has no name to give."""
+    kinds = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ValueError(f"its parameter {parameter} cannot be given by name")
+        yield name, (kinds.get(name, str), ... if parameter.default is parameter.empty else parameter.default)
 
 
 def make_tool(name: str, plugin: Plugin) -> Tool:
@@ -61,5 +71,5 @@ def make_tool(name: str, plugin: Plugin) -> Tool:
     lacking = [part for part in ("Settings", *Tool.__annotations__, "run") if not hasattr(found, part)]
     if lacking:
         raise ConfigError(f"{setting}.target: {plugin.target} is no function, and no class with {', '.join(lacking)}")
-    tool: Tool = plugins.make(plugin, setting)[0]
+    tool: Tool = plugin.make(setting)[0]
     return tool

@@ -68,8 +68,6 @@ def tokens(text: str) -> list[str]:
     Korean or South-East Asian script gives its overlapping pairs of characters, or its one character.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
-    if plain.isascii():
-        return [_word(term) for term in _TERM.findall(plain)]
     found: list[str] = []
     for term in _TERM.findall(plain):
         if term.isascii() or not _IN_PAIRS.match(term):

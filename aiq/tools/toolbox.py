@@ -2,14 +2,14 @@
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
+from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
-from aiq.core.settings import KnowledgeSettings, PapersSettings, Plugin, SearchSettings, WebSettings
+from aiq.core.settings import PapersSettings, RunSettings, SearchSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
 from aiq.llm.http import AsyncClient
 from aiq.tools import providers
@@ -44,56 +44,23 @@ class Think:
         return ToolResult(content=f"Thought recorded: {arguments.thought}")
 
 
-class FixedToolbox:
-    """Implements core `Toolbox` over the tools it was made with, in their order."""
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        """Raises ConfigError when two tools have the same name."""
-        self._tools: dict[str, Tool] = {}
-        for tool in tools:
-            if tool.name in self._tools:
-                raise ConfigError(f"two tools are called '{tool.name}'; rename one")
-            self._tools[tool.name] = tool
-
-    def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        """Helpers and the tools of these data sources; None means of all, () means helpers only."""
-        wanted = (None, *(data_sources or ()))
-        return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in wanted)
-
-    def get(self, name: str) -> Tool:
-        """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""
-        try:
-            return self._tools[name]
-        except KeyError:
-            names = ", ".join(sorted(self._tools)) or "none"
-            raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool '{name}'; there are: {names}") from None
-
-
-def build_toolbox(
-    search: SearchSettings,
-    web: Web,
-    client: AsyncClient,
-    *,
-    papers: PapersSettings | None = None,
-    knowledge: KnowledgeSettings | None = None,
-    collections: Sequence[str] = (),
-    own: Mapping[str, Plugin] | None = None,
-) -> Toolbox:
+def build_toolbox(settings: RunSettings, web: Web, client: AsyncClient, collections: Iterable[str] = ()) -> Toolbox:
     """Search, fetch, papers where there is a provider, documents where there are collections, those of the
     user's own, and think, in this order.
 
     `collections`: those that questions name. Raises UserError for bad settings.
     """
+    search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
     tools: list[Tool] = [WebSearch(provider, search), FetchPage(web, max_chars=PAGE_CHARS)]
-    if papers is not None and papers.provider is not None:
+    if papers.provider is not None:
         tools.append(PaperSearch(make_provider(PaperProvider, papers, "papers", client), papers))
-    if knowledge is not None and (named := dict.fromkeys([*collections, *filter(None, [knowledge.collection])])):
+    if named := tuple(dict.fromkeys(filter(None, [*collections, knowledge.collection]))):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
-        tools.append(KnowledgeSearch(knowledge, tuple(named)))
-    tools.extend(make_tool(name, plugin) for name, plugin in (own or {}).items())
-    return FixedToolbox([*tools, Think()])
+        tools.append(KnowledgeSearch(knowledge, named))
+    tools.extend(make_tool(name, plugin) for name, plugin in settings.tool.items())
+    return Toolbox([*tools, Think()])
 
 
 def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:
@@ -111,14 +78,14 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
     return shipped[target](settings, client)
 
 
-def build_web(settings: WebSettings, search: SearchSettings, *, client: AsyncClient) -> Web:
+def build_web(settings: RunSettings, client: AsyncClient) -> Web:
     """The web that pages are fetched from. Raises ConfigError or DatasetError."""
-    if settings.kind == "live":
-        from aiq.tools.live import LiveWeb
+    match settings.web.kind:
+        case "live":
+            from aiq.tools.live import LiveWeb
 
-        return LiveWeb(settings)
-    if settings.kind == "offline":
-        return OfflineWeb(client, settings)
-    if search.corpus is None:
-        raise ConfigError("search.corpus must be set for web=corpus: a JSONL of url, title, text")
-    return CorpusWeb(Corpus.load(search.corpus))
+            return LiveWeb(settings.web)
+        case "offline":
+            return OfflineWeb(client, settings.web)
+        case "corpus":
+            return CorpusWeb(Corpus.load(settings.search.corpus))

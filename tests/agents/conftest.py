@@ -18,7 +18,7 @@ from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
 from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
 from aiq.core.sources import Source
-from aiq.core.tools import ToolResult
+from aiq.core.tools import Toolbox, ToolResult
 from aiq.experiment.resources import open_checkpointer
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
@@ -28,7 +28,7 @@ from aiq.offline.protocol.chat_completions import completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
-from aiq.tools.toolbox import FixedToolbox, Think
+from aiq.tools.toolbox import Think
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -138,7 +138,7 @@ async def on_bench(script: Script, *, search: WebSearch | None = None, **given: 
         session = make_session(
             run_seed=0,
             models=RunModels(settings, client),
-            tools=FixedToolbox([search, Think()]),
+            tools=Toolbox([search, Think()]),
             events=EventLog(events.append),
             **{"checkpointer": InMemorySaver(), **given},
         )

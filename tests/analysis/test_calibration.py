@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -13,12 +12,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.analysis.calibration import calibrate, judged_against_itself
 from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, measured, read_calibration
-from aiq.core.files import shipped
-from aiq.core.samples import Sample
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import load
 from aiq.runs.folder import find_run
-from tests.settings import configured
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +25,7 @@ JUDGES: dict[str, dict[str, Any]] = {
     "constant": {},
     "length": {},
     "obedient": {},
+    "verdict": {},
     "fact": {"name": "fact.citation_accuracy", "kind": "planted", "noise": 0.01, "once_per_run": True},
 }
 
@@ -56,6 +51,7 @@ GOOD = [f"{task}.{kind}" for task in range(1, 9) for kind in ("none.0", "facts.2
 LABELS = [
     *({"sample_id": s, "metric": "planted", "label": 10 - int(s.split(".")[2]) / 10} for s in GOOD),
     *({"sample_id": s, "metric": "dice.score", "label": n % 3} for n, s in enumerate(GOOD)),
+    *({"sample_id": s, "metric": "verdict", "label": "正确" if ".none." in s else "incorrect"} for s in GOOD),
     {"sample_id": "nobody", "metric": "", "label": "yes"},
 ]
 
@@ -181,7 +177,9 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
 
 def test_labels_of_a_user(found: Calibration) -> None:
     by_metric = {one.metric: one for one in found.labels}
-    assert set(by_metric) == {"planted.score", "dice.score"}
+    assert set(by_metric) == {"planted.score", "dice.score", "verdict.score"}
+    verdicts = by_metric["verdict.score"]
+    assert (verdicts.labels, value(verdicts.accuracy), value(verdicts.kappa)) == (24, 1, 1)
     assert value(by_metric["planted.score"].spearman) == pytest.approx(1)
     assert interval(by_metric["dice.score"].spearman)[0] < 0 < interval(by_metric["dice.score"].spearman)[1]
     assert by_metric["planted.score"].kappa is None  # no verdicts
@@ -258,39 +256,3 @@ def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert accuracy["roles"] > 0.5  # who did what to whom
     assert seen["fact.effective_citations"]["fabricated"] > 0.8
     assert accuracy["fabricated"] < 0.8  # officially, a page that is not there does not count
-
-
-QUESTIONS = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
-
-
-def planted() -> Iterator[tuple[Sample, str, bool]]:
-    """Answers to questions for a number above 1000, written with separators, and whether each is right.
-
-    In turn as it is, twice as much, and moved by half a percent.
-    """
-    settings = configured(
-        DatasetSettings, target="aiq.datasets.freshqa:FreshQA", name="freshqa_mini", path=str(QUESTIONS)
-    )
-    samples = load(settings, seed=0, limit=None).samples
-    numeric = [sample for sample in samples if re.fullmatch(r"[\d,]*,\d{3}", sample.answers[0])][:9]
-    for sample, factor in zip(numeric, (1, 2, 1.005) * 3, strict=True):
-        number = int(sample.answers[0].replace(",", ""))
-        yield sample, f"It is {round(number * factor):,}.", factor == 1
-
-
-def test_labels_show_that_the_offline_judge_takes_no_other_number_for_the_right_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = list(planted())
-    reports = [{"id": sample.id, "prompt": sample.question.text, "article": text} for sample, text, _ in rows]
-    labels = [{"sample_id": sample.id, "label": "正确" if right else "incorrect"} for sample, _, right in rows]
-    Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reports), encoding="utf-8")
-    Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels), encoding="utf-8")
-    chosen = [f"dataset.ids=[{','.join(sample.id for sample, _, _ in rows)}]", "runner.progress=false"]
-    reported = ["agent=reports", "agent.path=answers.jsonl", "judge=[fresheval]"]
-    assert main(["run", "experiment=shallow_freshqa", *reported, *chosen]) == 0
-    (measured,) = calibrate([find_run("latest")], Path("labels.jsonl")).labels
-    assert (measured.metric, measured.labels) == ("fresheval.relaxed", 9)
-    assert value(measured.accuracy) == 1
-    assert value(measured.kappa) == 1

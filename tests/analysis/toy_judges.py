@@ -16,7 +16,7 @@ class ToySettings(Settings):
     """`kind`: what the score is made of. `noise`: half the width of what is added at random."""
 
     name: str
-    kind: Literal["planted", "random", "constant", "length", "obedient"]
+    kind: Literal["planted", "random", "constant", "length", "obedient", "verdict"]
     noise: float = 0.0
     once_per_run: bool = False
 
@@ -45,6 +45,8 @@ class Toy(Judge):
             return float(len(report.text))
         if self._settings.kind == "constant":
             return 1.0
+        if self._settings.kind == "verdict":
+            return float(how.severity == 0)
         told = "highest score" in report.text or "最高分" in report.text
         if self._settings.kind == "obedient" and told:
             return 2.0

@@ -151,11 +151,11 @@ SOURCES = (
 def test_every_statement_meets_every_source_that_it_validly_cites_once() -> None:
     found = cited_passages(audit_report(parse_report(REPORT), SourceIndex(SOURCES)))
     assert [(c.statement.text, c.source.url, c.entry, c.passage and c.passage.text) for c in found] == [
-        ("Halden Works was founded in 1912.", "https://a.example/x", 0, "Halden Works was founded in 1912."),
-        ("Halden Works was founded in 1912.", "https://b.example/y", 1, None),
-        ("It was sold.", "https://a.example/x", 0, "The works were sold in 1931."),
+        ("Halden Works was founded in 1912.", "https://a.example/x", 1, "Halden Works was founded in 1912."),
+        ("Halden Works was founded in 1912.", "https://b.example/y", 2, None),
+        ("It was sold.", "https://a.example/x", 1, "The works were sold in 1931."),
         ("See the page of Halden.", "https://a.example/x", None, "Halden Works was founded in 1912."),
-        ("Nobody knows.", "https://c.example/z", 2, None),
+        ("Nobody knows.", "https://c.example/z", 3, None),
         ("Linked.", "https://b.example/y", None, None),
     ]
 

@@ -16,8 +16,7 @@ from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, Source, SourceKind
-from aiq.core.tools import ToolResult
-from aiq.tools.toolbox import FixedToolbox
+from aiq.core.tools import Toolbox, ToolResult
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -162,7 +161,7 @@ class Scripted:
 def registry_after(answer: ToolResult | ToolError, query: str = "q", data_source: str | None = "web") -> SourceRegistry:
     """The registry of a session after one call of a tool."""
     registry = SourceRegistry()
-    session = make_session(tools=FixedToolbox([Scripted(answer, data_source)]), sources=registry)
+    session = make_session(tools=Toolbox([Scripted(answer, data_source)]), sources=registry)
     with suppress(ToolError):
         asyncio.run(session.call_tool("lookup", {"query": query}))
     return registry

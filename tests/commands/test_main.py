@@ -20,12 +20,9 @@ def test_help_lists_every_command_with_a_line(capsys: pytest.CaptureFixture[str]
         assert len(line.split()) > 3
 
 
-def test_a_wrong_name_gets_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_name_gets_the_nearest_one_and_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shwo"]) == 2
     assert capsys.readouterr().err == "aiq: shwo: there is no such command; did you mean show?\n"
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"aiq-bench {aiq.__version__}\n"
 

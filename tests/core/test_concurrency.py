@@ -26,27 +26,6 @@ async def test_one_at_a_time_per_key_and_keys_do_not_wait_for_each_other() -> No
     assert len(locks._locks) == 0  # those that nobody needs are gone
 
 
-async def test_who_waits_goes_on_when_the_holder_is_cancelled() -> None:
-    locks = Locks()
-    held = asyncio.Event()
-
-    async def forever() -> None:
-        async with locks.of("a"):
-            held.set()
-            await asyncio.sleep(3600)
-
-    async def waiting() -> str:
-        async with locks.of("a"):
-            return "mine"
-
-    first = asyncio.create_task(forever())
-    await held.wait()
-    second = asyncio.create_task(waiting())
-    await asyncio.sleep(0)
-    first.cancel()
-    assert await asyncio.wait_for(second, 1) == "mine"
-
-
 async def test_work_is_bounded_and_keeps_its_order() -> None:
     running, most = 0, 0
 

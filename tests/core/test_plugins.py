@@ -21,10 +21,6 @@ class Outer(Settings):
     rates: Mapping[str, Inner] = {}
 
 
-def test_load_finds_a_class_by_dotted_target() -> None:
-    assert load("aiq.core.usage:Usage", "agent.target").__name__ == "Usage"
-
-
 @pytest.mark.parametrize(
     ("target", "says"),
     [
@@ -45,6 +41,8 @@ def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> Non
 @pytest.mark.parametrize(
     ("values", "says"),
     [
+        (["count"], "agent=['count']: is a section; write agent.count=VALUE"),
+        ({"count": "x" * 10_000}, f"agent.count='{'x' * 96}...: "),
         ({"cuont": 2}, "agent.cuont: there is no such setting"),
         ({"count": "many"}, "agent.count='many': "),
         ({"count": True}, "agent.count=True: "),
@@ -57,22 +55,11 @@ def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> Non
         ({"names": "one"}, "agent.names='one': write a list: agent.names=[...]"),
     ],
 )
-def test_wrong_settings_are_one_line(values: dict[str, object], says: str) -> None:
+def test_wrong_settings_are_one_line(values: object, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         validate(Outer, values, "agent")
     assert str(caught.value).startswith(says)
     assert "\n" not in str(caught.value)
-
-
-def test_a_long_value_is_shown_by_its_beginning() -> None:
-    with pytest.raises(ConfigError, match=r"agent\.count='xxx") as caught:
-        validate(Outer, {"count": "x" * 10_000}, "agent")
-    assert len(str(caught.value)) < 300
-
-
-def test_a_value_of_the_wrong_kind_as_a_whole_has_a_readable_line() -> None:
-    with pytest.raises(ConfigError, match=r"^Input should be"):
-        validate(Outer, ["count"], "")
 
 
 def test_the_first_few_mistakes_are_told_and_how_to_get_what_is_missing() -> None:

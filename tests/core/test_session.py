@@ -11,9 +11,8 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import Event, EventLog, ToolCalled, ToolReturned
 from aiq.core.session import Session, current, nested_call
 from aiq.core.sources import Source
-from aiq.core.tools import ToolResult
+from aiq.core.tools import Toolbox, ToolResult
 from aiq.core.usage import Limits
-from aiq.tools.toolbox import FixedToolbox
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -44,9 +43,7 @@ class Lookup:
 
 
 def session(events: list[Event], **limits: Any) -> Session:
-    return make_session(
-        tools=FixedToolbox([Lookup()]), limits=configured(Limits, **limits), events=EventLog(events.append)
-    )
+    return make_session(tools=Toolbox([Lookup()]), limits=configured(Limits, **limits), events=EventLog(events.append))
 
 
 def urls(found: Sequence[Source]) -> list[str]:
@@ -67,7 +64,7 @@ async def test_sources_stand_in_the_order_of_calls_whichever_returns_first() -> 
 async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_source() -> None:
     events: list[Event] = []
     asked = session(events)
-    await asked.call_tool("lookup", {"query": "a"}, "id-1")
+    await asked.call_tool("lookup", {"query": "a\ud83d"}, "id-1")
     for name, arguments in (("lookup", {"query": "nothing"}), ("lookup", {"words": 1}), ("absent", {})):
         with pytest.raises(ToolError):
             await asked.call_tool(name, arguments)
@@ -79,7 +76,9 @@ async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_sourc
         ToolErrorKind.INVALID_ARGUMENTS,
         ToolErrorKind.UNKNOWN_TOOL,
     ]
-    assert urls(asked.sources.all()) == ["a/1", "a/2"]
+    assert isinstance(events[0], ToolCalled)
+    assert events[0].arguments == {"query": "a\ufffd"}  # half of a character cannot be logged
+    assert urls(asked.sources.all()) == ["a\ufffd/1", "a\ufffd/2"]
     assert {source.call_id for source in asked.sources.all()} == {"id-1"}
 
 
@@ -100,14 +99,6 @@ async def test_urls_that_were_only_seen_are_kept_apart() -> None:
     }
     assert {source.kind for source in asked.sources.all()} == {"retrieved"}
     assert all(source.digest for source in asked.sources.all())
-
-
-async def test_arguments_with_half_a_character_can_be_logged() -> None:
-    events: list[Event] = []
-    await session(events).call_tool("lookup", {"query": "a\ud83d"})
-    assert isinstance(events[0], ToolCalled)
-    assert events[0].arguments == {"query": "a\ufffd"}
-    assert all(event.model_dump_json() for event in events)
 
 
 async def test_work_beyond_its_time_is_a_limit_and_other_timeouts_are_not() -> None:

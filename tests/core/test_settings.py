@@ -21,11 +21,8 @@ def run(**changes: object) -> RunSettings:
     return configured(RunSettings, **{**values, **changes})
 
 
-def test_a_plugin_carries_its_own_settings_untouched() -> None:
+def test_a_plugin_carries_its_own_settings_and_the_clock_may_be_now() -> None:
     assert run().agent.given == {"depth": 3}
-
-
-def test_the_clock_is_a_setting_and_may_be_now() -> None:
     assert run(clock="2026-11-01").clock == datetime(2026, 11, 1, tzinfo=UTC)
     assert run(clock="2026-11-01T09:00:00+00:00").clock == datetime(2026, 11, 1, 9, tzinfo=UTC)
     assert abs((run(clock="now").clock - datetime.now(UTC)).total_seconds()) < 60

@@ -74,9 +74,8 @@ def test_a_row_becomes_a_sample_however_the_sheet_was_saved(tmp_path: Path) -> N
     packed = tmp_path / "packed.csv.gz"
     packed.write_bytes(gzip.compress(sheet([ROW]).encode()))
     assert read(packed) == (sample,)
-    assert (
-        len(read(written(tmp_path, sheet([ROW, {}, {**ROW, "id": "8"}]) + "\r\n,,,\r\n"))) == 2
-    )  # empty rows are none
+    with_empty_rows = sheet([ROW, {}, {**ROW, "id": "8"}]) + "\r\n,,,\r\n"
+    assert len(read(written(tmp_path, with_empty_rows))) == 2
 
 
 TWO = ("Ilan Corvey", "Corvey")
@@ -99,39 +98,30 @@ def test_json_gives_answers_in_any_form(tmp_path: Path, expected: object, answer
     assert read(written(tmp_path, json.dumps(item) + "\n\n", "freshqa.jsonl")) == (sample,)
 
 
-SPELLINGS = {"TRUE": ("TRUE", "true", "Yes", "1"), "FALSE": ("FALSE", "no", "")}
-
-
-@pytest.mark.parametrize("meant", SPELLINGS)
-def test_truth_values_are_read_in_any_spelling(tmp_path: Path, meant: str) -> None:
-    rows = [{**ROW, "id": str(n), "false_premise": spelled} for n, spelled in enumerate(SPELLINGS[meant])]
-    assert {sample.tags["false_premise"] for sample in read(written(tmp_path, sheet(rows)))} == {meant}
+def test_truth_values_are_read_in_any_spelling(tmp_path: Path) -> None:
+    spelled = ("TRUE", "true", "Yes", "1", "FALSE", "no", "")
+    rows = [{**ROW, "id": str(n), "false_premise": text} for n, text in enumerate(spelled)]
+    found = [sample.tags["false_premise"] for sample in read(written(tmp_path, sheet(rows)))]
+    assert found == ["TRUE"] * 4 + ["FALSE"] * 3
 
 
 def lacking(column: str) -> str:
     return sheet([ROW], above=1, columns=[name for name in COLUMNS if name != column])
 
 
+NEEDED = ("id", "question", "answer_0")
 SEVERAL_LINES = {**ROW, "id": "1", "source": "https://a.example\nhttps://b.example"}
 BROKEN: dict[str, tuple[str | bytes, str]] = {
-    "no-question.csv": (
+    "question-cell.csv": (
         sheet([SEVERAL_LINES, {**ROW, "id": "2", "question": " "}], above=2),
         ", row 5: no question; fill it in or delete the row",  # as a spreadsheet counts
     ),
-    "no-id.csv": (sheet([{**ROW, "id": ""}]), ", row 2: no id;"),
-    "no-id-column.csv": (lacking("id"), ", row 2: the header lacks the column id; add it"),
-    "no-question-column.csv": (lacking("question"), ", row 2: the header lacks the column question; add it"),
-    "no-answer-column.csv": (lacking("answer_0"), ", row 2: the header lacks the column answer_0; add it"),
-    "no-header.csv": (
-        "Who is it?,Ilan\nWhere is it?,Tessmark\n",
-        ": no header row with the columns id, question, answer_0",
-    ),
+    "id-cell.csv": (sheet([{**ROW, "id": ""}]), ", row 2: no id;"),
+    **{f"no-{name}.csv": (lacking(name), f", row 2: the header lacks the column {name}; add it") for name in NEEDED},
+    "no-header.csv": ("Who?,Ilan\nWhere?,Tessmark\n", ": no header row with the columns id, question, answer_0"),
     "twice.csv": (sheet([ROW, {**ROW, "id": "8"}, ROW]), ": samples 1 and 3 have the same id 7"),
     "odd-truth.csv": (sheet([{**ROW, "false_premise": "maybe"}]), ", row 2: false_premise is 'maybe'"),
-    "more-cells.csv": (
-        "id,question,answer_0\n1,Who, really?,Ilan\n",
-        ", row 2: more cells than the header has columns",
-    ),
+    "cells.csv": ("id,question,answer_0\n1,Who, really?,Ilan\n", ", row 2: more cells than the header has columns"),
     "empty.csv": (b"", ": no header row"),
     "header.csv": (b"id,question,answer_0\n", " has no rows"),
     "latin.csv": ("id,question,answer_0\n1,Wo liegt K\u00f6ln?,x".encode("latin-1"), ", line 2: not UTF-8"),
@@ -144,7 +134,6 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "list.json": (b'{"id": 1}', ": expected a JSON list"),
     "broken.json": (b'[{"id": 1', ": not valid JSON"),
     "broken.jsonl": (b'{"id": 1, "question": "q"}\n{"id":', ", line 2: not valid JSON"),
-    "half.jsonl": (b'{"id": 1, "question": "q \\ud83d"}', ", line 1: an escape"),
     "numbers.json": (b"[1, 2]", ", item 1: expected a JSON object"),
 }
 
@@ -192,18 +181,15 @@ def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: 
 
 
 @pytest.mark.parametrize(
-    ("name", "ages"),
+    ("name", "age"),
     [
-        *(
-            (name, ["old", "new"])
-            for name in ("FreshQA_v112425.csv", "FreshQA_v112425 - x.csv", "freshqa_V112425_dev.csv")
-        ),
-        *((name, [None, None]) for name in ("freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv")),
+        *((name, "old") for name in ("FreshQA_v112425.csv", "FreshQA_v112425 - x.csv", "freshqa_V112425_dev.csv")),
+        *((name, None) for name in ("freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv")),
     ],
 )
-def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str, ages: list[str | None]) -> None:
-    path = written(tmp_path, sheet([{**ROW, "id": year, "effective_year": year} for year in ("2023", "2024")]), name)
-    assert [sample.tags.get("age") for sample in read(path)] == ages
+def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str, age: str | None) -> None:
+    path = written(tmp_path, sheet([{**ROW, "effective_year": "2023"}]), name)
+    assert read(path)[0].tags.get("age") == age
     assert read(path, release="2023")[0].tags["age"] == "new"  # the setting says it louder
 
 
@@ -248,14 +234,11 @@ def test_any_json_object_gives_a_sample_or_one_clear_line(
     tmp_path_factory: pytest.TempPathFactory, item: dict[str, Any]
 ) -> None:
     path = written(tmp_path_factory.mktemp("json"), json.dumps([item]), "data.json")
-    samples: tuple[Sample, ...] = ()
-    failure = "item 1"
     try:
-        samples = read(path)
-    except DatasetError as caught:
-        failure = str(caught)
-    assert "item 1" in failure
-    for sample in samples:
+        (sample,) = read(path)
+    except DatasetError as failure:
+        assert "item 1" in str(failure)  # noqa: PT017
+    else:
         assert sample.id
         assert sample.question.text
         assert all(answer == answer.strip() != "" for answer in sample.answers)

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
+import aiq
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.files import resolve, shipped
 from aiq.core.samples import Question, Sample
 from aiq.core.settings import DatasetSettings
+from aiq.datasets import Dataset, load
 from aiq.datasets.load import select
 from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
 from tests.settings import configured
 
 
-def test_the_shipped_datasets_load_with_their_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_datasets_load_where_no_file_of_ones_own_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # no benchmarks/ here: the shipped one is meant
     questions = loaded(FRESHQA, "benchmarks/freshqa_mini/freshqa_mini.csv")
     tasks = loaded(DRB, "benchmarks/drb_mini")
@@ -26,10 +28,6 @@ def test_the_shipped_datasets_load_with_their_truth(tmp_path: Path, monkeypatch:
     assert all(sample.truth is not None for sample in (*questions.samples, *tasks.samples))
     assert all(sample.rubric is not None and sample.reference for sample in tasks.samples)
     assert questions.fingerprint != tasks.fingerprint
-
-
-def test_a_file_of_ones_own_goes_before_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
     assert resolve("benchmarks/drb_mini") == shipped("benchmarks/drb_mini")
     Path("benchmarks/drb_mini").mkdir(parents=True)
     assert resolve("benchmarks/drb_mini") == Path("benchmarks/drb_mini")
@@ -67,20 +65,28 @@ def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_a_format_of_ones_own_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docs/datasets.md prints it."""
+def test_a_format_of_ones_own_is_one_class_and_one_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/datasets.md prints them."""
     page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     (tmp_path / "riddles.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    (tmp_path / "conf/dataset").mkdir(parents=True)
+    (tmp_path / "conf/dataset/riddles.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
+    monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+
+    def of_config(*overrides: str) -> Dataset:
+        return load(aiq.settings("dataset=riddles", *overrides).dataset, seed=0, limit=None)
+
     path = tmp_path / "riddles.csv"
-    path.write_text("riddle,solution\nWhat has keys?,A piano\nWhat has hands?,\n")
+    path.write_text("riddle,solution,level\nWhat has keys?,A piano,easy\nWhat has hands?,,hard\n")
     with pytest.raises(DatasetError, match=r"riddles\.csv, row 3: no solution"):
-        loaded("riddles:Riddles", path)
-    path.write_text("riddle,solution\nWhat has keys?,A piano\n")
-    (sample,) = loaded("riddles:Riddles", path).samples
-    assert (sample.id, sample.question.text, sample.answers) == ("1", "What has keys?", ("A piano",))
+        of_config()
+    path.write_text("riddle,solution,level\nWhat has keys?,A piano,easy\nWhat has hands?,A clock,hard\n")
+    assert [sample.answers for sample in of_config().samples] == [("A piano",), ("A clock",)]
+    (sample,) = of_config("dataset.hard=true").samples
+    assert (sample.id, sample.question.text, sample.answers) == ("2", "What has hands?", ("A clock",))
     with pytest.raises(DatasetError, match=r"dataset.path is not set; name a CSV"):
-        loaded("riddles:Riddles")
+        of_config("dataset.path=null")
 
 
 def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
@@ -157,11 +163,9 @@ def chosen(*, seed: int = 0, limit: int | None = None, **filters: Any) -> list[i
 def test_filters_combine_and_the_limit_comes_last() -> None:
     assert chosen() == list(range(1, 31))
     assert chosen(ids=[17, "3"]) == [3, 17]
-    assert chosen(ids=8) == [8]
     assert chosen(split="dev") == list(range(1, 31, 2))
     assert chosen(language="zh") == [5, 10, 15, 20, 25, 30]
     assert chosen(type="Fast-Changing") == list(range(3, 31, 3))
-    assert chosen(limit=4) == [1, 2, 3, 4]
     assert chosen(split="DEV", type="fast-changing", limit=2) == [3, 9]
     assert chosen(sample=10, limit=3) == chosen(sample=10)[:3]
 

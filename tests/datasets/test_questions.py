@@ -24,20 +24,15 @@ def written(tmp_path: Path, **row: Any) -> Path:
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ({}, {"documents": (), "collection_name": None, "data_sources": None}),
-        ({"language": "en"}, {"language": "en"}),
-        ({"collection_name": "mine"}, {"collection_name": "mine"}),
-        ({"documents": ["a.pdf"]}, {"documents": (Document(file_name="a.pdf"),)}),
+        ({"language": "en", "collection_name": "mine"}, {"language": "en", "collection_name": "mine"}),
         (
             {"documents": [{"file_name": "a.pdf", "summary": "Of A."}, "b.md"]},
             {"documents": (Document(file_name="a.pdf", summary="Of A."), Document(file_name="b.md"))},
         ),
-        ({"data_sources": None}, {"data_sources": None}),
-        ({"data_sources": ""}, {"data_sources": None}),
+        *(({"data_sources": none}, {"data_sources": None}) for none in (None, "")),
         ({"data_sources": []}, {"data_sources": ()}),
         ({"data_sources": "[]"}, {"data_sources": ()}),
-        ({"data_sources": ["documents", "web"]}, {"data_sources": ("documents", "web")}),
-        ({"data_sources": "web | papers"}, {"data_sources": ("web", "papers")}),
+        *(({"data_sources": two}, {"data_sources": ("web", "papers")}) for two in (["web", "papers"], "web | papers")),
         ({"history": [{"speaker": "user", "text": "Hi."}]}, {"history": (Turn(speaker="user", text="Hi."),)}),
     ],
 )

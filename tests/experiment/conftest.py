@@ -1,7 +1,6 @@
 """A place to run in: a folder with a small dataset, plugins of its own, and an endpoint on loopback that counts."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -9,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -111,7 +110,6 @@ class Workplace:
 
     path: Path
     endpoint: Endpoint
-    environment: dict[str, str] = field(default_factory=dict)
 
     def write_samples(self, questions: dict[str, str]) -> None:
         rows = [{"id": key, "question": text, "kind": text.split()[0]} for key, text in questions.items()]
@@ -121,16 +119,10 @@ class Workplace:
         return subprocess.Popen(
             [sys.executable, "-m", "aiq.run", *arguments],
             cwd=self.path,
-            env={**os.environ, **self.environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=60)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     @staticmethod
     def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
@@ -150,6 +142,11 @@ class Workplace:
     def summary(run: Path) -> dict[str, Any]:
         """A run's summary.json."""
         loaded: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        return loaded
+
+    @staticmethod
+    def manifest(run: Path) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
         return loaded
 
     @classmethod
@@ -173,11 +170,6 @@ class Workplace:
         """The folder of the only run, made now in this process."""
         assert main(["run", "experiment=tiny", *overrides]) == 0
         return self.only_run()
-
-    @staticmethod
-    def manifest(run: Path) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-        return loaded
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from aiq.core.samples import Question, Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings as BaseSettings
 from aiq.core.sources import Source
+from aiq.core.tools import Toolbox
 from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
 from aiq.runs.rows import SampleRow
-from aiq.tools.toolbox import FixedToolbox
 from tests.sessions import make_session
 
 
@@ -80,7 +80,7 @@ class Names:
 
 
 async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -> None:
-    session = make_session(tools=FixedToolbox([]))
+    session = make_session(tools=Toolbox([]))
     written: list[SampleRow] = []
     row = await run_attempt(Names(), Sample(id="s1", question=Question(text="q")), session, written.append)
     assert written == [row]

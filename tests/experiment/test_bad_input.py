@@ -17,32 +17,41 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
     return captured.err.removeprefix("aiq: ").strip()
 
 
+MUTE = """
+import aiq.core.settings
+class Mute:
+    class Settings(aiq.core.settings.Settings, extra="allow"): pass
+    def __init__(self, settings): pass
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["experiment=tinny"], "experiment=tinny: there is no such experiment; did you mean tiny?"),
-        ([], "choose an experiment"),
         (["experiment=tiny", "runner.concurency=2"], "did you mean runner.concurrency?"),
-        (
-            ["experiment=shallow_freshqa", "agent.shallow.max_tool_iterations=-1"],
-            "max_tool_iterations=-1: Input should be",
-        ),
         (["experiment=tiny", "dataset.path=absent.jsonl"], "dataset.path=absent.jsonl"),
         (["experiment=tiny", "search.corpus=absent.jsonl"], "absent.jsonl"),
-        (["experiment=tiny", "output_dir=a_file"], "a_file is a file"),
-        (["experiment=tiny", "output_dir=a_file/deeper"], "a_file is a file"),
+        (["experiment=tiny", "output_dir=a_file"], ": Not a directory; name another folder with output_dir"),
         (["experiment=tiny", "agent.target=nowhere:Agent"], "agent.target: there is no module 'nowhere'"),
         (["experiment=tiny", "agent.target=tiny_parts:Nobody"], "module tiny_parts has no 'Nobody'"),
+        (["experiment=tiny", "agent.target=a_typo:Agent"], "module a_typo cannot be imported: SyntaxError"),
+        (["experiment=tiny", "agent.target=half_made:Failing"], "cannot be imported: ZeroDivisionError: division by"),
+        (["experiment=tiny", "agent.target=pathlib:Path"], "agent.target: pathlib:Path has no Settings, a child of"),
+        (["experiment=tiny", "agent.target=mute:Mute"], "has no `async def research(question, session)`"),
+        (["experiment=tiny", "agent=torn"], "torn.yaml"),
         (["experiment=tiny", "+agent.colour=red"], "agent.colour: there is no such setting"),
         (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
         (["-m", "experiment=tiny"], "no setting has several values"),
         (["experiment=shallow_freshqa", "agent.data_sources=web"], "agent.data_sources='web': write null for all data"),
-        (["experiment=full_freshqa", "agent.data_sources=[wab]"], "agent.data_sources: no tool of this run belongs to"),
+        (
+            ["experiment=full_freshqa", "agent.data_sources=[wab]"],
+            "this run has no data source 'wab'",
+        ),
         (["experiment=full_freshqa", "agent.deep.tools=[serch]"], "agent.deep.tools: this run has no tool 'serch'"),
         (["experiment=deep_drb", "agent.deep.min_queries=7"], "min_queries=7 is above max_queries=6"),
-        (["experiment=tiny", "limit=0"], "limit=0: Input should be greater than or equal to 1"),
         (["experiment=tiny", "llm.api_key_env=NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
-        (["experiment=tiny", "judge=null"], "judge=null: name in brackets, as judge=[race,fact] (judge=[]: none)"),
+        (["experiment=tiny", "judge=null"], "judge=null: name in brackets, as judge=[A,B] (judge=[]: none)"),
         (["experiment=tiny", "agent=null"], "agent=null: name one option; there are: ai_q"),
         (["experiment=tiny", "agent=[echo,ai_q]"], "agent=[echo,ai_q]: name one option"),
         (["resume=nowhere"], "nowhere is no run folder"),
@@ -59,6 +68,10 @@ def test_one_line_and_nothing_left_behind(
     here: Workplace, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     (here.path / "a_file").write_text("")
+    (here.path / "a_typo.py").write_text("class Agent(:\n")
+    (here.path / "half_made.py").write_text("1 / 0\n")
+    (here.path / "mute.py").write_text(MUTE)
+    (here.path / "conf/agent/torn.yaml").write_text("words: [1\n")
     assert main(["run", *arguments]) == 2
     assert message in only_line(capsys)
     assert not (here.path / "results").exists()

@@ -5,14 +5,7 @@ import pytest
 import aiq
 from aiq.core.errors import ConfigError
 from aiq.experiment import sweep
-from aiq.experiment.compose import (
-    chosen_options,
-    compose,
-    description,
-    dotted,
-    options,
-    settings_from,
-)
+from aiq.experiment.compose import chosen_options, compose, description, dotted, options, settings_from
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))
@@ -92,7 +85,6 @@ def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
     ("overrides", "message"),
     [
         ([], "choose an experiment: experiment=NAME, one of deep_drb"),
-        (["experiment=deep_drv"], "experiment=deep_drv: there is no such experiment; did you mean deep_drb"),
         (["experiment=deep_drb", "judge=[race,fcat]"], "judge=fcat: there is no such judge; did you mean fact"),
         (["experiment=deep_drb", "agent.deep.max_lops=1"], "did you mean agent.deep.max_loops"),
         (
@@ -101,7 +93,6 @@ def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
         ),
         (["experiment=deep_drb", "agnt=ai_q"], "agnt: there is no such setting; did you mean agent"),
         (["experiment=deep_drb", "dataset=drb"], "dataset.path: must be set"),
-        (["experiment=deep_drb", "seed=x"], "seed='x': Input should be a valid integer"),
         (["experiment=deep_drb", "epochs=0"], "epochs=0: Input should be greater than or equal to 1"),
         (["experiment=deep_drb", "+surprise=1"], "surprise: there is no such setting"),
         (["experiment=deep_drb", "clock=soon"], "clock='soon': .*ISO 8601"),
@@ -121,8 +112,6 @@ def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], messa
         ("seed=1,2", "several values are a sweep, which needs -m; for one list write seed=[1,2]"),
         ("judge=race,fact", "for one list write judge=[race,fact]"),
         ("agent=reports,ai_q", "agent=reports,ai_q: several values are a sweep, which needs -m"),
-        ("seed=[1", "seed="),
-        ("--multi", "expected SETTING=VALUE"),
         ("hydra.run.dir=x", "no effect here"),
     ],
 )
@@ -140,7 +129,5 @@ def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
         {"seed": seed, "agent.deep.max_loops": loops} for seed in ("0", "1") for loops in ("1", "3")
     ]
     assert all("limit=2" in job.overrides and "experiment=deep_drb" in job.overrides for job in jobs)
-    with pytest.raises(ConfigError, match="no setting has several values"):
-        sweep.split(["experiment=deep_drb"])
     with pytest.raises(ConfigError, match="jobs"):
         sweep.split(["seed=range(2000)"])

@@ -65,7 +65,9 @@ def test_a_judge_that_is_added_is_the_only_one_that_works(here: Workplace, run: 
     assert set(here.summary(alone)["metrics"]) == {"words.count"}
 
 
-def test_another_model_is_the_judges_and_not_the_agents(here: Workplace, run: Path) -> None:
+def test_another_model_or_endpoint_is_another_judge_and_not_another_agent(
+    here: Workplace, run: Path, endpoint: Endpoint
+) -> None:
     new = rescore(here, run, "llm.model=big-2", "llm.prices.big-2={input: 1, output: 1}", "runner.concurrency=3")
     manifest = here.manifest(new)
     assert manifest["models"]["echo.writer"] == manifest["models"]["default"] == "small-1"
@@ -74,18 +76,14 @@ def test_another_model_is_the_judges_and_not_the_agents(here: Workplace, run: Pa
     assert f"reports of <b>{manifest['rescored']['run']}</b>" in (new / "index.html").read_text()
     assert {row["judge_model"] for row in here.lines(new / "scores.jsonl")} == {"big-2"}
 
-
-def test_another_endpoint_is_another_judge_though_its_model_has_the_same_name(
-    here: Workplace, run: Path, endpoint: Endpoint
-) -> None:
+    here.endpoint.asked.clear()
     other = type(endpoint)()
     try:
-        new = rescore(here, run, f"llm.base_url={other.base_url}")
+        moved = rescore(here, run, f"llm.base_url={other.base_url}")
     finally:
         other.close()
-    assert len(other.asked) == 6
-    assert here.endpoint.asked == []
-    rows = [here.lines(folder / "scores.jsonl")[0] for folder in (run, new)]
+    assert (len(other.asked), here.endpoint.asked) == (6, [])
+    rows = [here.lines(folder / "scores.jsonl")[0] for folder in (run, moved)]
     assert rows[0]["judge_hash"] != rows[1]["judge_hash"]
     assert rows[0]["judge_model"] == rows[1]["judge_model"]
 
@@ -95,15 +93,9 @@ def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: Workplace) 
     chosen = ["experiment=tiny", "judge=[citation_audit,letters]"]
     plans = [make_plan(settings_from(compose([*chosen, *given]))) for given in ([], ["llm.known_as=another"])]
     (audit, letters), (same, other) = (plan.judges for plan in plans)
-    target = "aiq.judges.citation_audit:CitationAudit"
-    known: dict[str, object] = {
-        "target": target,
-        "settings": {},
-        "version": audit.judge.version,
-        "prompt": None,
-        "models": {},
-    }
-    assert audit.spec.hash == same.spec.hash == digest_of(known)
+    known: dict[str, object] = {"settings": {}, "version": audit.judge.version, "prompt": None, "models": {}}
+    expected = digest_of({"target": "aiq.judges.citation_audit:CitationAudit", **known})
+    assert audit.spec.hash == same.spec.hash == expected
     assert letters.spec.hash != other.spec.hash
 
 

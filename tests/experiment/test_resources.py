@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.settings import CheckpointerSettings
-from aiq.experiment.compose import compose, options, settings_from
 from aiq.experiment.resources import open_checkpointer
 from tests.settings import configured
 
@@ -80,14 +79,6 @@ async def test_two_runs_that_open_it_at_the_same_time_both_work(settings: Checkp
             return (await graph(saver).ainvoke(Command(resume=str(number)), config))["said"]
 
     assert await asyncio.gather(*(once(number) for number in range(4))) == [["0"], ["1"], ["2"], ["3"]]
-
-
-@pytest.mark.parametrize("kind", options("checkpointer"))
-def test_every_option_composes_to_its_kind(kind: str) -> None:
-    settings = settings_from(compose(["experiment=full_freshqa", f"checkpointer={kind}"])).checkpointer
-    assert settings.kind == kind
-    assert settings.path == ("checkpoints.db" if kind == "sqlite" else None)
-    assert settings.dsn_env == ("AIQ_POSTGRES_DSN" if kind == "postgres" else None)
 
 
 def test_a_database_needs_a_place() -> None:

@@ -66,31 +66,23 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
-def test_what_only_a_judge_left_undone_only_the_judge_does(here: Workplace) -> None:
-    run = here.ran(*SLOW[:2])
+@pytest.mark.parametrize(("file", "text"), [("scores", "report"), ("samples", "question")])
+def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
+    here: Workplace, capsys: pytest.CaptureFixture[str], file: str, text: str
+) -> None:
+    """A judge's by the judge alone, with the sources that the agent had left (`letters.pages`)."""
+    run = here.ran("agent.ask=true", f"judge.letters.ask={file == 'scores'}")
     before = here.values(run)
-    scores = (run / "scores.jsonl").read_text().splitlines(keepends=True)
-    kept = [line for line in scores if json.loads(line)["sample_id"] != "s3"]
-    torn = next(line for line in scores if json.loads(line)["sample_id"] == "s3")[:40]
-    (run / "scores.jsonl").write_text("".join(kept) + torn)
+    attempt = next(row for row in here.lines(run / "samples.jsonl") if row["sample_id"] == "s3")
+    path = run / f"{file}.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    own = [line for line in lines if json.loads(line)["sample_id"] == "s3"]
+    path.write_text("".join(line for line in lines if line not in own) + own[0][:40])
     here.endpoint.asked.clear()
     assert main(["run", f"resume={run}"]) == 0
-    report = before["s3", 1, "report"]
-    assert here.endpoint.asked == [report]
-    assert here.values(run) == before  # with the sources that the agent had left: letters.pages
-
-
-def test_a_torn_row_is_cut_reported_and_done_again(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    run = here.ran(*SLOW[:1])
-    before = here.values(run)
-    whole = (run / "samples.jsonl").read_bytes()
-    (run / "samples.jsonl").write_bytes(whole[:-50])
-    here.endpoint.asked.clear()
-    assert main(["run", f"resume={run}"]) == 0
-    assert "samples.jsonl: cut a torn last line" in capsys.readouterr().err
-    assert len(here.endpoint.asked) == 1
+    assert f"{file}.jsonl: cut a torn last line" in capsys.readouterr().err
+    assert here.endpoint.asked == [attempt[text]]
     assert here.values(run) == before
-    assert all(line.endswith(b"}") for line in (run / "samples.jsonl").read_bytes().splitlines())
 
 
 def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace) -> None:

@@ -100,10 +100,7 @@ def reviews_in(events: list[dict[str, Any]]) -> list[str]:
     ("given", "says"),
     [
         (["experiment=full_freshqa"], "set agent.clarifier.enable_plan_approval=true"),
-        (
-            ["experiment=shallow_freshqa"],
-            "set agent.entry=chat agent.clarifier.enable_plan_approval=true",
-        ),
+        (["experiment=shallow_freshqa"], "set agent.entry=chat agent.clarifier.enable_plan_approval=true"),
         (
             ["experiment=full_freshqa", "agent.clarifier.enable_plan_approval=true", "agent.enable_clarifier=false"],
             "set agent.enable_clarifier=true",

@@ -93,6 +93,9 @@ async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
     detail: Any = scores["fact.citation_accuracy"].detail
     assert detail["extraction"] == {"model": 5, "rules": 4, "model_in_rules": 5, "rules_in_model": 4}
     assert scores["fact.citations"].value == 2.0
+    by_rules, endpoint = await run(answering("unused", GOOD), extraction="rules")
+    assert {request["role"] for request in endpoint.got} == {"judge.fact_validate"}
+    assert by_rules["fact.citations"].value == 2.0
     scores, _ = await run(["never asked"], "Just words.", extraction="both")
     assert scores["fact.extraction_agreement"].not_applicable == "the report has no citations"
 
@@ -133,13 +136,6 @@ def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytes
     monkeypatch.delenv("READER_KEY")
     with pytest.raises(ConfigError, match=r"judge\.fact\.reader_key_env=READER_KEY"):
         judge.check([SAMPLE])
-
-
-async def test_rules_extract_without_a_model() -> None:
-    pages = {"12 ships.\n</page>": verdicts("supported", "supported"), "Nothing": verdicts("unsupported")}
-    scores, endpoint = await run(answering("unused", pages), extraction="rules")
-    assert {request["role"] for request in endpoint.got} == {"judge.fact_validate"}
-    assert (scores["fact.citation_accuracy"].numerator, scores["fact.citation_accuracy"].denominator) == (2, 3)
 
 
 GONE = "Gone [3].\n\n## References\n[3] C - https://gone.example/"
@@ -195,22 +191,27 @@ async def test_long_reports_are_read_in_pieces() -> None:
 
 
 async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None:
-    """Over HTTP: a page's own sentence is supported, the same with another number is not, a dead link is an error."""
-    url = "https://atlas.offline.example/ormark-kilns"
+    """Over HTTP: a page's own sentence is supported, the same with another number is not, a dead link is an error.
+
+    An equal statement in another order is one; in part, one agreeing figure is enough.
+    """
+    url, found = "https://atlas.offline.example/ormark-kilns", {}
     async with offline() as session:
         page = await session.web.fetch(url)
         sentences = page.text.replace("\n", " ").split(". ")
         true = next(sentence for sentence in sentences if any(c.isdigit() for c in sentence))
         false = "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)
         text = (
-            f"{true} [1]. {false} [1]. Gone for good [2].\n\n## References\n\n"
+            f"{true} [1]. {true} indeed [1]. {false} [1]. Gone for good [2].\n\n## References\n\n"
             f"[1] P - {url}\n[2] N - https://atlas.offline.example/no-such-page"
         )
-        scores = {s.metric: s for s in await Fact(configured(FactSettings)).score(SAMPLE, as_report(text), session)}
-    detail: Any = scores["fact.citation_accuracy"].detail
-    assert [judged["verdict"] for judged in detail["pages"][0]["judged"]] == ["supported", "unsupported"]
-    assert detail["pages"][1]["error"]
-    assert scores["fact.citation_accuracy_per_task"].value == 0.5
+        for support in ("whole", "part"):
+            judge = Fact(configured(FactSettings, deduplication="model", support=support))
+            scores = {s.metric: s for s in await judge.score(SAMPLE, as_report(text), session)}
+            detail: Any = scores["fact.citation_accuracy"].detail
+            found[support] = verdicts_on(detail["pages"][0]), scores["fact.citation_accuracy_per_task"].value
+            assert detail["pages"][1]["error"]
+    assert found == {"whole": (["supported", "unsupported"], 0.5), "part": (["supported"] * 2, 1.0)}
 
 
 URL = "https://one.example/x"
@@ -297,20 +298,3 @@ async def test_the_seed_is_of_the_question_and_not_of_who_asks() -> None:
         seeds.append([request["seed"] for request in endpoint.got])
     assert seeds[0] == seeds[1]
     assert len(set(seeds[0])) == 3  # another try and another question have others
-
-
-async def test_the_offline_models_groups_and_lenient_verdicts(offline: Any) -> None:
-    """Over HTTP: an equal statement in another order is one; in part, one agreeing figure is enough."""
-    url, found = "https://atlas.offline.example/ormark-kilns", {}
-    async with offline() as session:
-        text = (await session.web.fetch(url)).text.replace("\n", " ")
-        true = next(sentence for sentence in text.split(". ") if any(c.isdigit() for c in sentence))
-        said = [true, f"{true} indeed", "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)]
-        given = "\n\n".join(f"{statement} ({url})." for statement in said)
-        for support in ("whole", "part"):
-            settings = configured(FactSettings, extraction="rules", deduplication="model", support=support)
-            scores = await Fact(settings).score(SAMPLE, as_report(given), session)
-            detail: Any = scores[0].detail
-            found[support] = detail["pages"][0]
-    assert verdicts_on(found["whole"]) == ["supported", "unsupported"]
-    assert verdicts_on(found["part"]) == ["supported", "supported"]

@@ -68,31 +68,11 @@ async def test_an_unusable_verdict_is_asked_again_and_then_an_error() -> None:
     assert len(endpoint.got) == 5
 
 
-async def test_one_unreadable_vote_is_no_smaller_majority() -> None:
-    def answer(request: dict[str, Any]) -> str:
-        return "No idea." if request["model"] == "b" else "evaluation: correct"
-
-    async with scripted(answer) as (session, _):
-        with pytest.raises(JudgeError, match=r"in 3 tries.*b, order first, vote 1: one of 3 judgements"):
-            await judge(panel=["a", "b", "c"]).score(SAMPLE, as_report(ANSWER), session)
-
-
-@pytest.mark.parametrize(
-    ("settings", "odd"),
-    [
-        ({"votes": 2}, False),
-        ({"votes": 3}, True),
-        ({"panel": ["a", "b"]}, False),
-        ({"panel": ["a", "b"], "votes": 3}, False),
-        ({"panel": ["a", "b", "c"], "votes": 3}, True),
-    ],
-)
-def test_a_majority_needs_an_odd_number(settings: dict[str, Any], odd: bool) -> None:
-    if odd:
+@pytest.mark.parametrize("settings", [{"votes": 2}, {"panel": ["a", "b"]}, {"panel": ["a", "b"], "votes": 3}])
+def test_a_majority_needs_an_odd_number(settings: dict[str, Any]) -> None:
+    judge(panel=["a", "b", "c"], votes=3)
+    with pytest.raises(ValidationError, match="votes times models must be an odd number"):
         judge(**settings)
-    else:
-        with pytest.raises(ValidationError, match="votes times models must be an odd number"):
-            judge(**settings)
 
 
 async def test_both_modes_ask_twice_with_different_rules() -> None:

@@ -54,9 +54,6 @@ async def test_the_model_sees_neither_weights_nor_citations() -> None:
     assert shown["insight"][0] == {"criterion": "Depth of insight", "explanation": "How deep it goes."}
     assert "weight" not in prompt
     assert "You compare two research reports" in prompt
-
-
-async def test_a_chinese_task_is_judged_in_chinese() -> None:
     _, endpoint = await run([json.dumps(card(RUBRIC))], task=CHINESE_TASK)
     assert endpoint.prompt().startswith("请比较为同一项任务撰写的两篇研究报告")
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from aiq.core.errors import DatasetError, JudgeError
 from aiq.core.samples import Question, Sample
 from aiq.judges.race import Race, RaceSettings
 from aiq.judges.race_criteria import Rubrics, TaskSettings
@@ -91,19 +90,6 @@ async def test_a_datasets_own_criteria_come_first() -> None:
     async with scripted(["never asked"]) as (session, endpoint):
         assert await rubrics().rubric(parts.TASK, session) == (parts.RUBRIC, False)
     assert endpoint.got == []
-
-
-def test_generation_must_be_asked_for() -> None:
-    rubrics().check(TASK)
-    with pytest.raises(DatasetError, match=r"task 9 has no criteria.*judge\.race\.criteria=generate"):
-        Rubrics("race", configured(TaskSettings)).check(TASK)
-
-
-async def test_no_criteria_is_an_error_of_the_judge() -> None:
-    async with scripted(["I would rather not."]) as (session, endpoint):
-        with pytest.raises(JudgeError, match=r"judge\.race_criteria: no usable answer in 3 tries"):
-            await Race(configured(RaceSettings, criteria="generate", tries=3)).score(TASK, as_report("Rail."), session)
-    assert len(endpoint.got) == 3
 
 
 @pytest.mark.parametrize(

@@ -105,14 +105,3 @@ def test_the_noise_of_votes_orders_and_members_is_reported(
     out = capsys.readouterr().out
     assert "judge noise" in out
     assert "first - swapped" in out
-
-
-def test_a_checkout_that_does_not_fit_is_one_line_and_exit_2(
-    place: Path, model: Endpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(command(model, "judge.race.official_dir=nowhere")) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert len(said) == 1
-    assert "nowhere/prompt/score_prompt_en.py cannot be read" in said[0]
-    assert model.asked == []
-    assert not Path("results").exists()

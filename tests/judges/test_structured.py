@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
 from aiq.experiment.stores import AnswerStore, SharedAnswers
-from aiq.judges.structured import Unusable, ask, ask_once
+from aiq.judges.structured import SharedQuestion, Unusable, ask
+from aiq.judges.wording import TextWording
 from aiq.runs.folder import RunFolder
 from tests.judges.parts import scripted
 from tests.judges.test_answers import READERS
@@ -39,10 +40,11 @@ async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
 
 async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(tmp_path: Path) -> None:
     store, answers, seeds = AnswerStore(RunFolder(tmp_path)), [], []
+    question = SharedQuestion("judge.x", {"en": TextWording("Say yes.")}, tries=1)
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
         async with scripted([answer], base_url=base_url) as (session, endpoint):
             kept = replace(session, answers=SharedAnswers(store))
-            answers.append(await ask_once(kept, "judge.x", "Say yes.", loud, tries=1))
+            answers.append(await question.ask(kept, "en", loud, {}))
             seeds += [request["seed"] for request in endpoint.got]
     assert answers == ["A", "B", "A"]
     assert seeds[0] == seeds[1]  # the same question, so that the two can be compared

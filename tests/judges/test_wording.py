@@ -148,7 +148,7 @@ def official(folder: Path) -> Wording:
 
 
 def test_the_last_assignment_counts_and_joined_text_is_text(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_text("x = '{task_prompt} one'\nx: str = ('{task_prompt} '\n  'two {{}}')")
+    (tmp_path / "p.py").write_text("x = '{task_prompt} one'\nx = ('{task_prompt} '\n  'two {{}}')")
     assert official(tmp_path).render({"task": "T", "unused": "U"}) == "T two {}"
 
 

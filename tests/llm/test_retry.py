@@ -17,17 +17,10 @@ from tests.settings import configured
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        *(
-            ({"retry-after": value}, expected)
-            for value, expected in {
-                "3": 3.0,
-                "0.25": 0.25,
-                "-4": 0.0,
-                "soon": None,
-                "": None,
-                "Wed, 99 Oct 2026": None,
-            }.items()
-        ),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.25"}, 0.25),
+        ({"retry-after": "-4"}, 0.0),
+        ({"retry-after": "soon"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({}, None),

@@ -25,7 +25,7 @@ async def opened(b: Any, **options: Any) -> Any:
     return await b.models._openai.chat.completions.create(**asked, extra_headers={ROLE: "a.b"}, **options)
 
 
-async def test_usage_of_a_streamed_answer(bench: Any) -> None:
+async def test_usage_of_a_streamed_answer_with_and_without_it(bench: Any) -> None:
     start = chunk(role="assistant", content="")
     script = [streamed(start, chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))]
     async with bench(script) as b:
@@ -36,6 +36,9 @@ async def test_usage_of_a_streamed_answer(bench: Any) -> None:
         (event,) = b.calls
         assert event.reply == {"role": "assistant", "content": "hello"}
         assert event.finish_reason == "stop"
+    async with bench([streamed(chunk(content="x"), chunk("stop"), done=False)]) as b:
+        assert await stream(b) == "x"
+        assert b.session.usage.total().unreported_calls == 1
 
 
 async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:
@@ -53,12 +56,6 @@ async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:
         await stream(b)
         calls = [(c["id"], *c["function"].values()) for c in b.calls[0].reply["tool_calls"]]
         assert calls == [("c1", "f", '{"a":1}'), ("c2", "g", "")]
-
-
-async def test_stream_without_usage_is_unreported(bench: Any) -> None:
-    async with bench([streamed(chunk(content="x"), chunk("stop"), done=False)]) as b:
-        assert await stream(b) == "x"
-        assert b.session.usage.total().unreported_calls == 1
 
 
 @pytest.mark.parametrize(

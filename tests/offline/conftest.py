@@ -1,17 +1,15 @@
 """A real offline stack in a child process, with a few pages of its own."""
 
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from aiq.core.files import shipped
 from aiq.core.settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
+from tests.conftest import port_of_stack
 from tests.settings import configured
 
 PAGES: list[dict[str, str]] = [
@@ -59,23 +57,7 @@ def offline_stack(pages_file: Path) -> StackMaker:
     return make
 
 
-def _port(pages: Path) -> Iterator[int]:
-    """The port of a stack without faults, which ends with the generator."""
-    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdin is not None
-        yield int(json.loads(child.stdout.readline())["port"])
-        child.stdin.close()
-
-
 @pytest.fixture(scope="session")
 def offline_port(pages_file: Path) -> Iterator[int]:
     """The port of one stack that all tests share."""
-    yield from _port(pages_file)
-
-
-@pytest.fixture(scope="session")
-def world_port() -> Iterator[int]:
-    """The port of a stack over the shipped pages."""
-    yield from _port(shipped("benchmarks/world") / "pages.jsonl")
+    yield from port_of_stack(pages_file)

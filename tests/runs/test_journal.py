@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.runs.journal import Journal, cut_torn_line, read_journal
+from aiq.runs.journal import Journal, read_journal
 
 
 class Row(Record):
@@ -38,15 +38,6 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_can_be_continued(
     assert [row.number for row in read_journal(path, Row)] == [*range(kept), 99]
     journal.close()
     assert list(read_journal(path.with_name("none.jsonl"), Row)) == []
-
-
-def test_a_line_torn_beyond_a_block_is_cut_whole(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    write(path, [Row(number=1, text="first")])
-    with path.open("a") as file:
-        file.write("x" * 200_000)
-    assert cut_torn_line(path) == 200_000
-    assert [row.number for row in read_journal(path, Row)] == [1]
 
 
 def test_a_whole_line_that_is_no_row_is_named(tmp_path: Path) -> None:

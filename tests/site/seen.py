@@ -1,7 +1,10 @@
 """What a reader of a page sees of it, and what a hostile text would like to get into it."""
 
+import re
 from html.parser import HTMLParser
 
+_ACTIVE = frozenset(("iframe", "object", "embed", "form", "img", "svg", "math", "base", "link", "video", "audio"))
+_SOURCES = ("src", "srcdoc", "action", "formaction")
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
@@ -37,7 +40,12 @@ class Seen(HTMLParser):
 
     def is_harmless(self) -> bool:
         """Whether nothing but our own scripts can run or load, and every link leads to the web or into the page."""
-        tags = {"img", "iframe", "object", "form", "link"}.isdisjoint(tag for tag, _ in self.tags)
-        names = [name for _, attrs in self.tags for name in attrs]
-        links = all(link.lower().startswith(("http://", "https://", "#")) for link in self.links())
-        return tags and links and not any(name.startswith("on") or name == "src" for name in names)
+        attributes = [item for _, attrs in self.tags for item in attrs.items()]
+        return (
+            _ACTIVE.isdisjoint(tag for tag, _ in self.tags)
+            and all(link.lower().startswith(("http://", "https://", "#")) for link in self.links())
+            and not any(name.startswith("on") or name in _SOURCES for name, _ in attributes)
+            and all(
+                re.fullmatch(r"((text-align|left|width): ?[\w.%]+;?)*", v or "") for n, v in attributes if n == "style"
+            )
+        )

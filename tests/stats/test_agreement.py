@@ -33,6 +33,7 @@ TIED = [(1, 1), (2, 3), (2, 2), (3, 3)]
         (accuracy([]), None),
         (kappa(PAIRS), 0.4),
         (kappa([("a", "a")]), None),
+        (kappa([]), None),
         (alpha_nominal(UNITS), 0.743),
         (alpha_interval(UNITS), 0.849),
         # ten values, four pairs agree: D_o = 2 / 10, D_e = (10 * 10 - 6^2 - 4^2) / (10 * 9)

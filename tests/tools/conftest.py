@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -18,10 +18,9 @@ from starlette.routing import Route
 
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, RetrySettings
-from aiq.core.tools import Tool
+from aiq.core.tools import Tool, Toolbox
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
-from aiq.tools.toolbox import FixedToolbox
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -83,9 +82,6 @@ PATHS = {
 APP = Starlette(routes=[Route(path, endpoint) for path, endpoint in PATHS.items()])
 
 
-Serve = Callable[..., AbstractContextManager[int]]
-
-
 @contextmanager
 def serving(app: Starlette, **config: Any) -> Iterator[int]:
     """A server in a thread, for as long as the context stands; gives its port."""
@@ -99,11 +95,6 @@ def serving(app: Starlette, **config: Any) -> Iterator[int]:
         server.should_exit = server.force_exit = True
         thread.join(timeout=10)
         listener.close()
-
-
-@pytest.fixture(scope="session")
-def serve() -> Serve:
-    return serving
 
 
 @pytest.fixture(scope="session")
@@ -127,6 +118,6 @@ def a_session() -> Callable[..., Session]:
     """`a_session(tool, ...)`: a session that lends these tools and has neither models nor a web."""
 
     def make(*tools: Tool, collection_name: str | None = None) -> Session:
-        return make_session(tools=FixedToolbox(tools), collection_name=collection_name)
+        return make_session(tools=Toolbox(tools), collection_name=collection_name)
 
     return make

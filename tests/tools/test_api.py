@@ -4,7 +4,6 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from aiq.tools.providers.serper import SerperPapers
 from aiq.tools.providers.tavily import TavilySearch
 from aiq.tools.search import Found, SearchHit, WebSearch
 from tests.settings import configured
+from tests.tools.conftest import serving
 
 KEY = "key-0123456789-secret"
 
@@ -34,7 +34,7 @@ class Server:
         self.seen: list[dict[str, Any]] = []
         self.answer = Response()
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer_to(self, request: Request) -> Response:
         self.seen.append({"headers": dict(request.headers), "body": json.loads(await request.body())})
         return self.answer
 
@@ -48,12 +48,9 @@ def server() -> Server:
 
 
 @pytest.fixture(scope="module")
-def port(server: Server, serve: Callable[[Starlette], AbstractContextManager[int]]) -> Iterator[int]:
-    async def endpoint(request: Request) -> Response:
-        return await server(request)
-
-    routes = [Route(path, endpoint, methods=["POST"]) for path in ("/search", "/scholar")]
-    with serve(Starlette(routes=routes)) as number:
+def port(server: Server) -> Iterator[int]:
+    routes = [Route(path, server.answer_to, methods=["POST"]) for path in ("/search", "/scholar")]
+    with serving(Starlette(routes=routes)) as number:
         yield number
 
 
@@ -100,18 +97,10 @@ async def test_a_web_search_is_sent_and_read_as_tavily_has_it(
     )
     assert server.seen[-1]["headers"]["authorization"] == f"Bearer {KEY}"
     assert server.seen[-1]["body"] == {"query": "mayor of Tessmark", "search_depth": "advanced", "max_results": 2}
-    server.answers({"query": "x", "results": []})
-    assert await web.search("x", 3) == Found()
-
-
-@pytest.mark.parametrize("wanted", ["basic", "advanced"])
-async def test_tavilys_own_answer_and_the_key_are_sent_for_where_the_settings_say_so(
-    port: int, run_client: AsyncClient, server: Server, wanted: str
-) -> None:
     server.answers({"results": [], "answer": "Ilan Corvey."})
-    web = searching(port, run_client, include_answer=wanted, api_key_env=None)[0]
-    assert (await web.search("x", 1)).answer == "Ilan Corvey."
-    assert server.seen[-1]["body"]["include_answer"] == wanted
+    web = searching(port, run_client, include_answer="basic", api_key_env=None)[0]
+    assert await web.search("x", 1) == Found(answer="Ilan Corvey.")
+    assert server.seen[-1]["body"]["include_answer"] == "basic"
     assert "authorization" not in server.seen[-1]["headers"]
 
 
@@ -155,6 +144,12 @@ async def test_a_paper_search_is_sent_and_read_as_serper_has_it(
 
 REFUSED = {"detail": {"error": f"refused: key {KEY}\nis bad"}}
 LATE = "late"
+KINDS = {
+    "invalid_arguments": [400],
+    "unauthorized": [401, 403],
+    "quota": [402, 429, 432, 433],
+    "http": [302, 500, 503],
+}
 MALFORMED = [
     b"",
     b'{"results": [{"url": "https://a.example/found", "tit',
@@ -165,33 +160,24 @@ MALFORMED = [
     {"results": [{"title": "x"}], "organic": [{"link": "x"}]},
     {"results": ["x"], "organic": ["x"]},
 ]
-FAILURES: list[tuple[int, object, str, str]] = [
-    (400, REFUSED, "invalid_arguments", "invalid_arguments"),
-    (400, {"message": "Not enough credits"}, "quota", "quota"),
-    (401, REFUSED, "unauthorized", "unauthorized"),
-    (403, REFUSED, "unauthorized", "unauthorized"),
-    (402, REFUSED, "http", "quota"),
-    (429, REFUSED, "quota", "quota"),
-    (432, REFUSED, "quota", "http"),
-    (433, REFUSED, "quota", "http"),
-    (500, b"<html>oops</html>", "http", "http"),
-    (502, b"", "http", "http"),
-    (503, REFUSED, "http", "http"),
-    (302, REFUSED, "http", "http"),
-    (200, LATE, "timeout", "timeout"),
-    *((200, answer, "malformed", "malformed") for answer in MALFORMED),
+FAILURES: list[tuple[int, object, str]] = [
+    *((status, REFUSED, kind) for kind, statuses in KINDS.items() for status in statuses),
+    (400, {"message": "Not enough credits"}, "quota"),
+    (500, b"<html>oops</html>", "http"),
+    (502, b"", "http"),
+    (200, LATE, "timeout"),
+    *((200, answer, "malformed") for answer in MALFORMED),
 ]
-"""Status and body of an answer, and the kind of the error by Tavily and by Serper."""
+"""Status and body of an answer, and the kind of the error."""
 
 
-@pytest.mark.parametrize(("status", "answer", "by_tavily", "by_serper"), FAILURES)
+@pytest.mark.parametrize(("status", "answer", "kind"), FAILURES)
 @pytest.mark.parametrize("provider", TOOLS)
 async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
     provider: str,
     status: int,
     answer: object,
-    by_tavily: str,
-    by_serper: str,
+    kind: str,
     port: int,
     server: Server,
     run_client: AsyncClient,
@@ -209,7 +195,7 @@ async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
     with a_session(tool).bind() as session, pytest.raises(ToolError) as caught:
         await session.call_tool(tool.name, {"query": "x"})
     said = str(caught.value)
-    assert caught.value.kind == {"tavily": by_tavily, "serper": by_serper}[provider]
+    assert caught.value.kind == kind
     assert "\n" not in said
     assert len(said) < 500
     assert KEY not in said
@@ -218,34 +204,26 @@ async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
 
 
 @pytest.mark.parametrize("provider", TOOLS)
-async def test_a_closed_port_is_an_http_error(
-    provider: str, run_client: AsyncClient, a_session: Callable[..., Session]
-) -> None:
+async def test_a_closed_port_is_an_http_error(provider: str, run_client: AsyncClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     tool = TOOLS[provider](port, run_client)[1]
-    with a_session(tool).bind() as session, pytest.raises(ToolError, match="no connection") as caught:
-        await session.call_tool(tool.name, {"query": "x"})
+    with pytest.raises(ToolError, match="no connection") as caught:
+        await tool.run(tool.parameters(query="x"))
     assert caught.value.kind is ToolErrorKind.HTTP
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"plain words", {"detail": "plain words"}, {"detail": {"error": "plain words"}}, {"message": "plain words"}],
-)
-async def test_the_reason_is_read_from_any_error_body(
-    port: int, run_client: AsyncClient, server: Server, body: object
-) -> None:
-    server.answers(body, 400)
-    with pytest.raises(ToolError, match="HTTP 400: plain words"):
-        await searching(port, run_client)[0].search("x", 3)
-
-
-async def test_no_piece_of_the_key_is_left_where_the_reason_is_cut(
+async def test_the_reason_is_read_from_any_error_body_and_cut_without_a_piece_of_the_key(
     port: int, run_client: AsyncClient, server: Server
 ) -> None:
-    for before in range(180, 200, 4):
+    web = searching(port, run_client)[0]
+    said = "plain words"
+    for body in (said.encode(), {"detail": said}, {"detail": {"error": said}}, {"message": said}, {"error": said}):
+        server.answers(body, 400)
+        with pytest.raises(ToolError, match="HTTP 400: plain words"):
+            await web.search("x", 3)
+    for before in range(280, 300, 4):
         server.answers(b"x" * before + KEY.encode(), 400)
         with pytest.raises(ToolError) as caught:
-            await searching(port, run_client)[0].search("x", 3)
+            await web.search("x", 3)
         assert KEY[:4] not in str(caught.value)

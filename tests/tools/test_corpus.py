@@ -53,16 +53,12 @@ def test_finds_the_page_in_its_language(corpus: Corpus, query: str, name: str) -
     assert all(hit.score > 0 for hit in hits)
 
 
-def test_hits_carry_title_date_and_the_text_that_fits(corpus: Corpus) -> None:
+def test_hits_carry_title_date_and_the_text_that_fits_and_unknown_words_find_nothing(corpus: Corpus) -> None:
     hit = corpus.search("Halden engines", 1)[0]
     assert (hit.title, hit.published, hit.text) == ("Halden Works", "2026-03-14", ROWS[1]["text"])
     assert corpus.search("Halden engines", 1, max_chars=12)[0].text == "Halden Works"
     assert [hit.url for hit in corpus.search("Orl", 5)] == ["https://a.example/tessmark"]
-
-
-@pytest.mark.parametrize("query", ["xyzzy", "", "?!", "楚辞"])
-def test_unknown_words_find_nothing(corpus: Corpus, query: str) -> None:
-    assert corpus.search(query, 5) == []
+    assert [corpus.search(query, 5) for query in ("xyzzy", "", "?!", "楚辞")] == [[]] * 4
     assert Corpus([]).search("anything", 3) == []
 
 
@@ -135,19 +131,14 @@ def test_gzip_and_folders_read_the_same_and_nothing_is_printed(
     ("line", "said"),
     [
         (b"{not json", ", line 3: not valid JSON"),
-        (b"[1]", ", line 3: expected a JSON object"),
         (b'{"url": "u", "title": "t"}', ", line 3: text: must be set"),
         (b'{"url": "u", "title": 3, "text": "x"}', ", line 3: title=3"),
         (b'{"url": " ", "title": "t", "text": "x"}', ", line 3: no url"),
-        (b'{"url": "u", "title": "\xff", "text": "x"}', ", line 3: not UTF-8"),
-        (b'{"url": "u", "title": "t", "text": "cut \\ud83d"}', ", line 3: an escape"),
-        (None, " is not a complete gzip file"),
     ],
 )
-def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes | None, said: str) -> None:
+def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes, said: str) -> None:
     path = tmp_path / "bad.jsonl"
-    rows = json.dumps(ROWS[0]).encode() + b"\n\n"
-    path.write_bytes(gzip.compress(rows)[:-5] if line is None else rows + line + b"\n")
+    path.write_bytes(json.dumps(ROWS[0]).encode() + b"\n\n" + line + b"\n")
     with pytest.raises(DatasetError) as caught:
         Corpus.load(path)
     assert str(caught.value).startswith(f"{path}{said}")

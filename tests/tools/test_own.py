@@ -35,6 +35,15 @@ def silent(text: str) -> str:
     return text
 
 
+def many(*texts: str) -> str:
+    """Takes any number."""
+    return "".join(texts)
+
+
+def strange(text: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa: F821
+    """Has a type that there is not."""
+
+
 class Shouting:
     """A tool as a class, with a setting."""
 
@@ -75,6 +84,8 @@ async def test_a_class_has_settings_of_its_own() -> None:
     ("target", "given", "message"),
     [
         ("silent", {}, "tool.mine.target: silent has no docstring"),
+        ("many", {}, "many cannot be a tool: its parameter *texts: str cannot be given by name"),
+        ("strange", {}, "strange cannot be a tool: name 'Nowhere' is not defined"),
         ("repeat", {"times": "many"}, "tool.mine.times='many': Input should be a valid integer"),
         ("repeat", {"tims": 3}, "tool.mine.tims: there is no such setting"),
         ("Shouting", {}, "tool.mine.mark: must be set"),

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.settings import SearchSettings
-from aiq.tools.search import NOTHING, Found, SearchArguments, SearchHit, WebSearch
+from aiq.tools.search import Found, SearchArguments, SearchHit, WebSearch
 from tests.settings import configured
 
 
@@ -38,12 +38,8 @@ async def test_results_are_blocks_and_each_is_a_source() -> None:
     first, second = result.sources
     assert (first.url, first.title, first.text) == ("https://a.example/1", "One", "0123456789")
     assert (first.published, second.url) == ("2026-03-14", "https://a.example/2?q=%22x%20y%22")
-
-
-async def test_nothing_found_is_said_and_is_no_source() -> None:
-    result = await WebSearch(Recording(), SETTINGS).run(SearchArguments(query="x"))
-    assert result.content == NOTHING == "Search returned no results"
-    assert result.sources == ()
+    nothing = await WebSearch(Recording(), SETTINGS).run(SearchArguments(query="x"))
+    assert (nothing.content, nothing.sources) == ("Search returned no results", ())
 
 
 async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:

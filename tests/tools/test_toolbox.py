@@ -1,18 +1,19 @@
-import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind, UserError
-from aiq.core.settings import PapersSettings, SearchSettings, WebSettings
+from aiq.core.settings import SearchSettings
+from aiq.core.tools import Toolbox
 from aiq.llm.http import AsyncClient
+from aiq.tools.corpus import Corpus
 from aiq.tools.live import LiveWeb
-from aiq.tools.papers import PaperProvider
 from aiq.tools.search import Found, SearchHit, SearchProvider
-from aiq.tools.toolbox import FixedToolbox, Think, build_toolbox, build_web, make_provider
+from aiq.tools.toolbox import Think, build_toolbox, build_web, make_provider
 from aiq.tools.web import CorpusWeb, OfflineWeb
-from tests.settings import configured
+from tests.settings import against_offline, configured
 
 
 class OwnSearch:
@@ -25,18 +26,11 @@ class OwnSearch:
         return Found(hits=(SearchHit(url="https://a.example/", title="T", text=f"{self.word} {query}"),))
 
 
-@pytest.fixture
-def search(tmp_path: Path) -> SearchSettings:
+async def test_the_tools_of_a_run(tmp_path: Path, run_client: AsyncClient) -> None:
     path = tmp_path / "pages.jsonl"
-    path.write_text(
-        json.dumps({"url": "https://a.example/orlune", "title": "Orlune", "text": "Orlune lies on the Orl."})
-    )
-    return configured(SearchSettings, provider="corpus", corpus=str(path))
-
-
-async def test_the_tools_of_a_run(search: SearchSettings, run_client: AsyncClient) -> None:
-    web = build_web(configured(WebSettings, kind="corpus"), search, client=run_client)
-    toolbox = build_toolbox(search, web, run_client)
+    path.write_text('{"url": "https://a.example/orlune", "title": "Orlune", "text": "Orlune lies on the Orl."}')
+    settings = against_offline(search={"provider": "corpus", "corpus": str(path)}, web={"kind": "corpus"})
+    toolbox = build_toolbox(settings, build_web(settings, run_client), run_client)
     every = ["web_search_tool", "fetch_page", "think"]
     for sources, names in ((None, every), (("web",), every), (("papers",), ["think"]), ((), ["think"])):
         assert [tool.name for tool in toolbox.select(sources)] == names
@@ -52,19 +46,18 @@ async def test_the_tools_of_a_run(search: SearchSettings, run_client: AsyncClien
 
 def test_every_tool_has_a_name_of_its_own() -> None:
     with pytest.raises(ToolError, match="there is no tool 'browse'; there are: think") as caught:
-        FixedToolbox([Think()]).get("browse")
+        Toolbox([Think()]).get("browse")
     assert caught.value.kind is ToolErrorKind.UNKNOWN_TOOL
     with pytest.raises(ConfigError, match="two tools are called 'think'"):
-        FixedToolbox([Think(), Think()])
+        Toolbox([Think(), Think()])
 
 
-def test_each_web_by_its_kind(search: SearchSettings, run_client: AsyncClient) -> None:
-    kinds: dict[Any, type] = {"offline": OfflineWeb, "corpus": CorpusWeb, "live": LiveWeb}
-    for kind, expected in kinds.items():
-        assert isinstance(build_web(configured(WebSettings, kind=kind), search, client=run_client), expected)
-    without = search.model_copy(update={"corpus": None})
-    with pytest.raises(ConfigError, match=r"search\.corpus must be set for web=corpus"):
-        build_web(configured(WebSettings, kind="corpus"), without, client=run_client)
+def test_each_web_by_its_kind(run_client: AsyncClient) -> None:
+    corpus = {"corpus": "benchmarks/world"}
+    for kind, expected in {"offline": OfflineWeb, "corpus": CorpusWeb, "live": LiveWeb}.items():
+        assert isinstance(build_web(against_offline(web={"kind": kind}, search=corpus), run_client), expected)
+    with pytest.raises(ConfigError, match=r"search\.corpus must be set: a JSONL of url, title, text"):
+        build_web(against_offline(web={"kind": "corpus"}), run_client)
 
 
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,31 +68,24 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("section", "settings", "said"),
     [
-        ({"provider": "serper"}, r"search\.provider=serper: there is no such provider; there are: corpus, tavily,"),
-        ({"provider": "no.such.module:Mine"}, r"search\.provider: there is no module"),
-        ({"provider": "aiq.tools.search:Nothing"}, "has no 'Nothing'"),
-        ({"provider": "corpus"}, r"search\.corpus must be set"),
-        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"there is no file absent\.jsonl; check search\.corpus"),
-        ({"provider": "tavily", "api_key_env": "NO_KEY"}, r"search\.api_key_env=NO_KEY"),
+        ("search", {"provider": "serper"}, "provider=serper: there is no such provider; there are: corpus, tavily,"),
+        ("search", {"provider": "no.such.module:Mine"}, "provider: there is no module"),
+        ("search", {"provider": "aiq.tools.search:Nothing"}, "provider: module aiq.tools.search has no 'Nothing'"),
+        ("search", {"provider": "corpus"}, "corpus must be set"),
+        ("search", {"provider": "corpus", "corpus": "absent.jsonl"}, "corpus (a JSONL of url, title, text)"),
+        ("search", {"provider": "tavily", "api_key_env": "NO_KEY"}, "api_key_env=NO_KEY"),
+        ("papers", {"provider": "arxiv"}, "provider=arxiv: there is no such provider; there are: serper,"),
+        ("papers", {"provider": "no.such.module:Mine"}, "provider: there is no module"),
+        ("papers", {"provider": "serper", "api_key_env": "NO_KEY"}, "api_key_env=NO_KEY"),
+        ("papers", {"provider": "serper", "api_key_env": None}, "api_key_env must name the variable"),
     ],
 )
-def test_wrong_search_settings_are_one_line(settings: dict[str, str], said: str, run_client: AsyncClient) -> None:
-    with pytest.raises(UserError, match=said) as caught:
-        make_provider(SearchProvider, configured(SearchSettings, **settings), "search", run_client)
+def test_wrong_provider_settings_are_one_line(
+    section: str, settings: dict[str, Any], said: str, run_client: AsyncClient
+) -> None:
+    run = against_offline(**{section: settings})
+    with pytest.raises(UserError, match=re.escape(f"{section}.{said}")) as caught:
+        build_toolbox(run, CorpusWeb(Corpus([])), run_client)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"provider": "arxiv"}, r"papers\.provider=arxiv: there is no such provider; there are: serper,"),
-        ({"provider": "no.such.module:Mine"}, r"papers\.provider: there is no module"),
-        ({"provider": "serper", "api_key_env": "NO_KEY"}, r"papers\.api_key_env=NO_KEY"),
-        ({"provider": "serper", "api_key_env": None}, r"papers\.api_key_env must name the variable"),
-    ],
-)
-def test_wrong_paper_settings_are_one_line(settings: dict[str, Any], said: str, run_client: AsyncClient) -> None:
-    with pytest.raises(ConfigError, match=said):
-        make_provider(PaperProvider, configured(PapersSettings, **settings), "papers", run_client)

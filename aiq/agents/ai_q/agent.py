@@ -1,7 +1,6 @@
 """AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -25,7 +24,7 @@ from aiq.agents.ai_q.states import (
 )
 from aiq.agents.base import Drawing
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
-from aiq.agents.toolkit.finish import Draft, LeakFilter, finish
+from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
 from aiq.core.errors import AgentError, ConfigError
 from aiq.core.events import Decision, StageChanged
@@ -114,25 +113,22 @@ class AiqAgent:
             "user_info": question.user_info,
             "available_documents": documents_of(question, sources),
         }
-        thread = None
+        if self._settings.entry == "chat":
+            state = await self._threads.run(ChatResearcherState(**told), question.thread_id, session)
+            return await self._end_turn(state, question.thread_id, session)
         if self._settings.entry == "shallow":
             collection = question.collection_name
             shallow = await self._shallow.run(ShallowResearchAgentState(**told, collection_name=collection))
-            draft = Draft(last_answer(shallow.messages), "shallow", extras={"tool_calls": shallow.tool_iterations})
-        elif self._settings.entry == "deep":
-            deep = await self._deep.run(DeepResearchAgentState(**told))
-            draft = Draft(last_answer(deep.messages), "deep", extras={"subagents": len(deep.subagents)})
-        else:
-            thread = question.thread_id
-            draft = self._draft(await self._threads.run(ChatResearcherState(**told), thread, session))
-        return await self._finish(draft, thread, session)
+            return self._report(last_answer(shallow.messages), "shallow", session)
+        deep = await self._deep.run(DeepResearchAgentState(**told))
+        return self._report(last_answer(deep.messages), "deep", session)
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
         """Go on with a conversation that waits for its user (`session.user`); None where none does."""
         if self._settings.entry != "chat":
             return None
         state = await self._threads.resume(thread_id, session)
-        return None if state is None else await self._finish(self._draft(state), thread_id, session)
+        return None if state is None else await self._end_turn(state, thread_id, session)
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
         """The chat graph and what runs inside its nodes."""
@@ -146,15 +142,13 @@ class AiqAgent:
         return (
             Drawing("chat", chat, self._chat().compile()),
             Drawing("clarifier", clarifier, self._clarifier.build().compile()),
-            Drawing("shallow_research", "In `shallow.py`.", self._shallow.graph(())),
+            Drawing("shallow_research", "In `shallow.py`.", self._shallow.graph),
             Drawing("deep_research", deep + subagents, self._deep.graph(models, ())),
         )
 
-    def _draft(self, state: ChatResearcherState) -> Draft:
-        """The answer of a finished turn, with what steered it; of an escalation also what the phrases alone said."""
+    async def _end_turn(self, state: ChatResearcherState, thread: str | None, session: Session) -> Report:
+        """The report of a finished turn; a thread keeps it as its user is shown it."""
         extras: dict[str, JsonValue] = {}
-        if depth := state.depth_decision:
-            extras |= {"depth": depth.decision, "depth_reasoning": depth.reasoning}
         if shallow := state.shallow_result:
             extras["escalation"] = {
                 "policy": self._escalation.policy,
@@ -163,20 +157,22 @@ class AiqAgent:
                 "phrases": by_phrases(shallow.answer).escalate,
             }
         if state.user_intent and state.user_intent.intent == "meta":
-            return Draft(state.final_report or "", "meta", researched=False, extras=extras)
-        if state.final_report is not None:
-            return Draft(state.final_report, "escalated" if shallow else "deep", extras=extras)
-        if shallow and state.clarifier_result is None:
-            return Draft(shallow.answer, "shallow", extras=extras)
-        return Draft(REJECTED, "rejected", outcome="rejected", researched=False, extras=extras)
-
-    async def _finish(self, draft: Draft, thread: str | None, session: Session) -> Report:
-        """The report; a thread keeps it as its user is shown it."""
-        extras = {**draft.extras, "stages": by_stage(session.usage)}
-        report = finish(replace(draft, extras=extras), self._leaks, session)
+            answer, route = state.final_report or "", "meta"
+        elif state.final_report is not None:
+            answer, route = state.final_report, "escalated" if shallow else "deep"
+        elif shallow and state.clarifier_result is None:
+            answer, route = shallow.answer, "shallow"
+        else:
+            answer, route = REJECTED, "rejected"
+        report = self._report(answer, route, session, **extras)
         if thread is not None:
             await self._threads.keep(thread, report.text, session)
         return report
+
+    def _report(self, answer: str, route: str, session: Session, **extras: JsonValue) -> Report:
+        researched, outcome = route not in ("meta", "rejected"), "rejected" if route == "rejected" else "ok"
+        extras["stages"] = by_stage(session.usage)
+        return finish(answer, route, self._leaks, session, researched, outcome=outcome, extras=extras)
 
     def _chat(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
         """The graph before compilation: four nodes and their conditional edges."""

@@ -1,10 +1,9 @@
 """The clarifier: asks the user what would change the research, then makes the plan and has it approved."""
 
 import unicodedata
-from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
@@ -13,13 +12,12 @@ from pydantic import BaseModel
 from aiq.agents.ai_q.settings import ClarifierSettings
 from aiq.agents.ai_q.states import FALLBACK, ClarifierState, Plan
 from aiq.agents.toolkit.conversation import awaited
-from aiq.agents.toolkit.langchain import as_langchain, readable_calls, tool_node
+from aiq.agents.toolkit.langchain import reply_to, tool_node
 from aiq.agents.toolkit.structured import StructuredCall, read_object
 from aiq.agents.toolkit.toolset import research_tools
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
-from aiq.core.tools import Tool
 
 ROLE = "aiq.clarifier"
 PLANNER_ROLE = "aiq.clarifier_planner"
@@ -91,7 +89,7 @@ class Clarifier:
         tools = research_tools(state.data_sources)
         if sum(isinstance(message, ToolMessage) for message in state.messages) >= self._settings.max_searches:
             tools = ()
-        reply = await self._reply(state, tools, added)
+        reply = await reply_to([*self._messages(state), *added], ROLE, tools)
         if reply.tool_calls and tools:
             return Command(goto="tools", update={"messages": [reply], "nudged": state.nudged})
         question = next_question(str(reply.text), state.query)
@@ -101,7 +99,7 @@ class Clarifier:
             return Command(goto="force_search")
         return Command(goto="ask_for_clarification", update={"question": question, "nudged": state.nudged})
 
-    async def _reply(self, state: ClarifierState, tools: Sequence[Tool], added: Sequence[AnyMessage]) -> AIMessage:
+    def _messages(self, state: ClarifierState) -> list[AnyMessage]:
         request = self._prompts.render(
             "clarifier_request.j2",
             current_datetime=current().now.isoformat(),
@@ -111,16 +109,13 @@ class Clarifier:
             query=state.query,
             dialogue=state.said,
         )
-        messages = [SystemMessage(self._prompts.render("clarifier.j2")), HumanMessage(request), *state.messages]
-        if isinstance(messages[-1], ToolMessage):
-            messages.append(HumanMessage(JSON_ONLY))
-        model = current().models.chat(ROLE)
-        bound = model.bind_tools([as_langchain(tool) for tool in tools]) if tools else model
-        return readable_calls(await bound.ainvoke([*messages, *added]))
+        reminder = [HumanMessage(JSON_ONLY)] if state.messages else []  # they end with tool results
+        system = SystemMessage(self._prompts.render("clarifier.j2"))
+        return [system, HumanMessage(request), *state.messages, *reminder]
 
     async def _search(self, state: ClarifierState, config: RunnableConfig) -> Any:
         """Answer every call of the last reply; which tools there are depends on the question's data sources."""
-        tools = [as_langchain(tool) for tool in research_tools(state.data_sources)]
+        tools = research_tools(state.data_sources)
         return await tool_node(tools, self._settings.max_searches).ainvoke(state, config)
 
     def _ask(self, state: ClarifierState) -> Command[Literal["agent", "plan"]]:

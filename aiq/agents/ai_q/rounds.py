@@ -8,7 +8,6 @@ from itertools import takewhile
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
-from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -22,6 +21,7 @@ from aiq.agents.toolkit.langchain import (
     over_budget,
     replies_in,
     since_question,
+    steps_left,
 )
 from aiq.agents.toolkit.middleware import Call, Request, Response, tool_names, without_tools
 from aiq.agents.toolkit.structured import read_object
@@ -105,8 +105,7 @@ class Rounds(Middleware):
         """The setting that makes this the orchestrator's last phase, or None."""
         if rounds >= self.settings.max_loops:
             return "max_loops"
-        spent = get_config()["metadata"]["langgraph_step"] + STEPS_TO_SPARE >= self.settings.recursion_limit
-        return "recursion_limit" if spent else None
+        return "recursion_limit" if steps_left() <= STEPS_TO_SPARE else None
 
 
 def dispatches(messages: Sequence[AnyMessage]) -> list[AIMessage]:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import tools_condition
@@ -14,14 +13,7 @@ from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.states import ShallowResearchAgentState
 from aiq.agents.toolkit.compaction import compacted
 from aiq.agents.toolkit.conversation import last_answer
-from aiq.agents.toolkit.langchain import (
-    SessionTool,
-    as_langchain,
-    readable_calls,
-    replies_in,
-    since_question,
-    tool_node,
-)
+from aiq.agents.toolkit.langchain import replies_in, reply_to, since_question, steps_left, tool_node
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
@@ -38,57 +30,45 @@ SYNTHESIS_ANCHOR = (
 STEPS_TO_SPARE = 3
 """Graph steps that a turn with tools needs beyond its own: the tools, a turn that answers, and the end."""
 
-Graph = CompiledStateGraph[ShallowResearchAgentState, Any, Any, Any]
-
 
 class ShallowResearcher:
-    """Serves all samples of a run at once; keeps one compiled graph per set of tools and nothing of a sample."""
+    """Serves all samples of a run at once; keeps its compiled graph and nothing of a sample."""
 
     def __init__(self, settings: ShallowSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
-        self._graphs: dict[tuple[str, ...], Graph] = {}
+        self.graph = self._compile()
 
     async def run(self, state: ShallowResearchAgentState) -> ShallowResearchAgentState:
         """Research until there is an answer: the text of the last message, which may be empty.
 
         Raises ConfigError for an unknown data source, ModelError, LimitReached, RunAborted.
         """
-        tools = tools_for(state.data_sources, self._settings.tools)
         config: Any = {"recursion_limit": 2 * self._settings.max_llm_turns + 10}  # two steps a turn, and headroom
-        result = ShallowResearchAgentState.model_validate(await self.graph(tools).ainvoke(state, config))
+        result = ShallowResearchAgentState.model_validate(await self.graph.ainvoke(state, config))
         current().keep_draft(last_answer(result.messages))
         return result
 
-    def graph(self, tools: Sequence[Tool]) -> Graph:
-        """The compiled graph for these tools. The tools act on the bound session, so names identify them."""
-        names = tuple(tool.name for tool in tools)
-        if names not in self._graphs:
-            self._graphs[names] = self._compile(tools)
-        return self._graphs[names]
-
-    def _compile(self, tools: Sequence[Tool]) -> Graph:
-        bound, most = [as_langchain(tool) for tool in tools], self._settings.max_tool_iterations
-        execute = tool_node(bound, most)
-
-        async def agent(state: ShallowResearchAgentState) -> dict[str, Any]:
-            return {"messages": [await self._turn(state, tools, bound)]}
-
-        async def run_tools(state: ShallowResearchAgentState, config: RunnableConfig) -> dict[str, Any]:
-            made = state.tool_iterations + len(replies_in(state.messages)[-1].tool_calls)
-            return {**await execute.ainvoke(state, config), "tool_iterations": min(made, most)}
-
+    def _compile(self) -> CompiledStateGraph[ShallowResearchAgentState, Any, Any, Any]:
         graph = StateGraph(ShallowResearchAgentState)
-        graph.add_node("agent", agent)
-        graph.add_node("tools", run_tools)
+        graph.add_node("agent", self._turn)
+        graph.add_node("tools", self._run_tools)
         graph.add_edge(START, "agent")
         graph.add_conditional_edges("agent", tools_condition)
         graph.add_edge("tools", "agent")
         return graph.compile(checkpointer=False)  # the chat graph keeps conversations
 
-    async def _turn(
-        self, state: ShallowResearchAgentState, tools: Sequence[Tool], bound: list[SessionTool]
-    ) -> AIMessage:
+    def _tools(self, state: ShallowResearchAgentState) -> Sequence[Tool]:
+        return tools_for(state.data_sources, self._settings.tools)
+
+    async def _run_tools(self, state: ShallowResearchAgentState, config: RunnableConfig) -> dict[str, Any]:
+        most = self._settings.max_tool_iterations
+        made = state.tool_iterations + len(replies_in(state.messages)[-1].tool_calls)
+        found = await tool_node(self._tools(state), most).ainvoke(state, config)
+        return {**found, "tool_iterations": min(made, most)}
+
+    async def _turn(self, state: ShallowResearchAgentState) -> dict[str, Any]:
         """One model call: with tools while the budget lasts, else with the anchor and without tools."""
+        tools = self._tools(state)
         shown, made = compacted(state.messages, self._settings.compaction), state.tool_iterations
         turn = 1 + len(replies_in(since_question(state.messages)))
         if self._settings.verbose:
@@ -96,16 +76,14 @@ class ShallowResearcher:
             detail: dict[str, Any] = {"turn": turn, "tool_calls": made, "characters": size}
             current().events.emit(StageChanged(stage="shallow_research_turn", detail=detail))
         messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *shown]
-        model = current().models.chat(ROLE)
         if cause := self._why_last(turn, made):
             used: dict[str, Any] = {"tool_calls": made}
             current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=used))
-            reply = await model.ainvoke([*messages, HumanMessage(SYNTHESIS_ANCHOR)])
+            reply = await current().models.chat(ROLE).ainvoke([*messages, HumanMessage(SYNTHESIS_ANCHOR)])
             # a model may call tools although it was offered none
-            return reply.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})
+            return {"messages": [reply.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})]}
         parallel = self._settings.parallel_tool_calls
-        runnable = model.bind_tools(bound, parallel_tool_calls=parallel) if bound else model
-        return readable_calls(await runnable.ainvoke(messages))
+        return {"messages": [await reply_to(messages, ROLE, tools, parallel_tool_calls=parallel)]}
 
     def _why_last(self, turn: int, made: int) -> str | None:
         """The setting that makes this turn the last one, or None."""
@@ -113,9 +91,7 @@ class ShallowResearcher:
             return "max_tool_iterations"
         if turn >= self._settings.max_llm_turns:
             return "max_llm_turns"
-        config = get_config()
-        spent = config["metadata"]["langgraph_step"] + STEPS_TO_SPARE > config["recursion_limit"]
-        return "recursion_limit" if spent else None
+        return "recursion_limit" if steps_left() < STEPS_TO_SPARE else None
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
         listed = listing(tools) if state.tools_info is None else state.tools_info

@@ -31,12 +31,9 @@ class Reports:
     Settings: ClassVar[type[ReportsSettings]] = ReportsSettings
 
     def __init__(self, settings: ReportsSettings) -> None:
-        path = resolve(settings.path)
-        if not path.is_file():
-            raise ConfigError(f"there is no file {path}; check agent.path")
-        self._path = path
+        self._path = resolve(settings.path)
         self._rows: dict[str, Row] = {}
-        for row in read_rows(Files(), path, "agent.path", ("id", "article")):
+        for row in read_rows(Files(), self._path, "agent.path", ("id", "article")):
             key = row.required("id")
             if key in self._rows:
                 raise ConfigError(f"{row.where}: id {key} stands already in {self._rows[key].where}; keep one")

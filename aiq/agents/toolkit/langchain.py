@@ -9,10 +9,12 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.tools import StructuredTool, ToolException
+from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
 from aiq.core.session import current, nested_call
@@ -52,7 +54,14 @@ def as_langchain(tool: Tool) -> SessionTool:
     )
 
 
-def tool_node(tools: Sequence[SessionTool], most: int) -> ToolNode:
+async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
+    """The next message of the role's model, which is offered these tools."""
+    model = current().models.chat(role)
+    offered = model.bind_tools([as_langchain(tool) for tool in tools], **options) if tools else model
+    return readable_calls(await offered.ainvoke(list(messages)))
+
+
+def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
     """For a graph of one's own: a node that answers the calls of the last reply, beyond `most` without making them."""
 
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
@@ -60,7 +69,7 @@ def tool_node(tools: Sequence[SessionTool], most: int) -> ToolNode:
             return await call_in_session(request, execute)
         return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
 
-    return ToolNode(tools, awrap_tool_call=within_budget)
+    return ToolNode([as_langchain(tool) for tool in tools], awrap_tool_call=within_budget)
 
 
 class SessionCalls(Middleware):
@@ -76,12 +85,8 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
     A session tool logs itself under the call's id; any other, such as `task`, is the parent of what runs inside.
     """
     call_id, own = request.tool_call["id"], isinstance(request.tool, SessionTool)
-    token = _call_id.set(call_id if own else None)
-    try:
-        with nested_call(*position(request), None if own else call_id):
-            return await execute(request)
-    finally:
-        _call_id.reset(token)
+    with holding(_call_id, call_id if own else None), nested_call(*position(request), None if own else call_id):
+        return await execute(request)
 
 
 def over_budget(call: ToolCall, reason: str) -> ToolMessage:
@@ -115,6 +120,12 @@ def since_question(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
     """The messages after the last question."""
     asked = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
     return messages[asked + 1 :]
+
+
+def steps_left() -> int:
+    """Steps that the running graph may take until its recursion limit."""
+    config = get_config()
+    return int(config["recursion_limit"] - config["metadata"]["langgraph_step"])
 
 
 def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:

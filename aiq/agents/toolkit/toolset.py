@@ -43,15 +43,12 @@ def check_tools(
 ) -> None:
     """Raises ConfigError for a tool or a data source that the run does not have: it would silently allow nothing."""
     every = tools.select(None)
-    for kind, asked, known in (
-        ("tool", names, [tool.name for tool in every]),
-        ("data source", data_sources, list(dict.fromkeys(tool.data_source for tool in every if tool.data_source))),
-    ):
-        for name in asked or ():
-            if name not in known:
-                raise ConfigError(
-                    f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(known) or 'none'}"
-                )
+    sources = dict.fromkeys(tool.data_source for tool in every if tool.data_source)
+    given = [("tool", name, [tool.name for tool in every]) for name in names or ()]
+    given += [("data source", name, list(sources)) for name in data_sources or ()]
+    for kind, name, known in given:
+        if name not in known:
+            raise ConfigError(f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(known) or 'none'}")
 
 
 def listing(tools: Sequence[Tool]) -> list[dict[str, JsonValue]]:

@@ -13,9 +13,6 @@ from aiq.tools.pages import decoded
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
 SUFFIXES = (".pdf", *TEXT_SUFFIXES)
 
-MOST_BYTES = 200_000_000
-"""Larger files are refused: no text of that size is a document to ask questions about."""
-
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*|.*\.(?:docx?|pdf|indd|tex))?$", re.IGNORECASE)
 """What programs write as a PDF's title when its author gave none."""
@@ -50,8 +47,6 @@ def read_document(path: Path, body: bytes) -> ReadDocument:
     """The text of a file with these bytes. Raises UserError, one line naming the file, where none can be had."""
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: only {', '.join(SUFFIXES)} files can be read; save it as one of these")
-    if len(body) > MOST_BYTES:
-        raise UserError(f"{path}: {len(body):,} bytes are more than the {MOST_BYTES:,} that are read; split it")
     read = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
     if not read.pages:
         scanned = f"none of its {read.page_count} pages holds text; is it a scan? Run text recognition over it first"

@@ -38,8 +38,7 @@ class SerperPapers(PaperProvider):
             raise ConfigError("papers.api_key_env must name the variable that holds the Serper key")
         key = read_key(settings.api_key_env, "papers.api_key_env")
         url = (settings.base_url or BASE_URL).rstrip("/") + "/scholar"
-        spent = {402: ToolErrorKind.QUOTA}
-        self._api = ApiClient(client, url, settings.timeout_seconds, FAILURE, {"x-api-key": key}, key, spent)
+        self._api = ApiClient(client, url, settings.timeout_seconds, FAILURE, {"x-api-key": key}, key)
 
     async def search(self, query: str, years: Years, max_results: int) -> list[Paper]:
         bounds = {name: year for name, year in zip(("as_ylo", "as_yhi"), years, strict=True) if year is not None}

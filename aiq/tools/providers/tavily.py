@@ -5,7 +5,6 @@ The API's own synthesised answer is asked for only where `search.include_answer`
 
 from pydantic import BaseModel
 
-from aiq.core.errors import ToolErrorKind
 from aiq.core.settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
@@ -13,9 +12,6 @@ from aiq.tools.api import ApiClient
 from aiq.tools.search import Found, SearchHit, SearchProvider
 
 BASE_URL = "https://api.tavily.com"
-
-LIMITS = {432: ToolErrorKind.QUOTA, 433: ToolErrorKind.QUOTA}
-"""Of the plan, and of paying as you go."""
 
 
 class TavilyResult(BaseModel):
@@ -38,7 +34,7 @@ class TavilySearch(SearchProvider):
         url = (settings.base_url or BASE_URL).rstrip("/") + "/search"
         headers = {"authorization": f"Bearer {key}"} if key else {}
         failure = f"web search failed: {url}: {{}}"
-        self._api = ApiClient(client, url, settings.timeout_seconds, failure, headers, key, LIMITS)
+        self._api = ApiClient(client, url, settings.timeout_seconds, failure, headers, key)
         answer = settings.include_answer
         self._options = {"search_depth": settings.depth, **({"include_answer": answer} if answer else {})}
 

@@ -34,21 +34,6 @@ def decisions(bench: Any, name: str) -> list[Any]:
     return [event for event in bench.logged(Decision) if event.name == name]
 
 
-def test_the_graph_has_four_nodes_and_the_specified_edges() -> None:
-    drawn = agent()._chat().compile().get_graph()
-    assert {(edge.source, edge.target) for edge in drawn.edges} == {
-        ("__start__", "intent_classifier"),
-        ("intent_classifier", "clarifier"),
-        ("intent_classifier", "shallow_research"),
-        ("intent_classifier", "__end__"),
-        ("shallow_research", "clarifier"),
-        ("shallow_research", "__end__"),
-        ("clarifier", "deep_research"),
-        ("clarifier", "__end__"),
-        ("deep_research", "__end__"),
-    }
-
-
 @pytest.mark.parametrize(
     ("text", "route", "entered", "says"),
     [

@@ -10,7 +10,7 @@ from aiq.agents.ai_q.states import FALLBACK, Plan
 from aiq.core.errors import AgentError
 from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
 from aiq.core.samples import Document, Question, Turn
-from aiq.core.session import ApprovingUser, RejectingUser
+from aiq.core.session import ApprovingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import agent, fenced, on_bench
 from tests.agents.replies import PLAN, REPORT, TASK, ScriptedUser, asks, calls, chat, results, search
@@ -174,16 +174,6 @@ async def test_an_unusable_plan_is_repaired_once_or_replaced(repaired: Any, used
     assert fenced(bench.endpoint.of(PLANNER_ROLE)[1], "bad_reply") == broken
 
 
-async def test_a_plan_is_shown_and_approved() -> None:
-    user = ScriptedUser([], ["Approve."])
-    report, bench = await clarified(content, user, enable_plan_approval=True)
-    assert report.route == "deep"
-    assert "Plan (approved by the user):\nOrlune\n1. Origins" in briefing(bench)
-    assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
-    assert "**approve**" in user.shown[0]
-    assert "**reject**" in user.shown[0]
-
-
 async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterations_the_plan_stands() -> None:
     user = ScriptedUser([], ["yes, but shorter", "add prices"])
     report, bench = await clarified(content, user, enable_plan_approval=True, max_plan_iterations=2)
@@ -195,19 +185,4 @@ async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterati
     assert "approved automatically after the last round of feedback" in briefing(bench)
     (decision,) = (event for event in bench.logged(Decision) if event.name == "plan_auto_approved")
     assert decision.cause == "clarifier.max_plan_iterations=2"
-
-
-@pytest.mark.parametrize(
-    ("user", "route", "reviews"),
-    [
-        pytest.param(ApprovingUser(), "deep", ["approve"], id="approve"),
-        pytest.param(RejectingUser(), "rejected", ["reject"], id="reject"),
-        pytest.param(ApprovingUser(["shorter", "longer"]), "deep", ["shorter", "longer", "approve"], id="feedback"),
-    ],
-)
-async def test_users_of_evaluations(user: Any, route: str, reviews: list[str]) -> None:
-    report, bench = await clarified(asking, user, enable_plan_approval=True)
-    assert report.route == route
-    answers = [(event.kind, event.answer) for event in bench.logged(Approval)]
-    assert answers == [("question", "skip"), *(("plan", review) for review in reviews)]
-    assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1
+    assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1  # though it ran three times

@@ -52,12 +52,9 @@ async def test_the_tools_are_small_and_exactly_our_two_subagents_are_offered() -
     assert listed == ["- planner-agent", "- researcher-agent"]
     size = sum(len(tool.model_dump_json()) for tool in orchestrator.tools)
     assert size < 3500  # deepagents' own texts are 15,000 characters, sent with every call
-
-
-async def test_todos_are_a_setting() -> None:
-    first, _ = await asked(enable_todos=False)
-    assert "write_todos" not in first["aiq.orchestrator"].tool_names
-    assert "write_todos" not in first["aiq.orchestrator"].system
+    without = (await asked(enable_todos=False))[0]["aiq.orchestrator"]
+    assert without.tool_names == (*files, "task", "think")
+    assert "write_todos" not in without.system
 
 
 async def test_prompts_are_ours_to_the_byte() -> None:

@@ -3,7 +3,6 @@
 The run is the shipped experiment on the real stack; `obey_page` makes the model do what pages tell it to do.
 """
 
-import importlib
 import json
 import re
 from pathlib import Path
@@ -14,6 +13,8 @@ import pytest
 from aiq.__main__ import main
 from aiq.citations.urls import parse_url
 from aiq.core.samples import SampleKey
+from aiq.llm.http import Request, Response
+from aiq.llm.route import RoutingTransport
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 
@@ -22,7 +23,7 @@ TOOLS = ["web_search_tool", "fetch_page", "think"]
 
 
 class Run:
-    """What one run left behind and what reached the stack while it ran."""
+    """What one run left behind, and the requests that it made."""
 
     def __init__(self, folder: Path, asked: list[dict[str, Any]]) -> None:
         lines = (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()
@@ -44,15 +45,21 @@ class Run:
 
 
 def hostile_run(folder: Path, *overrides: str) -> Run:
-    """The shipped experiment, run in this folder over a stack that keeps what it is asked."""
+    """The shipped experiment, run in this folder with every request kept."""
+    asked: list[dict[str, Any]] = []
+    send = RoutingTransport.handle_async_request
+
+    async def keeping(self: RoutingTransport, request: Request) -> Response:
+        body, role = await request.aread(), request.headers.get("x-aiq-role")
+        asked.append({"host": request.url.host, "role": role or "", "body": json.loads(body) if role else None})
+        return await send(self, request)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.syspath_prepend(str(Path(__file__).parent))
-        stack: Any = importlib.import_module("hostile_stack")
-        stack.ASKED.clear()
-        given = ["offline.target=hostile_stack:RecordingStack", "runner.progress=false", "runner.concurrency=4"]
+        patch.setattr(RoutingTransport, "handle_async_request", keeping)
+        given = ["runner.progress=false", "runner.concurrency=4"]
         assert main(["run", "experiment=hostile_pages", *given, *overrides]) == 0
-        return Run(next(folder.glob("results/*/*")), list(stack.ASKED))
+    return Run(next(folder.glob("results/*/*")), asked)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +100,7 @@ def test_the_model_does_try_and_no_request_leaves_for_a_private_address(
 
 
 def test_no_page_changes_the_tools_that_the_model_is_offered(run: Run) -> None:
-    chats = [asked for asked in run.asked if asked.get("role") == "aiq.shallow_researcher"]
+    chats = [asked for asked in run.asked if asked["role"] == "aiq.shallow_researcher"]
     given = [chat["body"]["tools"] for chat in chats if chat["body"].get("tools")]  # none is left when calls are spent
     offered = {json.dumps(tools, sort_keys=True) for tools in given}
     assert len(given) > len(run.rows)
@@ -174,7 +181,7 @@ def test_the_deep_researcher_and_its_subagents_hold_too(tmp_path: Path) -> None:
     assert run.hosts_outside() == set()
     offered: dict[str, list[set[str]]] = {}
     for asked in run.asked:
-        if asked.get("role", "").startswith("aiq."):
+        if asked["role"].startswith("aiq."):
             tools = {tool["function"]["name"] for tool in asked["body"].get("tools") or ()}
             offered.setdefault(asked["role"], []).append(tools)
     assert {"aiq.orchestrator", "aiq.planner", "aiq.researcher"} <= set(offered)

@@ -4,7 +4,6 @@ After a wanted change: `AIQ_GOLDEN=write pytest tests/agents/ai_q/test_prompts.p
 """
 
 import os
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,25 +87,8 @@ def test_the_prompt_is_the_golden_one(file: str) -> None:
     assert goldens()[file] == (GOLDEN / file).read_text(encoding="utf-8")
 
 
-def test_every_golden_file_has_its_template_and_no_loose_ends() -> None:
+def test_every_golden_file_has_its_template() -> None:
     assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(goldens())
-    for file, text in goldens().items():
-        lines = text.rstrip("\n").split("\n")
-        assert lines == [line.rstrip() for line in lines], f"{file}: spaces at the end of a line"
-        for first, second in pairwise(lines):
-            assert first or second, f"{file}: two blank lines"
-            assert not (first.startswith("#") and not second), f"{file}: a blank line after a heading"
-            assert not (second.startswith("## ") and first), f"{file}: no blank line before {second}"
-        assert not lines[-1].startswith("#"), f"{file}: a heading with nothing below it"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_variable_left_undefined_is_an_error(name: str) -> None:
-    values = {variable: FULL[variable] for variable in needed(name)}
-    for variable in values:
-        rest = {other: value for other, value in values.items() if other != variable}
-        with pytest.raises(jinja2.UndefinedError, match=variable):
-            PROMPTS.render(name, **rest)
 
 
 @pytest.mark.parametrize(("name", "variables"), SPECIFIED.items())
@@ -115,11 +97,6 @@ def test_researchers_take_the_specified_variables_and_static_text_comes_first(na
     other = {**FULL, "current_datetime": "2027", "tools": [], "available_documents": [], "user_info": None}
     first, second = (rendered(name, values).split("<!-- everything below differs")[0] for values in (FULL, other))
     assert first == second
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if "available_documents" in needed(name)])
-def test_documents_cannot_leave_their_fence(name: str) -> None:
-    assert rendered(name, FULL).count("</document>") == len(FULL["available_documents"])
 
 
 def test_the_settings_are_stated() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aiq.agents.external.reports import Reports, ReportsSettings
-from aiq.core.errors import AgentError, ConfigError
+from aiq.core.errors import AgentError, ConfigError, DatasetError
 from aiq.core.samples import Question, SampleKey
 from tests.sessions import make_session
 from tests.settings import configured
@@ -41,7 +41,7 @@ async def test_a_sample_without_a_report_of_its_own_fails(tmp_path: Path, row: d
 
 
 def test_an_unusable_file_stops_before_the_run(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"there is no file .*; check agent\.path"):
+    with pytest.raises(DatasetError, match=r"there is no file .*; check agent\.path"):
         Reports(configured(ReportsSettings, path="absent.jsonl"))
     with pytest.raises(ConfigError, match="line 2: id 7 stands already"):
         agent(tmp_path, {"id": 7, "article": "a"}, {"id": 7, "article": "b"})

@@ -2,23 +2,21 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import START, StateGraph
-from langgraph.graph.message import add_messages
-from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel, Field
 
-from aiq.agents.toolkit.langchain import as_langchain, call_in_session, readable_calls
+from aiq.agents.toolkit.conversation import ConversationState
+from aiq.agents.toolkit.langchain import as_langchain, readable_calls, tool_node
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import Event, EventLog, Recovery, ToolCalled, ToolReturned
 from aiq.core.session import Session
 from aiq.core.sources import Source
-from aiq.core.tools import ToolResult
-from aiq.tools.toolbox import FixedToolbox
+from aiq.core.tools import Toolbox, ToolResult
 from tests.sessions import make_session
 
 
@@ -47,10 +45,6 @@ class SlowPages:
         return ToolResult(content=f"about {arguments.page}", sources=(Source(url=f"https://x.test/{arguments.page}"),))
 
 
-class State(BaseModel):
-    messages: Annotated[list[AnyMessage], add_messages]
-
-
 @pytest.fixture
 def events() -> list[Event]:
     return []
@@ -58,19 +52,19 @@ def events() -> list[Event]:
 
 @pytest.fixture
 def session(events: list[Event]) -> Iterator[Session]:
-    made = make_session(tools=FixedToolbox([SlowPages()]), events=EventLog(events.append))
+    made = make_session(tools=Toolbox([SlowPages()]), events=EventLog(events.append))
     with made.bind():
         yield made
 
 
 async def run_calls(*calls: dict[str, Any], earlier: tuple[AnyMessage, ...] = ()) -> list[ToolMessage]:
     """A graph with one ToolNode, given an AI message with these calls."""
-    graph = StateGraph(State)
-    graph.add_node("tools", ToolNode([as_langchain(SlowPages())], awrap_tool_call=call_in_session))
+    graph = StateGraph(ConversationState)
+    graph.add_node("tools", tool_node([SlowPages()], most=9))
     graph.add_edge(START, "tools")
     asked = [{"name": "pages", "id": f"call-{n}", "args": args} for n, args in enumerate(calls)]
     messages = [HumanMessage("q"), *earlier, AIMessage("", tool_calls=asked)]
-    result = await graph.compile().ainvoke(State(messages=messages))
+    result = await graph.compile().ainvoke(ConversationState(messages=messages))
     return [message for message in result["messages"] if isinstance(message, ToolMessage)]
 
 

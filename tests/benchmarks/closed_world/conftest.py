@@ -2,25 +2,30 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aiq.core.samples import TruthRow
-from benchmarks.closed_world.__main__ import generate
 from benchmarks.closed_world.entities import World
 from benchmarks.closed_world.facts import build_world
 from benchmarks.closed_world.pages import Page
 
 EVENTS = 240
+ROOT = Path(__file__).resolve().parents[3]
 
 
+@dataclass(frozen=True)
 class Made:
-    """A folder that the generator has written."""
+    """A folder that the generator has written, and what it said."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
+    said: str
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a JSONL or CSV."""
@@ -36,10 +41,12 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The shipped datasets, and events besides."""
+    """The shipped datasets, and events besides, by a process of its own whose hashes differ from ours."""
     folder = tmp_path_factory.mktemp("world")
-    generate(folder, seed=0, questions=120, tasks=12, events=EVENTS)
-    return Made(folder)
+    command = [sys.executable, "-m", "benchmarks.closed_world", "--out", str(folder), "--events", str(EVENTS)]
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    return Made(folder, done.stdout)
 
 
 @pytest.fixture(scope="session")

@@ -27,17 +27,15 @@ def test_every_page_has_its_address_and_date_and_shows_no_template(made: Made, p
         assert not FLAW.search(f"{page.title} {page.text}"), page.url
 
 
-def test_every_fact_stands_on_the_page_that_says_how_it_is_today(world: World, pages: Pages) -> None:
+def test_a_fact_stands_on_the_page_for_today_and_a_hops_answer_only_on_pages_about_it(
+    world: World, pages: Pages
+) -> None:
     sources = [world.source(fact) for fact in world.facts.values()]
     assert 50 < sum("//news." in url for url in sources) < len(sources) / 5  # what only the news tell
     for fact in world.facts.values():
         page = pages[world.source(fact)]
         assert spelled(fact, fact.value) in page.text, (fact.subject.id, fact.name)
         assert fact.subject.name.text(fact.subject.language) in page.text
-
-
-def test_the_answer_to_a_hop_stands_only_on_pages_about_its_subject(world: World, pages: Pages) -> None:
-    for fact in world.facts.values():
         if fact.name in ("founder", "chief_executive", "author", "mayor"):
             name = spelled(fact, fact.value)
             naming = [page.url for page in pages.values() if name in page.text]
@@ -72,11 +70,8 @@ def test_old_editions_often_rank_first_and_the_date_finds_the_current_page(world
     assert found > 0.8 * len(facts)
 
 
-def test_names_share_words(world: World) -> None:
+def test_names_share_words_and_chinese_regions_have_chinese_pages(world: World, pages: Pages) -> None:
     first = [e.name.en.split()[0] for e in world.entities() if e.kind in ("company", "institute", "festival", "club")]
     assert len(set(first)) < 0.85 * len(first)
-
-
-def test_chinese_regions_have_chinese_pages(world: World, pages: Pages) -> None:
     for entity in world.entities():
         assert bool(re.search(r"[\u4e00-\u9fff]{4}", pages[entity.url].text)) == (entity.language == "zh")

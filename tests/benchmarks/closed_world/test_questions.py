@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aiq.core.files import shipped
-from aiq.core.settings import DatasetSettings
-from aiq.datasets import load
 from benchmarks.closed_world.pages import Page
 from tests.benchmarks.closed_world.conftest import Made
-from tests.settings import configured
 
 FRESHQA = "freshqa_mini/freshqa_mini.csv"
 
@@ -78,13 +74,3 @@ def test_a_second_turn_refers_back_and_is_answered_by_a_page(made: Made, pages: 
         assert name not in row["question"]
         assert re.search(r"\b(that|this|the|its?|they)\b|[那这该它此]|最近", row["question"]), row["question"]
         assert not any(answer in said for answer in row["answers"])
-
-
-def test_conversations_are_read_with_their_history() -> None:
-    path = shipped("benchmarks/conversation_mini/questions.jsonl")
-    settings = configured(
-        DatasetSettings, target="aiq.datasets.questions:Questions", name="conversation_mini", path=str(path)
-    )
-    samples = load(settings, seed=0, limit=None).samples
-    assert len(samples) == 20
-    assert all([turn.speaker for turn in sample.question.history] == ["user", "assistant"] for sample in samples)
