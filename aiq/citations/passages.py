@@ -93,11 +93,8 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
 
 def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
     for mark in (audit.marks[number] for number in statement.marks):
-        if mark.url is not None and mark.url.match is not None:
-            yield mark.url, None
-        else:
-            cited = (audit.entries[position] for position in mark.entries if position is not None)
-            yield from ((finding, finding.entry.number) for finding in cited)
+        for number, _, worth in audit.cited_by(mark):
+            yield worth, None if worth is mark.url else number
     yield from ((audit.body_urls[number], None) for number in statement.body_urls)
 
 
