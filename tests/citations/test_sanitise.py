@@ -5,12 +5,10 @@ A row of `unsafe.jsonl`: URL, the rule it breaks (null: none); of `look_alikes.j
 
 import pytest
 
-from aiq.citations.match import SourceIndex
 from aiq.citations.sanitise import KnownHosts, broken_rule, skeleton
 from aiq.citations.urls import canonical_host, rules
 from aiq.citations.verify import verify
 from aiq.core.settings import CitationSettings
-from aiq.core.sources import Source
 from tests.citations.rows import rows
 from tests.settings import configured
 
@@ -47,10 +45,3 @@ def test_every_confusable_of_the_table(latin: str, letter: str) -> None:
     host = canonical_host(f"x{letter}z.com")
     assert host is not None
     assert skeleton(host) == skeleton(f"x{latin}z.com")
-
-
-def test_the_index_knows_its_hosts_and_takes_no_look_alike_for_a_source() -> None:
-    index = SourceIndex([Source(url="https://nvidia.com/a")])
-    assert index.hosts.flags("https://nvidiа.com/a") == ("homograph_host",)
-    assert index.hosts.flags("https://nvidia.com/b") == ()
-    assert index.match_url("https://nvidiа.com/a") is None
