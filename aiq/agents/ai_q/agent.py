@@ -1,5 +1,6 @@
 """AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -51,10 +52,9 @@ STAGES = {
 
 def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
     """Usage of each stage that made a call, as `core.usage.Usage` has it (tokens as reported, US dollars)."""
-    stages: dict[str, Usage] = {}
+    stages: dict[str, Usage] = defaultdict(Usage)
     for role, usage in ledger.by_role().items():
-        stage = STAGES.get(role, "other")
-        stages[stage] = stages.get(stage, Usage()) + usage
+        stages[STAGES.get(role, "other")] += usage
     return {stage: usage.model_dump(mode="json") for stage, usage in stages.items()}
 
 
@@ -170,7 +170,9 @@ class AiqAgent:
         return report
 
     def _report(self, answer: str, route: str, session: Session, **extras: JsonValue) -> Report:
-        researched, outcome = route not in ("meta", "rejected"), "rejected" if route == "rejected" else "ok"
+        """The answer as a report, verified where research led to it."""
+        researched = route not in ("meta", "rejected")
+        outcome = "rejected" if route == "rejected" else "ok"
         extras["stages"] = by_stage(session.usage)
         return finish(answer, route, self._leaks, session, researched, outcome=outcome, extras=extras)
 

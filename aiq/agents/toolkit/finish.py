@@ -26,7 +26,7 @@ class LeakFilter:
 
     def __init__(self, prompts: Prompts) -> None:
         lines = (line for text in prompts.sources().values() for line in text.splitlines())
-        self._prompts = frozenset(_plain(line) for line in lines if not _TEMPLATE.search(line)) | {""}
+        self._prompts = frozenset(_plain(line) for line in lines if not _TEMPLATE.search(line)) - {""}
 
     def cleaned(self, text: str, session: Session) -> str:
         """The text without leaked passages; logged as a recovery where there were any.
@@ -36,10 +36,11 @@ class LeakFilter:
         """
         lines = text.splitlines()
         plain = [_plain(line) for line in lines]
+        repeats = [not line or line in self._prompts for line in plain]
         leaked = set[int]()
-        for told, group in groupby(range(len(lines)), lambda place: plain[place] in self._prompts):
+        for in_prompts, group in groupby(range(len(lines)), repeats.__getitem__):
             places = list(group)
-            stretch = [place for place in places if told and plain[place]]
+            stretch = [place for place in places if in_prompts and plain[place]]
             while places[-1] + 1 < len(lines) and stretch and _HEADING.match(lines[stretch[-1]]):
                 stretch.pop()
             if any(len(plain[place]) >= LEAK_CHARACTERS for place in stretch):

@@ -50,8 +50,7 @@ class ToolNameSanitization(Middleware):
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         response, valid = await handler(request), tool_names(request)
         response.result = [
-            _with_names(readable_calls(message), valid) if isinstance(message, AIMessage) else message
-            for message in response.result
+            _repaired(reply, valid) if isinstance(reply, AIMessage) else reply for reply in response.result
         ]
         return response
 
@@ -112,12 +111,13 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
     return request.override(tools=tools, messages=[*request.messages, HumanMessage(anchor)])
 
 
-def _with_names(message: AIMessage, valid: Collection[str]) -> AIMessage:
-    repaired = [{**call, "name": sanitized(call["name"], valid)} for call in message.tool_calls]
-    for call, new in zip(message.tool_calls, repaired, strict=True):
+def _repaired(reply: AIMessage, valid: Collection[str]) -> AIMessage:
+    reply = readable_calls(reply)
+    repaired = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
+    for call, new in zip(reply.tool_calls, repaired, strict=True):
         if call != new:
             current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {new['name']}"))
-    return message if repaired == message.tool_calls else message.model_copy(update={"tool_calls": repaired})
+    return reply.model_copy(update={"tool_calls": repaired})
 
 
 def _filled(message: AnyMessage) -> AnyMessage:

@@ -87,12 +87,6 @@ async def test_empty_results_are_filled_in_subagents(role: str) -> None:
     assert results(bench.endpoint.of(role)[1]) == [EMPTY]
 
 
-async def test_empty_results_are_filled_in_the_orchestrator() -> None:
-    found, bench = await run(where(RESEARCHER, by_turn("")))
-    assert results(bench.endpoint.of(ORCHESTRATOR)[-1]) == ["Found [1].", EMPTY]
-    assert [message.content for message in results_in(found)][1] == ""
-
-
 @AGENTS
 async def test_the_stack_of_each_agent(role: str) -> None:
     """Model calls are sent again, tool names repaired, calls logged and sources registered through the session."""
@@ -158,16 +152,6 @@ async def test_pruning_is_only_in_what_the_model_sees(
     assert all(source.text == LONG for source in bench.session.sources.all())
     noted = [event.value for event in bench.logged(Decision) if event.name == "pruning"]
     assert noted == list(range(1, short + 1))
-
-
-async def test_pruning_in_the_orchestrator() -> None:
-    finds = by_turn(f"{LONG}\n\n**Sources**\n[1] A page - https://pages.test/q")
-    found, bench = await run(where(PLANNER, finds), pruning=configured(PruningSettings, keep_last=1))
-    first, second = results(bench.endpoint.of(ORCHESTRATOR)[-1])
-    assert len(first) <= 2000
-    assert first.splitlines()[-2:] == ["[1] A page - https://pages.test/q", MARK]
-    assert second == "Found [1]."
-    assert len(str(results_in(found)[0].content)) > 2800
 
 
 # Budgets, state, limits.
