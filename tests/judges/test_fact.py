@@ -120,8 +120,6 @@ def test_roles_and_prompts_are_those_that_are_asked() -> None:
         ({"reader": "r.example/{url}"}, "write an address with {url} in it"),
         ({"reader": "https://r.example/"}, "write an address with {url} in it"),
         ({"reader_key_env": "KEY"}, "set reader as well"),
-        ({"page_chunks": 0}, "greater than or equal to 1"),
-        ({"extraction": "all"}, "'model', 'rules' or 'both'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:
