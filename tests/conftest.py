@@ -46,9 +46,9 @@ def loopback_only() -> Iterator[None]:
     patch.undo()
 
 
-def port_of_stack(pages: Path) -> Iterator[int]:
-    """The port of an offline stack without faults, a process that ends with the generator."""
-    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages)]
+def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
+    """The port of an offline stack with these options, a process that ends with the generator."""
+    command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages), *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdin is not None

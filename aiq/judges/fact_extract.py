@@ -1,8 +1,4 @@
-"""FACT's first step: what a report says and which URLs it cites for it, by a model, by rules, or both compared.
-
-The forms of citation are those of `aiq.citations.parse`: `[n]` with a reference list, `[n](url)`,
-`[words](url)`, a URL in the sentence, and their variants.
-"""
+"""FACT's first step: what a report says and which URLs it cites for it, by a model, by rules, or both compared."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,6 @@
 """The criteria and dimension weights of RACE's tasks: the dataset's, or those that a model writes where there are none.
 
-Written weights are the mean over several answers; criteria are asked for once a dimension, with weights within it. All
-are made to add up to 1. Every question is asked once a run, so that all agents, epochs and votes of a task are judged
-by the same criteria.
+Every question is asked once a run, so that all agents, epochs and votes of a task are judged by the same criteria.
 """
 
 import json
@@ -58,7 +56,7 @@ _MOST: Final = 15
 
 
 class Rubrics:
-    """The criteria of tasks for the judge `name`."""
+    """The criteria of tasks for the judge `name`; weights that are written are means over several answers."""
 
     def __init__(self, name: str, settings: TaskSettings) -> None:
         def question(template: str, constant: str) -> SharedQuestion:

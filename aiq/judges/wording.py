@@ -20,9 +20,6 @@ from aiq.core.samples import Sample
 PROMPTS: Final = Prompts(Path(__file__).parent / "prompts")
 """The judges' templates."""
 
-LANGUAGES: Final = ("en", "zh")
-"""The languages that Deep Research Bench is written and judged in."""
-
 _FENCE: Final = re.compile(r'fence\("(\w+)"\)')
 _TAG: Final = re.compile(r"<([A-Za-z][\w-]*)>")
 
@@ -96,7 +93,7 @@ Wording = OwnWording | TextWording
 def wordings(
     judge: str, template: str, official_dir: str | None, file: str, constant: str, places: Mapping[str, str]
 ) -> dict[str, Wording]:
-    """A prompt of a judge by language: ours, or that of the official repository where there is a checkout.
+    """A prompt of a judge by language, those of Deep Research Bench: ours, or the official one where there is a checkout.
 
     `file`, `constant`, `places`: the official prompt is a text assigned at the top level of a Python file.
     `{language}` becomes `en` or `zh`, `{suffix}` `_en` or nothing. Raises ConfigError where the checkout
@@ -116,7 +113,7 @@ def wordings(
                 "(or null, for the prompts that come with aiq)"
             ) from None
 
-    return {lang: of(lang) for lang in LANGUAGES}
+    return {lang: of(lang) for lang in ("en", "zh")}
 
 
 def _constant(path: Path, name: str) -> str:

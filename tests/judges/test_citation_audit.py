@@ -47,7 +47,7 @@ async def test_rates_and_counts(kept: list[ValidCitation], reasons: list[str], r
     assert [one.value for one in scores[2:]] == [len(kept), len(reasons)]
 
 
-async def test_the_detail_counts_levels_and_reasons() -> None:
+async def test_the_detail_counts_levels_and_reasons_and_without_an_audit_there_is_one_reason() -> None:
     audit = Audit(
         valid_citations=(valid("prefix"), valid(), valid()),
         removed_citations=removed("url_not_in_registry", "duplicate_of_citation_1", "duplicate_of_citation_2"),
@@ -57,7 +57,4 @@ async def test_the_detail_counts_levels_and_reasons() -> None:
         "levels": {"exact": 2, "prefix": 1},
         "removed": {"duplicate": 2, "url_not_in_registry": 1},
     }
-
-
-async def test_without_an_audit_there_is_a_reason() -> None:
     assert {one.not_applicable for one in await score(None)} == {"the agent's citations were not verified"}

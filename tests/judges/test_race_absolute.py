@@ -46,13 +46,6 @@ async def test_dimension_weights_need_not_add_up() -> None:
     assert scores[0].value == 10
 
 
-async def test_votes_are_averaged_on_the_scale() -> None:
-    scores, _ = await run(lambda r: json.dumps(points(RUBRIC, {"a": 4, "b": 8}[r["model"]])), panel=["a", "b"])
-    noise: Any = scores[0].detail["noise"]
-    assert scores[0].value == pytest.approx(6)
-    assert noise["members"] == pytest.approx(8**0.5)
-
-
 async def test_tasks_with_a_reference_can_be_left_to_race() -> None:
     scores, endpoint = await run(["never"], TASK, tasks="without_reference")
     assert all("has a reference report" in (score.not_applicable or "") for score in scores)

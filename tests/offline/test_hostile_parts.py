@@ -30,6 +30,7 @@ def test_a_row_says_how_its_page_is_served(tmp_path: Path) -> None:
     assert (served.body, served.headers["content-type"]) == (b"\xe9\xe9\xe9", "text/plain")
     assert stored.answer("https://t.offline.example/other").status_code == 404
     assert b"<p>Text.</p>" in site(tmp_path).answer("https://t.offline.example/a").body
+    assert (Served(text="x").content_type, Served(text="x").body) == ("text/html; charset=utf-8", b"x")
     moved = site(tmp_path, serve={"redirect": "https://t.offline.example/b"}).answer("https://t.offline.example/a")
     assert moved.headers["location"] == "https://t.offline.example/b"
 
@@ -38,10 +39,6 @@ def test_a_row_says_how_its_page_is_served(tmp_path: Path) -> None:
 def test_a_wrong_way_to_serve_names_the_row(tmp_path: Path, serve: object) -> None:
     with pytest.raises(DatasetError, match=r"more\.jsonl, line 1: serve"):
         site(tmp_path, serve=serve)
-
-
-def test_defaults_are_html() -> None:
-    assert (Served(text="x").content_type, Served(text="x").body) == ("text/html; charset=utf-8", b"x")
 
 
 def request(page: str, *, tools: tuple[ToolSpec, ...] = (FETCH,), role: str = "aiq.x", made: str = "") -> ChatRequest:

@@ -1,14 +1,9 @@
 """Requests as agents send them, in few words."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from aiq.offline.chat import ChatRequest
-
-Ask = Callable[..., ChatRequest]
 
 
 def tool(name: str, description: str, /, *required: str, **properties: dict[str, Any]) -> dict[str, Any]:
@@ -29,12 +24,8 @@ def called(*results: tuple[str, dict[str, Any], Any]) -> list[dict[str, Any]]:
     return messages
 
 
-@pytest.fixture
-def ask() -> Ask:
-    def build(
-        user: str, *then: dict[str, Any], system: str = "You help people.", tools: tuple[Any, ...] = (), **rest: Any
-    ) -> ChatRequest:
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}, *then]
-        return ChatRequest.model_validate({"model": "any", "messages": messages, "tools": tools, **rest})
-
-    return build
+def ask(
+    user: str, *then: dict[str, Any], system: str = "You help people.", tools: tuple[Any, ...] = (), **rest: Any
+) -> ChatRequest:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}, *then]
+    return ChatRequest.model_validate({"model": "any", "messages": messages, "tools": tools, **rest})

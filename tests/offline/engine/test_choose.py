@@ -7,7 +7,7 @@ from aiq.offline.chat import ChatReply, ToolSpec
 from aiq.offline.engine import respond
 from aiq.offline.engine.tools import understand
 from tests.offline.cases import table
-from tests.offline.engine.conftest import Ask, called, tool
+from tests.offline.engine.conftest import ask, called, tool
 
 each = table(__file__)
 
@@ -55,15 +55,9 @@ def arguments(reply: ChatReply) -> dict[str, object]:
     return reply.tool_calls[0].function.parsed
 
 
-def test_the_first_call_searches_for_what_is_asked(ask: Ask) -> None:
-    reply = respond(ask("Who built Vorn Mill?", tools=(SEARCH, FETCH)))
-    assert [call.function.name for call in reply.tool_calls] == ["lookup"]
-    assert "Vorn Mill" in str(arguments(reply)["q"])
-
-
 @each("chosen")
 def test_the_tool_that_fits_is_called_with_what_it_takes(
-    task: str, tools: list[str], name: str | None, value: str, ask: Ask
+    task: str, tools: list[str], name: str | None, value: str
 ) -> None:
     calls = respond(ask(task, tools=tuple(TOOLS[tool] for tool in tools))).tool_calls
     assert [call.function.name for call in calls] == [name] * (name is not None)
@@ -72,7 +66,7 @@ def test_the_tool_that_fits_is_called_with_what_it_takes(
         assert value in given if call.function.name in ("dig", "search_recipes") else value == given
 
 
-def test_thanks_for_an_answer_are_not_answered_with_it(ask: Ask) -> None:
+def test_thanks_for_an_answer_are_not_answered_with_it() -> None:
     told = (*called(("dig", {"needle": "Vorn Mill"}, [HIT])), {"role": "assistant", "content": "Ada Kestrel."})
     reply = respond(ask("Who built Vorn Mill?", *told, {"role": "user", "content": "Thanks!"}, tools=(DIG,)))
     assert not reply.tool_calls
@@ -80,13 +74,13 @@ def test_thanks_for_an_answer_are_not_answered_with_it(ask: Ask) -> None:
     assert "Kestrel" not in reply.text
 
 
-def test_a_store_that_brought_nothing_is_left_for_another(ask: Ask) -> None:
+def test_a_store_that_brought_nothing_is_left_for_another() -> None:
     told = called(("search_recipes", {"query": "sesame recipes"}, "[]"))
     reply = respond(ask("Which recipes use sesame?", *told, tools=(RECIPES, DIG)))
     assert [call.function.name for call in reply.tool_calls] == ["dig"]
 
 
-def test_arguments_are_typed_as_the_schema_says(ask: Ask) -> None:
+def test_arguments_are_typed_as_the_schema_says() -> None:
     search = tool(
         "find_pages",
         "Finds pages.",
@@ -103,7 +97,7 @@ def test_arguments_are_typed_as_the_schema_says(ask: Ask) -> None:
     assert "limit" not in given
 
 
-def test_what_was_found_ends_the_search(ask: Ask) -> None:
+def test_what_was_found_ends_the_search() -> None:
     told = called(("lookup", {"q": "Vorn Mill"}, [HIT]))
     reply = respond(ask("Who built Vorn Mill?", *told, tools=(SEARCH,), system="Cite your sources."))
     assert not reply.tool_calls
@@ -112,20 +106,20 @@ def test_what_was_found_ends_the_search(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("name", ["vector_store_search", "search_notes", "memory_search", "find_todos"])
-def test_what_a_store_of_notes_gives_is_evidence(name: str, ask: Ask) -> None:
+def test_what_a_store_of_notes_gives_is_evidence(name: str) -> None:
     told = called((name, {"query": "Vorn Mill"}, [HIT]))
     reply = respond(ask("Who built Vorn Mill?", *told, tools=(tool(name, "Searches for passages.", "query"),)))
     assert "Ada Kestrel" in reply.text
 
 
 @pytest.mark.parametrize("name", ["think", "write_file", "edit_file", "save_memo", "write_todos"])
-def test_what_was_noted_or_written_is_no_evidence(name: str, ask: Ask) -> None:
+def test_what_was_noted_or_written_is_no_evidence(name: str) -> None:
     told = called((name, {"text": "I guess."}, "Vorn Mill was built by Bo Larn in 1904."))
     assert "Bo Larn" not in respond(ask("Who built Vorn Mill?", *told)).text
 
 
 @each("file")
-def test_a_file_is_written_where_the_prompt_orders_it(order: str, saved: bool, ask: Ask) -> None:
+def test_a_file_is_written_where_the_prompt_orders_it(order: str, saved: bool) -> None:
     page = "<page>Vorn Mill was built by Ada Kestrel in 1904.</page> Who built Vorn Mill?"
     reply = respond(ask(page, system=f"You answer questions. {order}", tools=(EDIT, SAVE)))
     assert [call.function.name for call in reply.tool_calls] == ["write_file"] * saved
@@ -134,7 +128,7 @@ def test_a_file_is_written_where_the_prompt_orders_it(order: str, saved: bool, a
         assert "Ada Kestrel" in str(arguments(reply)["content"])
 
 
-def test_no_query_is_sent_twice_and_the_search_ends(ask: Ask) -> None:
+def test_no_query_is_sent_twice_and_the_search_ends() -> None:
     results: list[tuple[str, dict[str, object], object]] = []
     for _ in range(15):
         reply = respond(ask("Who built Vorn Mill?", *called(*results), tools=(SEARCH,)))
@@ -147,7 +141,7 @@ def test_no_query_is_sent_twice_and_the_search_ends(ask: Ask) -> None:
 
 
 @each("limit")
-def test_a_limit_of_calls_is_kept(ask: Ask, instruction: str, most: int) -> None:
+def test_a_limit_of_calls_is_kept(instruction: str, most: int) -> None:
     results: list[tuple[str, dict[str, object], object]] = []
     for _ in range(5):
         reply = respond(ask("Who built Vorn Mill?", *called(*results), tools=(SEARCH,), system=instruction))
@@ -155,38 +149,32 @@ def test_a_limit_of_calls_is_kept(ask: Ask, instruction: str, most: int) -> None
     assert len(results) <= most
 
 
-def test_a_tool_that_is_demanded_is_called_with_the_answer(ask: Ask) -> None:
+def test_a_tool_that_is_demanded_is_called_with_the_answer() -> None:
     done = called(("lookup", {"q": "Vorn Mill"}, [HIT]))
     reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FINISH), tool_choice="required"))
     assert reply.tool_calls[0].function.name == "final_answer"
     assert "Ada Kestrel" in str(arguments(reply)["answer"])
 
 
-def test_a_needed_argument_is_what_the_task_names(ask: Ask) -> None:
-    weather = tool("get_weather", "Gets the weather of a city.", "city")
-    reply = respond(ask("What is the weather in Torvane?", tools=(weather,), tool_choice="required"))
-    assert arguments(reply) == {"city": "Torvane"}
-
-
 @each("choice")
-def test_the_tool_choice_of_the_request_is_kept(tools: list[str], choice: Any, names: list[str], ask: Ask) -> None:
+def test_the_tool_choice_of_the_request_is_kept(tools: list[str], choice: Any, names: list[str]) -> None:
     reply = respond(ask("Who built Vorn Mill?", tools=tuple(TOOLS[tool] for tool in tools), tool_choice=choice))
     assert [call.function.name for call in reply.tool_calls] == names
 
 
-def test_a_page_is_opened_when_the_person_names_it(ask: Ask) -> None:
+def test_a_page_is_opened_when_the_person_names_it() -> None:
     reply = respond(ask("What does https://a.offline.example/vorn say of the mill?", tools=(SEARCH, FETCH)))
     assert arguments(reply) == {"href": "https://a.offline.example/vorn"}
 
 
-def test_a_teaser_is_opened(ask: Ask) -> None:
+def test_a_teaser_is_opened() -> None:
     teaser = [{"link": HIT["link"], "headline": "Vorn Mill and who built it", "body": "The story of Vorn Mill ..."}]
     done = called(("lookup", {"q": "Vorn Mill builder"}, teaser))
     reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FETCH)))
     assert arguments(reply) == {"href": HIT["link"]}
 
 
-def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off(ask: Ask) -> None:
+def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off() -> None:
     said = HIT | {"link": "https://a.offline.example/news", "headline": "News"}
     said |= {"body": "Ada Kestrel built Vorn Mill in 1904."}
     cut = HIT | {"body": "Vorn Mill stands on the river Orl and has three wheels, of which the ..."}
@@ -196,14 +184,14 @@ def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off(ask: A
         assert [call.function.parsed for call in reply.tool_calls] == [{"href": HIT["link"]}] * opened
 
 
-def test_open_tasks_are_asked_facet_by_facet(ask: Ask) -> None:
+def test_open_tasks_are_asked_facet_by_facet() -> None:
     reply = respond(ask(REPORT, tools=(SEARCH,)))
     queries = [str(call.function.parsed["q"]) for call in reply.tool_calls]
     assert len(queries) > 1
     assert all("Orl valley" in query for query in queries)
 
 
-def test_sub_agents_plan_first_then_research_then_the_report(ask: Ask) -> None:
+def test_sub_agents_plan_first_then_research_then_the_report() -> None:
     task = tool(
         "task",
         "Gives a task to a subagent.\n\n- planner: Plans the research.\n- searcher: Searches and gives findings.",

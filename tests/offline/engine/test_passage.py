@@ -4,7 +4,7 @@ from aiq.offline.engine import respond
 from aiq.offline.engine.passage import split
 from aiq.offline.engine.read import read
 from tests.offline.cases import table
-from tests.offline.engine.conftest import Ask
+from tests.offline.engine.conftest import ask
 
 each = table(__file__)
 
@@ -16,7 +16,7 @@ ASKED = "Who designed the weir?"
 
 
 @each("user")
-def test_the_passage_and_the_question_are_found(ask: Ask, told: str) -> None:
+def test_the_passage_and_the_question_are_found(told: str) -> None:
     situation = read(ask(told))
     assert situation.task == ASKED
     assert "designed by Ada Kestrel" in " ".join(source.text for source in situation.sources)
@@ -24,19 +24,19 @@ def test_the_passage_and_the_question_are_found(ask: Ask, told: str) -> None:
 
 
 @each("system")
-def test_the_passage_of_a_system_message_is_found(ask: Ask, told: str) -> None:
+def test_the_passage_of_a_system_message_is_found(told: str) -> None:
     situation = read(ask(ASKED, system=told))
     assert [source.text for source in situation.sources] == [TEXT]
     assert "Kestrel" not in situation.instructions
 
 
 @each("Chinese")
-def test_a_passage_in_chinese(ask: Ask, told: str) -> None:
+def test_a_passage_in_chinese(told: str) -> None:
     assert read(ask(told)).task == "青石桥是谁建造的？"
     assert "李明" in respond(ask(told)).text
 
 
-def test_a_summary_of_what_follows(ask: Ask) -> None:
+def test_a_summary_of_what_follows() -> None:
     reply = respond(ask(f"Summarize the following text in one sentence:\n\n{TEXT}")).text
     assert reply in TEXT
 
@@ -46,7 +46,7 @@ def test_a_person_s_own_words_are_no_passage(told: str) -> None:
     assert split(told) == ("", "", told)
 
 
-def test_the_background_of_a_report_is_no_evidence(ask: Ask) -> None:
+def test_the_background_of_a_report_is_no_evidence() -> None:
     task = "Weirs have been rebuilt in many valleys. Write a report on the weirs of Vorn."
     situation = read(ask(task))
     assert (situation.task, situation.sources) == (task, ())

@@ -4,7 +4,7 @@ import pytest
 
 from aiq.offline.engine import respond
 from tests.offline.cases import table
-from tests.offline.engine.conftest import Ask, called, tool
+from tests.offline.engine.conftest import ask, called, tool
 
 each = table(__file__)
 
@@ -25,31 +25,31 @@ FOUND = called(("lookup", {"q": "Brone Glass"}, HITS))
 REPORT = "Write a report on Brone Glass: its founder, its year of founding, and the origin of the founder."
 
 
-def test_the_answer_stands_first_with_its_citation_and_reference(ask: Ask) -> None:
+def test_the_answer_stands_first_with_its_citation_and_reference() -> None:
     text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,), system="Cite your sources.")).text
     assert re.match(r"[^.]*Edda Marrow \[1\]\.", text)
     assert text.rstrip().endswith("[1] Brone Glass - https://a.offline.example/brone")
 
 
-def test_without_evidence_it_says_so_and_cites_nothing(ask: Ask) -> None:
+def test_without_evidence_it_says_so_and_cites_nothing() -> None:
     text = respond(ask("Who founded Tilt Mirrors?", *called(("lookup", {"q": "Tilt Mirrors"}, "[]")), tools=())).text
     assert "nothing was found on" in text
     assert "http" not in text
 
 
-def test_what_to_say_then_stands_in_the_prompt(ask: Ask) -> None:
+def test_what_to_say_then_stands_in_the_prompt() -> None:
     system = 'If the evidence does not suffice, say "No evidence at hand" and what is missing.'
     assert respond(ask("Who founded Tilt Mirrors?", system=system)).text.startswith("No evidence at hand")
 
 
 @each("citations")
-def test_citations_as_the_prompt_wants_them(ask: Ask, system: str, has: list[str], lacks: list[str]) -> None:
+def test_citations_as_the_prompt_wants_them(system: str, has: list[str], lacks: list[str]) -> None:
     text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,), system=system)).text
     assert all(part in text for part in has), text
     assert not any(part in text for part in lacks), text
 
 
-def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources(ask: Ask) -> None:
+def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources() -> None:
     system = "Support each statement with a citation such as [1]. End with a section ## References."
     text = respond(ask(REPORT, *FOUND, tools=(), system=system)).text
     assert text.startswith("# ")
@@ -59,11 +59,11 @@ def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources(a
         assert re.search(r"\[\d\]", sentence), sentence
 
 
-def test_a_pronoun_becomes_what_its_page_is_about(ask: Ask) -> None:
+def test_a_pronoun_becomes_what_its_page_is_about() -> None:
     assert "Edda Marrow owned a boat" in respond(ask(REPORT, *FOUND, tools=())).text
 
 
-def test_findings_stand_under_the_queries_that_were_handed_over(ask: Ask) -> None:
+def test_findings_stand_under_the_queries_that_were_handed_over() -> None:
     task = f"<task>\n{REPORT}\n</task>\nQueries:\n- Brone Glass founder\n- Edda Marrow birthplace"
     results = called(
         ("lookup", {"q": "Brone Glass founder"}, HITS[:1]), ("lookup", {"q": "Edda Marrow birthplace"}, HITS[1:])
@@ -73,7 +73,7 @@ def test_findings_stand_under_the_queries_that_were_handed_over(ask: Ask) -> Non
     assert first < text.index("founded by Edda Marrow") < second < text.index("born in Tilt")
 
 
-def test_a_summary_keeps_to_its_length(ask: Ask) -> None:
+def test_a_summary_keeps_to_its_length() -> None:
     document = " ".join(
         f"The council of Tilt settled matter {n} of the harbour budget in {1900 + n}." for n in range(40)
     )
@@ -84,14 +84,14 @@ def test_a_summary_keeps_to_its_length(ask: Ask) -> None:
 
 
 @each("talk")
-def test_small_talk_needs_no_search(ask: Ask, greeting: str) -> None:
+def test_small_talk_needs_no_search(greeting: str) -> None:
     reply = respond(ask(greeting, tools=()))
     assert reply.text
     assert "information" not in reply.text
 
 
 @each("person")
-def test_in_the_place_of_a_person_it_says_what_the_person_wants(ask: Ask, asked: str, label: str, reply: str) -> None:
+def test_in_the_place_of_a_person_it_says_what_the_person_wants(asked: str, label: str, reply: str) -> None:
     system = (
         "You play a person who asked for work. To a question: answer from your preferences; where they say nothing, "
         "reply `skip` and nothing else.\n"
@@ -105,21 +105,21 @@ def test_in_the_place_of_a_person_it_says_what_the_person_wants(ask: Ask, asked:
     assert reply in respond(ask(user, system=system)).text
 
 
-def test_a_reply_of_one_word_is_the_answer_not_the_first_word(ask: Ask) -> None:
+def test_a_reply_of_one_word_is_the_answer_not_the_first_word() -> None:
     assert respond(ask("Who founded Brone Glass?", *FOUND, system="Reply in one word.")).text == "Edda Marrow"
 
 
 @pytest.mark.parametrize("part", ["Act as a research assistant to the customer.", "You act as a user support agent."])
-def test_who_plays_an_assistant_answers(ask: Ask, part: str) -> None:
+def test_who_plays_an_assistant_answers(part: str) -> None:
     assert "Edda Marrow" in respond(ask("Who founded Brone Glass?", *FOUND, system=part)).text
 
 
-def test_a_text_below_the_order_to_sum_it_up_is_summed_up(ask: Ask) -> None:
+def test_a_text_below_the_order_to_sum_it_up_is_summed_up() -> None:
     text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned down in a storm in 1902."
     assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text
 
 
 @each("sum")
-def test_a_text_on_the_line_of_the_order_is_summed_up_in_its_order(told: str, ask: Ask) -> None:
+def test_a_text_on_the_line_of_the_order_is_summed_up_in_its_order(told: str) -> None:
     said = respond(ask(told)).text
     assert 0 <= said.find("1904") < said.find("1931")

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import ssl
-import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from aiq.llm.http import AsyncClient
 from aiq.offline.faults import Faults
 from aiq.offline.protocol.work import Work
+from tests.conftest import port_of_stack
 from tests.offline.protocol.conftest import plain
 
 ASKED = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}]}
@@ -87,22 +88,13 @@ async def test_unknown_role_is_a_plain_assistant(offline_port: int) -> None:
 
 
 async def test_api_key(pages_file: Path) -> None:
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "aiq.offline", "--pages", str(pages_file), "--api-key", "k"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert child.stdout is not None
-    port = json.loads(await child.stdout.readline())["port"]
-    async with AsyncClient() as client:
-        models = f"http://127.0.0.1:{port}/v1/models"
-        assert (await client.get(models)).json()["error"]["code"] == "invalid_api_key"
-        assert (await client.get(models, headers={"authorization": "Bearer k"})).status_code == 200
-        refused = await client.post(f"http://127.0.0.1:{port}/search", json={"query": "x"})
-        assert (refused.status_code, refused.json()["detail"]["error"][:12]) == (401, "Unauthorized")
-    assert child.stdin is not None
-    child.stdin.close()
-    assert await child.wait() == 0
+    with contextmanager(port_of_stack)(pages_file, "--api-key", "k") as port:
+        async with AsyncClient(verify=TLS) as client:
+            models = f"http://127.0.0.1:{port}/v1/models"
+            assert (await client.get(models)).json()["error"]["code"] == "invalid_api_key"
+            assert (await client.get(models, headers={"authorization": "Bearer k"})).status_code == 200
+            refused = await client.post(f"http://127.0.0.1:{port}/search", json={"query": "x"})
+            assert (refused.status_code, refused.json()["detail"]["error"][:12]) == (401, "Unauthorized")
 
 
 async def test_endpoint_faults(offline_stack: Any) -> None:

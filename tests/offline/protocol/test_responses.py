@@ -25,37 +25,39 @@ class Builder(BaseModel):
     builder: str
 
 
+def create(client: OpenAI, **options: Any) -> Any:
+    return client.responses.create(**{"model": "offline-1", "input": QUESTION, **options})
+
+
 def test_a_string_is_answered_as_chat_completions_answer_it(client: OpenAI) -> None:
-    answer = client.responses.create(model="offline-1", input=QUESTION, instructions="You are helpful.")
+    answer = create(client, instructions="You are helpful.")
     messages: Any = [{"role": "developer", "content": "You are helpful."}, {"role": "user", "content": QUESTION}]
     chat = client.chat.completions.create(model="offline-1", messages=messages)
     assert answer.output_text == chat.choices[0].message.content
     assert answer.status == "completed"
-    assert answer.usage is not None
     assert chat.usage is not None
     assert answer.usage.total_tokens == chat.usage.total_tokens
     assert answer.instructions == "You are helpful."
 
 
 def test_equal_requests_have_equal_responses(client: OpenAI) -> None:
-    first, second = (client.responses.create(model="offline-1", input=QUESTION, store=False) for _ in range(2))
-    assert first == second
+    assert create(client, store=False) == create(client, store=False)
 
 
 def test_a_whole_tool_round(client: OpenAI) -> None:
-    asked = client.responses.create(model="offline-1", input=QUESTION, tools=[TOOL], tool_choice="required")
+    asked = create(client, tools=[TOOL], tool_choice="required")
     [made] = asked.output
     assert made.type == "function_call"
     assert json.loads(made.arguments)["q"]
     result = {"type": "function_call_output", "call_id": made.call_id, "output": "Ilan Corvey"}
-    items: Any = [{"role": "user", "content": QUESTION}, made.model_dump(exclude_none=True), result]
-    done = client.responses.create(model="offline-1", input=items, tools=[TOOL], tool_choice="none")
+    items = [{"role": "user", "content": QUESTION}, made.model_dump(exclude_none=True), result]
+    done = create(client, input=items, tools=[TOOL], tool_choice="none")
     assert done.output_text
-    parts: Any = [*items[:2], {**result, "output": [{"type": "input_text", "text": "Ilan Corvey"}]}]
-    again = client.responses.create(model="offline-1", input=parts, tools=[TOOL], tool_choice="none")
+    parts = [*items[:2], {**result, "output": [{"type": "input_text", "text": "Ilan Corvey"}]}]
+    again = create(client, input=parts, tools=[TOOL], tool_choice="none")
     assert again.output_text == done.output_text
     with pytest.raises(openai.BadRequestError, match=f"No tool output found for function call {made.call_id}"):
-        client.responses.create(model="offline-1", input=items[:2], tools=[TOOL])
+        create(client, input=items[:2], tools=[TOOL])
 
 
 def test_calls_made_together_are_one_message() -> None:
@@ -69,9 +71,8 @@ def test_calls_made_together_are_one_message() -> None:
 
 
 def test_a_named_tool_is_called(client: OpenAI) -> None:
-    other: Any = {**TOOL, "name": "archive"}
-    choice: Any = {"type": "function", "name": "archive"}
-    answer = client.responses.create(model="offline-1", input=QUESTION, tools=[TOOL, other], tool_choice=choice)
+    choice = {"type": "function", "name": "archive"}
+    answer = create(client, tools=[TOOL, {**TOOL, "name": "archive"}], tool_choice=choice)
     assert [item.name for item in answer.output if item.type == "function_call"] == ["archive"]
 
 
@@ -82,8 +83,8 @@ def test_a_schema_is_followed(client: OpenAI) -> None:
 
 
 def test_events_build_the_same_response(client: OpenAI) -> None:
-    whole = client.responses.create(model="offline-1", input=QUESTION)
-    events = list(client.responses.create(model="offline-1", input=QUESTION, stream=True))
+    whole = create(client)
+    events = list(create(client, stream=True))
     assert [event.sequence_number for event in events] == list(range(len(events)))
     names = list(dict.fromkeys(event.type for event in events))
     assert names == [
@@ -118,12 +119,10 @@ async def test_streamed_tool_calls(offline_port: int) -> None:
 
 
 def test_a_cut_answer_is_incomplete(client: OpenAI) -> None:
-    answer = client.responses.create(model="offline-1", input=f"{QUESTION} " * 20, max_output_tokens=16)
-    whole = client.responses.create(model="offline-1", input=f"{QUESTION} " * 20)
-    assert whole.usage is not None
+    answer = create(client, input=f"{QUESTION} " * 20, max_output_tokens=16)
+    whole = create(client, input=f"{QUESTION} " * 20)
     assert whole.usage.output_tokens > 16, "the answer is too short to be cut"
     assert answer.status == "incomplete"
-    assert answer.incomplete_details is not None
     assert answer.incomplete_details.reason == "max_output_tokens"
     assert whole.output_text.startswith(answer.output_text)
 
