@@ -29,7 +29,6 @@ _UNREADABLE = (
 
 LISTS = ("judge", "tool")
 """Groups of which a run may have several options."""
-_LONGEST_LIST = 12
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
 
 
@@ -100,7 +99,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         composed = _composed([f"++{text}" if text.startswith(_OPEN) else text for text in overrides])
         missing = sorted(OmegaConf.missing_keys(composed))
         if "name" in missing:
-            raise ConfigError(f"choose an experiment: experiment=NAME, one of {listed(options('experiment'))}")
+            raise ConfigError(f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}")
         if missing:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
@@ -119,12 +118,13 @@ def _check_options(overrides: "Sequence[Override]") -> None:
         value = override.value()
         chosen = value if group in LISTS and isinstance(value, list) else [value]
         have = options(group)
+        there_are = f"there are: {', '.join(have)}"
         for name in chosen:
             if not isinstance(name, str):
                 how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
-                raise ConfigError(f"{override.input_line}: name {how}; there are: {listed(have)}")
+                raise ConfigError(f"{override.input_line}: name {how}; {there_are}")
             if name not in have:
-                remedy = f"there are: {listed(have)}" if have else f"write conf/{group}/{name}.yaml"
+                remedy = there_are if have else f"write conf/{group}/{name}.yaml"
                 raise ConfigError(f"{group}={name}: there is no such {group}{near(name, have)} ({remedy})")
 
 
@@ -210,11 +210,6 @@ def near(name: str, known: Iterable[str]) -> str:
         last = {text.rpartition(".")[2]: text for text in reversed(known)}
         close = [last[found] for found in difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.7)]
     return f"; did you mean {close[0]}?" if close else ""
-
-
-def listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_LONGEST_LIST])
-    return shown + (f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else "")
 
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,37 +81,32 @@ def test_uncited_reports_count_in_ours_alone_and_pages_with_an_error_in_neither(
     assert (found["without_citations"], found["errors"]) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"id": 1}, "comprehensiveness: must be set"),
-        ({"id": 1, **FIGURES, "insight": 1.5}, r"insight=1\.5: Input should be less than or equal to 1"),
-        ({"id": 1, **FIGURES, "insight": True}, r"insight=True: Input should be a valid number"),
-        ({**FIGURES}, "no id"),
-    ],
-)
-def test_bad_race_rows_are_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    with pytest.raises(DatasetError, match=f"line 1.*: {said}"):
-        race_scores(write(tmp_path / "r.jsonl", row))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"validate_res": [{"idx": 1, "result": "supported"}]}, "idx 1 of validate_res is none of the 1 facts"),
-        (
-            {"validate_res": [{"idx": 0, "result": "perhaps"}]},
-            "validate_res.0.result='perhaps': Input should be 'supported', 'unsupported' or 'unknown'",
-        ),
-        ({"validate_res": [{"result": "supported"}]}, "validate_res.0.idx: must be set"),
-        ({"facts": None}, "facts=None: write a list|facts=None: Input should be a valid list"),
-    ],
-)
-def test_bad_fact_rows_are_named_with_their_url(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def cited_with(**change: Any) -> dict[str, Any]:
     row = report(1, u=cited("supported"))
     row["citations_deduped"]["u"] |= change
-    with pytest.raises(DatasetError, match=f"line 1, u: .*{said}"):
-        fact_scores(write(tmp_path / "v.jsonl", row))
+    return row
+
+
+@pytest.mark.parametrize(
+    ("scores", "row", "said"),
+    [
+        (race_scores, {"id": 1}, "comprehensiveness: must be set"),
+        (race_scores, {"id": 1, **FIGURES, "insight": 1.5}, r"insight=1\.5: Input should be less than or equal to 1"),
+        (race_scores, {"id": 1, **FIGURES, "insight": True}, r"insight=True: Input should be a valid number"),
+        (race_scores, {**FIGURES}, "no id"),
+        (fact_scores, cited_with(validate_res=[{"idx": 1, "result": "supported"}]), "u: idx 1 .* none of the 1 facts"),
+        (
+            fact_scores,
+            cited_with(validate_res=[{"idx": 0, "result": "perhaps"}]),
+            "u: validate_res.0.result='perhaps': Input should be 'supported', 'unsupported' or 'unknown'",
+        ),
+        (fact_scores, cited_with(validate_res=[{"result": "supported"}]), "u: validate_res.0.idx: must be set"),
+        (fact_scores, cited_with(facts=None), "u: facts=None: "),
+    ],
+)
+def test_bad_rows_are_named(tmp_path: Path, scores: Callable[[Path], object], row: dict[str, Any], said: str) -> None:
+    with pytest.raises(DatasetError, match=f"line 1.*{said}"):
+        scores(write(tmp_path / "f.jsonl", row))
 
 
 def test_a_repeated_task_is_refused(tmp_path: Path) -> None:

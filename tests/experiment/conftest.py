@@ -17,8 +17,10 @@ import pytest
 
 from aiq.__main__ import main
 from tests.experiment.postgres import dsn as dsn
+from tests.llm.endpoint import completed, error, http
 
 HERE = Path(__file__).parent
+USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
 EXPERIMENT = """\
 # @package _global_
@@ -65,31 +67,16 @@ class Endpoint:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._answer(401 if endpoint.refuse_all else 200, {"object": "list", "data": []})
+                self.wfile.write(error(401) if endpoint.refuse_all else http(200, {"object": "list", "data": []}))
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 text = body["messages"][-1]["content"]
                 endpoint.asked.append(text)
                 if endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
-                    self._answer(401, {"error": {"message": "wrong key"}})
-                    return
-                message = {"role": "assistant", "content": endpoint.answer(text)}
-                usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-                choice = {"index": 0, "finish_reason": "stop", "message": message}
-                common = {"id": "x", "object": "chat.completion", "created": 0, "model": body["model"]}
-                self._answer(200, {**common, "choices": [choice], "usage": usage})
-
-            def _answer(self, status: int, body: dict[str, Any]) -> None:
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                return
+                    self.wfile.write(error(401, "wrong key"))
+                else:
+                    self.wfile.write(http(200, completed(endpoint.answer(text), USAGE)))
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

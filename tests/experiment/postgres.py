@@ -18,29 +18,20 @@ UNPRIVILEGED = "nobody"
 @pytest.fixture(scope="session")
 def dsn() -> Iterator[str]:
     """The connection string of a running server; skips with the reason where there can be none."""
-    why = _missing()
-    if why is not None:
-        pytest.skip(why)
+    binaries = _binaries()
+    if binaries is None:
+        pytest.skip("no Postgres here: neither initdb and pg_ctl on PATH nor below /usr/lib/postgresql")
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("Postgres does not run as root, and there is no setpriv to be another user with")
     pytest.importorskip("langgraph.checkpoint.postgres", reason="the extra postgres is not installed")
     # pytest's own folders are for their owner alone
-    with tempfile.TemporaryDirectory(prefix="aiq-postgres-") as folder, _running(Path(folder)) as string:
+    with tempfile.TemporaryDirectory(prefix="aiq-postgres-") as folder, _running(binaries, Path(folder)) as string:
         yield string
 
 
-def _missing() -> str | None:
-    """Why there can be no server here, or None."""
-    if _binaries() is None:
-        return "no Postgres here: neither initdb and pg_ctl on PATH nor below /usr/lib/postgresql"
-    if os.geteuid() == 0 and shutil.which("setpriv") is None:
-        return "Postgres does not run as root, and there is no setpriv to be another user with"
-    return None
-
-
 @contextmanager
-def _running(folder: Path) -> Iterator[str]:
+def _running(binaries: Path, folder: Path) -> Iterator[str]:
     """A server with its data in the folder; the connection string of its database."""
-    binaries = _binaries()
-    assert binaries is not None
     data = folder / "data"
     if os.geteuid() == 0:
         shutil.chown(folder, UNPRIVILEGED)

@@ -45,12 +45,6 @@ def test_the_real_endpoints_compose() -> None:
     assert settings_from(compose(given)).web.kind == "corpus"
 
 
-def test_judges_are_chosen_as_a_list() -> None:
-    config = compose(["experiment=shallow_freshqa", "judge=[race,fact]", "judge.fact.tries=1"])
-    assert list(config["judge"]) == ["race", "fact"]
-    assert config["judge"]["fact"]["tries"] == 1
-
-
 def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
     given = [
         "llm.roles.judge.model=j",

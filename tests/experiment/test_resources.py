@@ -58,27 +58,18 @@ async def test_what_waits_is_there_when_it_is_opened_again_but_in_memory(setting
         assert (await graph(saver).aget_state(config)).values == {}
 
 
-async def test_threads_at_the_same_time_keep_apart(settings: CheckpointerSettings) -> None:
-    async with open_checkpointer(settings) as saver:
-        compiled = graph(saver)
+async def test_two_runs_that_open_it_at_the_same_time_keep_all_threads_apart(settings: CheckpointerSettings) -> None:
+    async def converse(saver: Any, name: str) -> Any:
+        config: Any = {"configurable": {"thread_id": name}}
+        await graph(saver).ainvoke({"said": [f"hello {name}"]}, config)
+        return (await graph(saver).ainvoke(Command(resume=f"yes {name}"), config))["said"]
 
-        async def converse(number: int) -> Any:
-            config: Any = {"configurable": {"thread_id": f"apart, {number}"}}
-            await compiled.ainvoke({"said": [f"hello {number}"]}, config)
-            return (await compiled.ainvoke(Command(resume=f"yes {number}"), config))["said"]
-
-        found = await asyncio.gather(*(converse(number) for number in range(20)))
-    assert found == [[f"hello {number}", f"yes {number}"] for number in range(20)]
-
-
-async def test_two_runs_that_open_it_at_the_same_time_both_work(settings: CheckpointerSettings) -> None:
-    async def once(number: int) -> Any:
-        config: Any = {"configurable": {"thread_id": f"both, {number}"}}
+    async def run(number: int) -> Any:
         async with open_checkpointer(settings) as saver:
-            await graph(saver).ainvoke({"said": []}, config)
-            return (await graph(saver).ainvoke(Command(resume=str(number)), config))["said"]
+            return await asyncio.gather(*(converse(saver, f"{number}.{thread}") for thread in range(10)))
 
-    assert await asyncio.gather(*(once(number) for number in range(4))) == [["0"], ["1"], ["2"], ["3"]]
+    found = [said for of_run in await asyncio.gather(*map(run, range(4))) for said in of_run]
+    assert found == [[f"hello {n}.{thread}", f"yes {n}.{thread}"] for n in range(4) for thread in range(10)]
 
 
 def test_a_database_needs_a_place() -> None:

@@ -116,14 +116,6 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     assert found["metrics"]["letters.vowels"]["n"] == 1
 
 
-def test_too_many_failures_are_exit_code_3_and_judges_count_apart(here: Workplace) -> None:
-    here.write_samples({"a": "fail", "b": "fine", "c": "fine", "d": "fine"})
-    assert run("runner.max_error_rate=0.25") == 0
-    assert run("runner.max_error_rate=0.2") == 3
-    here.write_samples({"a": "unjudgeable", "b": "fine", "c": "fine", "d": "fine"})
-    assert run("runner.max_error_rate=0.2") == 3
-
-
 def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(here: Workplace) -> None:
     for concurrency in (1, 8):
         assert run("epochs=3", f"runner.concurrency={concurrency}", "agent.ask=true") == 0
