@@ -1,8 +1,9 @@
 """The live web: the guard where connections are made, limits, certificates, reader services."""
 
-import datetime
 import json
+import shutil
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -119,42 +120,23 @@ async def test_no_cookie_or_key_leaves_with_a_request(pages_port: int) -> None:
     assert sorted(json.loads(page.text)) == ["accept", "accept-encoding", "connection", "host", "user-agent"]
 
 
-def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A self-signed certificate for `name` and its key."""
-    pytest.importorskip("cryptography", reason="makes the test's certificate")
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    certificate_file, key_file = folder / "cert.pem", folder / "key.pem"
-    certificate_file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    key_file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return certificate_file, key_file
-
-
 @pytest.fixture
 def secure_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """An HTTPS server whose certificate is good.example's, trusted by this process."""
-    certificate_file, key_file = certificate(tmp_path, "good.example")
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate_file))
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the test's certificate")
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    name = ["-subj", "/CN=good.example", "-addext", "subjectAltName=DNS:good.example"]
+    command = ["openssl", "req", "-x509", *kind, *name, "-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate)
 
     async def hello(request: Request) -> Response:
         return PlainTextResponse(f"hello {request.url.hostname}")
 
     app = Starlette(routes=[Route("/", hello)])
-    with serving(app, ssl_certfile=str(certificate_file), ssl_keyfile=str(key_file), log_level="critical") as port:
+    with serving(app, ssl_certfile=certificate, ssl_keyfile=key, log_level="critical") as port:
         yield port
 
 
