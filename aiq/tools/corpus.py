@@ -29,10 +29,7 @@ class CorpusHit(CorpusPage):
 
 
 class Corpus:
-    """Pages in document order; `page` looks one up, `search` ranks them.
-
-    The index is made at the first search, which takes seconds for 10 MB of text.
-    """
+    """Pages in document order; `page` looks one up, `search` ranks them (the index is made at the first search)."""
 
     def __init__(self, pages: Iterable[CorpusPage]) -> None:
         """Of several rows with the same URL the one with the longest text counts, at the first one's place."""
@@ -60,6 +57,10 @@ class Corpus:
     @cached_property
     def _index(self) -> PassageIndex:
         return PassageIndex([(page.title, page.text) for page in self.pages])
+
+    def build_index(self) -> None:
+        """Make the search index now and not at the first search; it takes seconds for 10 MB of text."""
+        _ = self._index
 
     def page(self, url: str) -> CorpusPage | None:
         """The page of this URL, whatever its scheme, fragment, percent-encoding or trailing slash."""

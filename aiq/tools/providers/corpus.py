@@ -10,10 +10,11 @@ DEFAULT_CHARS = 4000
 
 
 class CorpusSearch(SearchProvider):
-    """Loads the corpus when the run starts, so that a bad file shows before the first sample."""
+    """Loads and indexes the corpus when the run starts, so that a bad file shows before the first sample."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         self._corpus = Corpus.load(settings.corpus)
+        self._corpus.build_index()
         self._max_chars = settings.max_content_length or DEFAULT_CHARS
 
     async def search(self, query: str, max_results: int) -> Found:
