@@ -94,10 +94,8 @@ async def test_a_name_that_leads_inside_is_refused_when_connecting_and_an_inner_
         ("bomb", ToolErrorKind.TOO_LARGE, "."),
         ("endless", ToolErrorKind.TOO_LARGE, "."),
         ("slow", ToolErrorKind.TIMEOUT, "."),
-        ("status/404", ToolErrorKind.NOT_AVAILABLE, "HTTP 404"),
-        ("status/410", ToolErrorKind.NOT_AVAILABLE, "HTTP 410"),
-        ("status/403", ToolErrorKind.HTTP, "HTTP 403"),
-        ("status/500", ToolErrorKind.HTTP, "HTTP 500"),
+        *((f"status/{code}", ToolErrorKind.NOT_AVAILABLE, f"HTTP {code}") for code in (404, 410)),
+        *((f"status/{code}", ToolErrorKind.HTTP, f"HTTP {code}") for code in (403, 500)),
     ],
 )
 async def test_each_redirect_and_answer_is_checked(pages_port: int, path: str, kind: ToolErrorKind, said: str) -> None:
@@ -186,13 +184,10 @@ async def test_the_service_alone_gets_its_key_and_the_page_keeps_its_address(rea
     await refused(web, f"{site}/article", ToolErrorKind.HTTP, "HTTP 401", reader("status/401?of"))
 
 
-@pytest.mark.parametrize("url", ["http://10.0.0.8/inner", "file:///etc/passwd", "http://user:pw@page.example/"])
-async def test_the_service_is_not_told_what_the_guard_would_refuse(reading: Reading, url: str) -> None:
-    await refused(reading[0], url, ToolErrorKind.BLOCKED, reader=reading[2]("headers?of"))
-
-
-async def test_a_missing_key_and_a_closed_web_say_so(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_service_is_not_asked_for(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
     web, site, reader = reading
+    for url in ("http://10.0.0.8/inner", "file:///etc/passwd", "http://user:pw@page.example/"):
+        await refused(web, url, ToolErrorKind.BLOCKED, reader=reader("headers?of"))
     with pytest.raises(ToolError, match="no reader service; take web=live"):
         await CorpusWeb(Corpus([])).fetch("https://a.example/", reader("headers?of"))
     monkeypatch.delenv("READER_KEY")
