@@ -3,22 +3,21 @@
 import asyncio
 import time
 from calendar import timegm
-from dataclasses import dataclass
 from email.utils import parsedate
 
 from aiq.core.seeds import derive
 from aiq.core.settings import RetrySettings
 from aiq.llm.http import Headers
 
-RETRY_STATUS = frozenset({408, 409, 429})
-"""Besides 5xx: timeout, conflict with a concurrent request, too many requests."""
+RETRY_STATUS = frozenset({None, 200, 408, 409, 429})
+"""Besides 5xx: no answer, an unreadable one, timeout, conflict with a concurrent request, too many requests."""
 
 LONGEST_WAIT = 600.0
 """Seconds. An endpoint that asks for more (a spent daily quota) is not worth waiting for."""
 
 
-def worth_retrying(status: int) -> bool:
-    return status in RETRY_STATUS or status >= 500
+def worth_retrying(status: int | None) -> bool:
+    return status in RETRY_STATUS or (status or 0) >= 500
 
 
 def retry_after(headers: Headers) -> float | None:
@@ -35,23 +34,19 @@ def retry_after(headers: Headers) -> float | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """Waits double from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed."""
+def next_wait(
+    policy: RetrySettings, failures: int, asked: float | None, *seed: object, attempts: int | None = None
+) -> float | None:
+    """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
 
-    settings: RetrySettings
-
-    def wait(self, failures: int, asked: float | None, *seed: object, attempts: int | None = None) -> float | None:
-        """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
-
-        `asked` is what the endpoint asked for: never waited less, and not spread by chance.
-        `attempts` takes the place of `llm.retry.attempts`.
-        """
-        if failures >= (attempts or self.settings.attempts) or (asked is not None and asked > LONGEST_WAIT):
-            return None
-        doubled = self.settings.first_seconds * 2.0 ** min(failures - 1, 30)
-        spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31
-        return max(asked or 0.0, min(self.settings.most_seconds, doubled) * spread)
+    Waits double from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed. `asked` is what the
+    endpoint asked for: never waited less, and not spread by chance. `attempts` takes the place of `llm.retry.attempts`.
+    """
+    if failures >= (attempts or policy.attempts) or (asked is not None and asked > LONGEST_WAIT):
+        return None
+    doubled = policy.first_seconds * 2.0 ** min(failures - 1, 30)
+    spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31
+    return max(asked or 0.0, min(policy.most_seconds, doubled) * spread)
 
 
 class Pace:

@@ -30,7 +30,7 @@ from aiq.llm.http import (
     read_error,
     without_key,
 )
-from aiq.llm.retry import Pace, RetryPolicy, retry_after, worth_retrying
+from aiq.llm.retry import Pace, next_wait, retry_after, worth_retrying
 from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
 
@@ -78,7 +78,7 @@ class SessionTransport(AsyncBaseTransport):
 
     def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
         self._inner = inner
-        self._policy = RetryPolicy(settings.retry)
+        self._policy = settings.retry
         self._pace = Pace(settings.requests_per_minute)
         self._prices = PriceList(settings.prices)
         self._key_env = settings.api_key_env
@@ -103,12 +103,12 @@ class SessionTransport(AsyncBaseTransport):
             try:
                 response = await self._inner.handle_async_request(request)
                 asked = retry_after(response.headers)
-                wait = self._policy.wait(failures, asked, request.url, attempts=attempts)
+                wait = next_wait(self._policy, failures, asked, request.url, attempts=attempts)
                 if response.status_code not in BUSY or wait is None:
                     return response
                 await response.aclose()
             except (ConnectError, ConnectTimeout):
-                wait = self._policy.wait(failures, None, request.url, attempts=attempts)
+                wait = next_wait(self._policy, failures, None, request.url, attempts=attempts)
                 if wait is None:
                     raise
             await asyncio.sleep(wait)
@@ -133,9 +133,10 @@ class SessionTransport(AsyncBaseTransport):
             raise RunAborted(f"{call.url} {hopeless}")
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
-        wait = None
-        if failure.status in (None, 200) or worth_retrying(failure.status):
-            wait = self._policy.wait(failures, failure.retry_after, session.seed(), call.digest, attempts=attempts)
+        if not worth_retrying(failure.status):
+            attempts = 1
+        seed = (session.seed(), call.digest)
+        wait = next_wait(self._policy, failures, failure.retry_after, *seed, attempts=attempts)
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             raise ModelError(f"{call.role}: {call.url} failed{tries}: {failure.message}", status=failure.status)

@@ -8,7 +8,6 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 import httpcore2
@@ -43,6 +42,7 @@ class LiveWeb:
         self._settings = settings
         self._allowed = settings.allow_hosts
         self._resolve = resolve
+        self._ssl_context = httpcore2.default_ssl_context()
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed.
@@ -59,10 +59,6 @@ class LiveWeb:
             downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed))
             download = await downloader.get(asked, secret)
         return await page_of(url, download)
-
-    @cached_property
-    def _ssl_context(self) -> ssl.SSLContext:
-        return httpcore2.default_ssl_context()
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):

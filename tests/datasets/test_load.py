@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import aiq
-from aiq.core.errors import ConfigError, DatasetError
+from aiq.core.errors import DatasetError
 from aiq.core.files import resolve, shipped
 from aiq.core.samples import Question, Sample
 from aiq.core.settings import DatasetSettings
@@ -87,15 +87,6 @@ def test_a_format_of_ones_own_is_one_class_and_one_config(tmp_path: Path, monkey
     assert (sample.id, sample.question.text, sample.answers) == ("2", "What has hands?", ("A clock",))
     with pytest.raises(DatasetError, match=r"dataset.path is not set; name a CSV"):
         of_config("dataset.path=null")
-
-
-def test_wrong_settings_are_config_errors(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no module 'aiq\.datasets\.nothing'"):
-        loaded("aiq.datasets.nothing:X", "x")
-    with pytest.raises(ConfigError, match=r"dataset\.colour: there is no such setting"):
-        loaded(FRESHQA, "x", colour="red")
-    with pytest.raises(DatasetError, match="both set"):
-        loaded(FRESHQA, "x", hub="y")
 
 
 _HUB = """
@@ -193,3 +184,5 @@ def test_a_sample_is_drawn_by_the_seed_and_keeps_the_order() -> None:
 def test_a_filter_that_leaves_nothing_is_named(filters: dict[str, Any], said: str) -> None:
     with pytest.raises(DatasetError, match=said):
         chosen(**filters)
+    with pytest.raises(DatasetError, match=r"dataset\.path and dataset\.hub are both set"):
+        loaded(FRESHQA, "x", hub="y")

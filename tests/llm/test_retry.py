@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aiq.core.settings import Price, RetrySettings
 from aiq.llm.calls import PriceList
 from aiq.llm.http import Headers
-from aiq.llm.retry import RetryPolicy, retry_after
+from aiq.llm.retry import next_wait, retry_after
 from tests.settings import configured
 
 
@@ -40,13 +40,13 @@ def test_retry_after_never_raises(value: str) -> None:
 
 
 def test_waits_double_with_seeded_spread_and_end() -> None:
-    policy = RetryPolicy(configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5))
-    waits = [policy.wait(n, None, "seed") for n in range(1, 6)]
+    policy = configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5)
+    waits = [next_wait(policy, n, None, "seed") for n in range(1, 6)]
     for wait, whole in zip(waits, [1, 2, 4, 5, 5], strict=True):
         assert wait is not None
         assert whole / 2 <= wait <= whole
-    assert waits == [policy.wait(n, None, "seed") for n in range(1, 6)]
-    assert waits != [policy.wait(n, None, "other") for n in range(1, 6)]
+    assert waits == [next_wait(policy, n, None, "seed") for n in range(1, 6)]
+    assert waits != [next_wait(policy, n, None, "other") for n in range(1, 6)]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_waits_double_with_seeded_spread_and_end() -> None:
 def test_how_often_it_is_sent_and_that_an_asked_wait_is_never_shortened(
     failures: int, asked: float | None, attempts: int | None, sent: bool
 ) -> None:
-    policy = RetryPolicy(configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5))
-    wait = policy.wait(failures, asked, "seed", attempts=attempts)
+    policy = configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5)
+    wait = next_wait(policy, failures, asked, "seed", attempts=attempts)
     assert (wait is not None) is sent
     assert not (sent and asked) or wait == asked
 

@@ -66,15 +66,10 @@ def bootstrap_width(draw: random.Random, values: list[list[tuple[float, float]]]
 @pytest.mark.parametrize("seed", range(4))
 def test_intervals_are_as_wide_as_a_cluster_bootstrap_says(seed: int) -> None:
     draw = random.Random(seed)
-    counted = []
-    for _ in range(60):
-        rate = draw.random()
-        cluster = [(float(sum(draw.random() < rate for _ in range(5))), 5.0) for _ in range(3)]
-        counted.append(cluster)
-    ratio = ratio_estimate(counted)
-    mean = mean_estimate([[x / y for x, y in cluster] for cluster in counted])
+    rates = [draw.random() for _ in range(60)]
+    counted = [[(float(sum(draw.random() < rate for _ in range(5))), 5.0) for _ in range(3)] for rate in rates]
     expected = bootstrap_width(draw, counted)
-    for found in (ratio, mean):
+    for found in (ratio_estimate(counted), mean_estimate([[x / y for x, y in cluster] for cluster in counted])):
         low, high = known(known(found).ci95)
         assert high - low == pytest.approx(expected, rel=0.15)
 

@@ -16,11 +16,6 @@ def judged(member: str, order: str, *values: float) -> list[Judgement]:
     return [Judgement(member, order, value) for value in values]
 
 
-def test_one_judgement_has_no_noise() -> None:
-    assert noise_of(judged("m", "first", 0.5)) is None
-    assert pooled([]) is None
-
-
 def test_votes_orders_and_members_worked_by_hand() -> None:
     found = noise_of(
         [
@@ -40,6 +35,8 @@ def test_votes_orders_and_members_worked_by_hand() -> None:
 
 
 def test_what_did_not_vary_has_no_figure() -> None:
+    assert noise_of(judged("m", "first", 0.5)) is None
+    assert pooled([]) is None
     found = noise_of(judged("a", "first", 0.5, 0.7))
     assert found == Noise(judgements=2, sd=stdev([0.5, 0.7]), votes=found.votes if found else None)
     alone = noise_of([*judged("a", "swapped", 0.5), *judged("b", "swapped", 0.7)])

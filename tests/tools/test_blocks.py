@@ -8,14 +8,6 @@ from hypothesis import strategies as st
 
 from aiq.tools.blocks import document, iso_date, safe_url
 
-
-@pytest.mark.parametrize(("date", "line"), [(None, ""), ("2026-03-14", "<published>2026-03-14</published>\n")])
-def test_a_block_is_as_the_specification_has_it(date: str | None, line: str) -> None:
-    assert document("https://a.example/x", "A  title\n", "Text.\n", date) == (
-        f'<Document href="https://a.example/x">\n<title>\nA title\n</title>\n{line}Text.\n</Document>'
-    )
-
-
 hostile = st.lists(
     st.sampled_from(['<Document href="https://evil.example">', "</Document>", "< / DOCUMENT >", "</title>", "<", "a\n"])
 ).map("".join)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
 
 from pydantic import BaseModel, Field
 
@@ -38,22 +37,16 @@ class DocumentHit(Record):
 
 
 class Searchable:
-    """A collection's pages ranked by BM25, as the web corpus is; read and indexed at the first search."""
+    """A collection's pages ranked by BM25, as the web corpus is."""
 
     def __init__(self, collection: Collection) -> None:
-        self._collection = collection
-
-    @cached_property
-    def _pages(self) -> list[DocumentHit]:
-        return [
+        """Read and index all pages. Raises UserError where a file of the collection is damaged."""
+        self._pages = [
             DocumentHit(file_name=document.file_name, title=document.title, page=page.number, text=page.text, score=0)
-            for document in self._collection.documents
-            for page in self._collection.text(document.digest).pages
+            for document in collection.documents
+            for page in collection.text(document.digest).pages
         ]
-
-    @cached_property
-    def _index(self) -> PassageIndex:
-        return PassageIndex([(page.title, page.text) for page in self._pages])
+        self._index = PassageIndex([(page.title, page.text) for page in self._pages])
 
     def search(self, query: str, k: int, max_chars: int) -> list[DocumentHit]:
         """The `k` best pages with their best passages, best first, equal ones in order of names and pages."""
@@ -82,7 +75,7 @@ class KnowledgeSearch:
     data_source: str | None = "documents"
 
     def __init__(self, settings: KnowledgeSettings, collections: Sequence[str]) -> None:
-        """Raises UserError where one of the `collections` does not exist."""
+        """Raises UserError where one of the `collections` does not exist or is damaged."""
         known = Collections(settings.dir)
         self._settings = settings
         self._collections = {name: Searchable(known.existing(name)) for name in collections}

@@ -111,9 +111,6 @@ async def test_a_question_without_documents_is_told_so(
         await searched(session, "auditor")
     assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
     assert session.sources.all() == ()
-
-
-def test_an_unknown_collection_is_one_line_before_the_run(mine: KnowledgeSettings) -> None:
     with pytest.raises(UserError, match=r"collection 'theirs': there is none .* \(there are: mine, yours\)"):
         KnowledgeSearch(mine, ("mine", "theirs"))
 
