@@ -140,7 +140,6 @@ def test_gzip_and_folders_read_the_same_and_nothing_is_printed(
         (b'{"url": "u", "title": 3, "text": "x"}', ", line 3: title=3"),
         (b'{"url": " ", "title": "t", "text": "x"}', ", line 3: no url"),
         (b'{"url": "u", "title": "\xff", "text": "x"}', ", line 3: not UTF-8"),
-        (b'{"url": "u", "title": "t", "text": "cut \\ud83d"}', ", line 3: an escape"),
         (None, " is not a complete gzip file"),
     ],
 )
@@ -156,7 +155,7 @@ def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes |
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "."])
 def test_an_absent_file_is_named_with_its_setting(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DatasetError, match=r"there is no file .*\.jsonl; check search\.corpus"):
+    with pytest.raises(DatasetError, match=r"\.jsonl cannot be read .*; check search\.corpus"):
         Corpus.load(tmp_path / name)
 
 

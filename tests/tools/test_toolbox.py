@@ -81,7 +81,7 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
         ({"provider": "no.such.module:Mine"}, r"search\.provider: there is no module"),
         ({"provider": "aiq.tools.search:Nothing"}, "has no 'Nothing'"),
         ({"provider": "corpus"}, r"search\.corpus must be set"),
-        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"there is no file absent\.jsonl; check search\.corpus"),
+        ({"provider": "corpus", "corpus": "absent.jsonl"}, r"absent\.jsonl cannot be read .*; check search\.corpus"),
         ({"provider": "tavily", "api_key_env": "NO_KEY"}, r"search\.api_key_env=NO_KEY"),
     ],
 )
