@@ -63,8 +63,6 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
 
 async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     """Summaries by the model; what they cost in calls and tokens."""
-    from datetime import UTC, datetime
-
     from aiq.core.events import EventLog
     from aiq.core.samples import SampleKey
     from aiq.core.session import ApprovingUser
@@ -75,7 +73,6 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
         session = resources.session(
             settings,
             key=SampleKey("documents", 1),
-            now=datetime.now(UTC),
             user=ApprovingUser(),
             events=EventLog(lambda event: None),
         )

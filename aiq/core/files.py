@@ -33,20 +33,14 @@ class Files:
         """The file's text; `setting` is the config key that named it. Raises DatasetError."""
         try:
             data = path.read_bytes()
-        except IsADirectoryError:
-            raise DatasetError(f"{path} is a folder; {setting} must name a file") from None
-        except FileNotFoundError:
-            raise DatasetError(f"there is no file {path}; check {setting}") from None
+            self.count(data)
+            if data[:2] == b"\x1f\x8b":
+                data = gzip.decompress(data)
+            return data.decode("utf-8-sig")
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            raise DatasetError(f"{path} is not a complete gzip file; fetch it again") from None
         except OSError as error:
             raise DatasetError(f"{path} cannot be read ({error.strerror}); check {setting}") from None
-        self.count(data)
-        if data[:2] == b"\x1f\x8b":
-            try:
-                data = gzip.decompress(data)
-            except (OSError, EOFError, zlib.error):
-                raise DatasetError(f"{path} is not a complete gzip file; fetch it again") from None
-        try:
-            return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data[: error.start].count(b"\n") + 1
             raise DatasetError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from None

@@ -147,8 +147,8 @@ def test_broken_files_are_described_in_one_line(tmp_path: Path, name: str) -> No
 
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    assert "is a folder" in error(tmp_path / "folder.csv")
-    assert "there is no file" in error(tmp_path / "absent.csv")
+    assert "cannot be read (Is a directory); check dataset.path" in error(tmp_path / "folder.csv")
+    assert "cannot be read (No such file or directory)" in error(tmp_path / "absent.csv")
     with pytest.raises(DatasetError, match=r"dataset\.path is not set"):
         loaded(FRESHQA)
 

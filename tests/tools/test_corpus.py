@@ -147,7 +147,7 @@ def test_a_malformed_row_names_file_row_and_remedy(tmp_path: Path, line: bytes, 
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "."])
 def test_an_absent_file_is_named_with_its_setting(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DatasetError, match=r"there is no file .*\.jsonl; check search\.corpus"):
+    with pytest.raises(DatasetError, match=r"\.jsonl cannot be read .*; check search\.corpus"):
         Corpus.load(tmp_path / name)
 
 

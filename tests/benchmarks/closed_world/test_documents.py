@@ -53,14 +53,11 @@ def test_the_pages_named_state_the_facts_and_no_others(made: Made, texts: Texts)
             assert stating == keys
 
 
-def test_text_survives_the_way_into_a_pdf_and_out() -> None:
+def test_text_survives_the_way_into_a_pdf_and_out_or_is_refused() -> None:
     text = "Parentheses (one), a back\\slash, caf\u00e9 and 50 % of it."
     read = read_document(Path("a.pdf"), pdf("A (title)", [[text], ["Second page."]]))
     assert read.title == "A (title)"
     assert [page.text for page in read.pages] == [text, "Second page."]
-
-
-def test_a_page_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="lines"):
         pdf("t", [["word"] * LINES])
     with pytest.raises(UnicodeEncodeError):

@@ -22,7 +22,7 @@ def test_official_keys(made: Made, shared_data: Path) -> None:
     assert list(made.rows("drb_mini/reference.jsonl")[0]) == ["id", "prompt", "article"]
 
 
-def test_the_mixture_and_the_weights(made: Made) -> None:
+def test_the_mixture_the_weights_and_the_depths_of_facts(made: Made) -> None:
     queries = made.rows("drb_mini/query.jsonl")
     assert [query["language"] for query in queries] == ["en"] * 8 + ["zh"] * 4
     assert len({query["prompt"] for query in queries}) == 12
@@ -34,9 +34,6 @@ def test_the_mixture_and_the_weights(made: Made) -> None:
         given = [[item["weight"] for item in criteria] for criteria in row["criterions"].values()]
         for weights in (row["dimension_weight"].values(), *given):
             assert sum(weights) == pytest.approx(1)
-
-
-def test_needed_facts_spread_over_depths(made: Made) -> None:
     for truth in made.truth("drb_mini").values():
         depths = [fact.id.split("/")[0] for fact in truth.facts]
         assert 12 <= len(depths) <= 30
