@@ -22,6 +22,7 @@ Place = tuple[int, int]
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
 _CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
+_CLOSING = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _LONGEST_FORMULA = 400
 _LONGEST_DISPLAY = 2000
 _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
@@ -159,7 +160,9 @@ class _BlockReader:
         elif token.type == "code_block":
             found.spans.append(Span(*stretch, "code"))
         elif token.type == "html_block":
-            self._read_html(stretch)
+            if not _HTML_TITLE.match(self._source, *stretch):
+                found.paragraphs.append(stretch)
+            found.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
         elif token.type == "heading_open":
             found.headings[first] = int(token.tag[1])
         elif token.type == "tbody_open":
@@ -176,11 +179,6 @@ class _BlockReader:
             self._found.fences.append(stretch)
         elif not self._source[stretch[1] :].strip():
             self._found.unclosed = stretch
-
-    def _read_html(self, stretch: Place) -> None:
-        if not _HTML_TITLE.match(self._source, *stretch):
-            self._found.paragraphs.append(stretch)
-        self._found.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
@@ -238,7 +236,7 @@ class _Scanner:
         return StateInline(self._content, parser(), {}, [])
 
     def scan(self) -> list[Span]:
-        rules = {"]": self._close, "`": self._code, "<": self._angle, "$": self._dollar, "\\": self._backslash}
+        rules = {"]": self._close, "`": self._code, "<": self._angle, "$": self._maths, "\\": self._maths}
         end = 0
         while special := _SPECIAL.search(self._content, end):
             at, end = special.span()
@@ -279,24 +277,19 @@ class _Scanner:
             self._unclosed.add(name)
         return self._found("tag", at, end)
 
-    def _dollar(self, at: int) -> int:
-        r"""`$x$` and `$$x$$`; a dollar closes only after a non-blank and before a non-digit."""
-        if self._content.startswith("$$", at):
-            return self._formula(at, "$$")
-        if not self._content[at + 1 : at + 2].isspace():
-            closing = _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
-            if closing:
-                return self._found("maths", at, closing.end())
-        return at + 1
+    def _maths(self, at: int) -> int:
+        r"""`$x$`, `$$x$$`, `\(x\)` and `\[x\]`; a dollar closes only after a non-blank and before a non-digit.
 
-    def _backslash(self, at: int) -> int:
-        r"""`\(x\)` and `\[x\]`; `\[1\]` is an escaped citation, and any other character means itself."""
-        closing = {"(": r"\)", "[": r"\]"}.get(self._content[at + 1 : at + 2])
-        return self._formula(at, closing) if closing and not _NUMBERS_ONLY.match(self._content, at) else at + 2
-
-    def _formula(self, at: int, closing: str) -> int:
-        found = self._content.find(closing, at + 2, at + _LONGEST_DISPLAY)
-        return self._found("maths", at, found + 2) if found >= 0 else at + 2
+        `\[1\]` is an escaped citation, and any other character after a backslash means itself.
+        """
+        opening = self._content[at : at + 2]
+        if (closing := _CLOSING.get(opening)) and not _NUMBERS_ONLY.match(self._content, at):
+            found = self._content.find(closing, at + 2, at + _LONGEST_DISPLAY)
+            return self._found("maths", at, found + 2) if found >= 0 else at + 2
+        if opening[0] == "\\":
+            return at + 2
+        end = None if opening[1:].isspace() else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
+        return self._found("maths", at, end.end()) if end else at + 1
 
     def _close(self, at: int) -> int:
         if not self._open:

@@ -72,6 +72,7 @@ _BARE_NUMBERS = re.compile(
     r"(?=[.!?。！？])(?:(?<=[^\W\d_])|(?<=[)\]%*\"”’]))[.!?。！？][*\"”’)]*(?P<items>\d{1,3}(?:, ?\d{1,3})*)(?=\s|\Z)"
 )
 _ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
+_NOWHERE = re.compile("(?!)")
 _ENOUGH = 5
 """Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
 _NUMBER = r"\^?\d{1,4}"
@@ -274,25 +275,20 @@ def _unbracketed(
     Powers, units and enumerations look the same: each needs a number of the list, the bare ones also a habit.
     """
 
-    def marks(
-        form: MarkForm,
-        pattern: re.Pattern[str],
-        not_after: re.Pattern[str] | None = None,
-        source: str = prose,
-    ) -> list[Mark]:
+    def marks(form: MarkForm, pattern: re.Pattern[str], not_after: re.Pattern[str], source: str = prose) -> list[Mark]:
         found = []
         for match in chain.from_iterable(pattern.finditer(source, *stretch) for stretch in body):
             numbers, items = numbers_in(match["items"]), match.span("items")
             if not numbers or not listed.keys() >= {*numbers} or "\x00" in prose[slice(*items)]:
                 continue
             start = items[0] if form == "bare_number" else match.start()
-            power = not_after and not_after.search(source[max(0, start - 6) : start])
+            power = not_after.search(source[max(0, start - 6) : start])
             if not power or (form == "superscript" and len(numbers) > 1):
                 found.append(Mark(start, match.end(), numbers, items, form))
         return found
 
     # `如此①。`: an enumeration's number is before its item, a citation's after what is said
-    circled = [mark for mark in marks("circled", _CIRCLED) if _CIRCLE.match(listed[mark.numbers[0]])]
+    circled = [mark for mark in marks("circled", _CIRCLED, _NOWHERE) if _CIRCLE.match(listed[mark.numbers[0]])]
     result = marks("superscript", _SUPERSCRIPT, _UNIT, source=text) + circled
     raised = marks("superscript", _RAISED, _POWER)
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):

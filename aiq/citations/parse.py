@@ -16,9 +16,8 @@ from aiq.citations.markdown import Markdown, Place, gaps, position, read_markdow
 from aiq.citations.marks import Mark, find_marks
 from aiq.citations.references import ReferenceList, reference_lists
 
-_OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
-"""The opening of a fence that does not name a language of code."""
-_OF_MARKDOWN = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*", re.IGNORECASE)
+_OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:(markdown|md)|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
+"""The opening of a fence that does not name a language of code; of one of Markdown its name."""
 _BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
 _WORD = re.compile(r"\w")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
@@ -83,13 +82,11 @@ def parse_report(text: str) -> ParsedReport:
 def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterator[Place]:
     """The paragraphs with words, as far as they lie in the body, without lines that are a title in bold."""
     for start, end in markdown.paragraphs:
-        at = position(body, start)
-        while at < len(body) and body[at][0] < end:
-            found = _CONTENT.search(markdown.text, max(start, body[at][0]), min(end, body[at][1]))
+        for begin, stop in body[position(body, start) : position(body, end) + 1]:
+            found = _CONTENT.search(markdown.text, max(start, begin), min(end, stop))
             words = found and _WORD.search(prose, *found.span())
             if found and words and not _BOLD_TITLE.fullmatch(markdown.text, *found.span()):
                 yield found.span()
-            at += 1
 
 
 def _prose_in_fences(markdown: Markdown, lists: Sequence[ReferenceList]) -> Sequence[Place]:
@@ -103,7 +100,8 @@ def _prose_in_fences(markdown: Markdown, lists: Sequence[ReferenceList]) -> Sequ
     if not markdown.fences or not lists:
         return _around_list(markdown) if markdown.fences else ()
     first = markdown.lines[markdown.line_at(markdown.fences[0][0])]
-    if unclosed and _OF_MARKDOWN.fullmatch(text, *first):
+    opening = _OF_PROSE.fullmatch(text, *first)
+    if unclosed and opening and opening[1]:
         # the first code in a fence of Markdown seems to close it, so that its own end opens another
         return first, markdown.lines[markdown.line_at(unclosed[0])]
     return ()
