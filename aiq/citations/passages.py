@@ -172,10 +172,8 @@ def without_citations(text: str) -> str:
 
 def _hidden(report: ParsedReport) -> tuple[list[Place], list[Place]]:
     """Where citations are, and what is neither seen nor said: lists, and the syntax of a link around its label."""
-    pins, voids = (
-        [(mark.start, mark.end) for mark in report.marks],
-        [(found.start, found.end) for found in report.lists],
-    )
+    pins = [(mark.start, mark.end) for mark in report.marks]
+    voids = [(found.start, found.end) for found in report.lists]
     for use in report.body_urls:
         if use.label[0] < use.label[1]:
             voids += [(use.start, use.label[0]), (use.label[1], use.end)]
