@@ -93,7 +93,7 @@ Wording = OwnWording | TextWording
 def wordings(
     judge: str, template: str, official_dir: str | None, file: str, constant: str, places: Mapping[str, str]
 ) -> dict[str, Wording]:
-    """A prompt of a judge by language, those of Deep Research Bench: ours, or the official one where there is a checkout.
+    """A prompt of a judge by language of Deep Research Bench: ours, or the official one where there is a checkout.
 
     `file`, `constant`, `places`: the official prompt is a text assigned at the top level of a Python file.
     `{language}` becomes `en` or `zh`, `{suffix}` `_en` or nothing. Raises ConfigError where the checkout
