@@ -4,6 +4,7 @@ import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
 
     if not plan.judges:
         print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
-    with Progress(plan.settings.name, shown=plan.settings.runner.progress) as progress:
+    with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
         outcome = asyncio.run(execute(plan, folder, progress, earlier))
     if outcome.changed or not folder.page_path.exists():
         write_page(folder, plan.spec.keys)

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import Any, Self
+from typing import Any
 
 from tqdm import tqdm
 
@@ -28,10 +28,7 @@ class Progress:
         self._last_line = time.monotonic()
         self._bar: tqdm[Any] | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
 

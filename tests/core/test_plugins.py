@@ -28,7 +28,6 @@ class Outer(Settings):
         ("aiq.nowhere:Agent", "there is no module 'aiq.nowhere'"),
         ("aiq.core.usage:Nothing", "has no 'Nothing'"),
         (":Agent", "not of the form"),
-        (".usage:Usage", "not of the form"),
         ("aiq..core:Usage", "not of the form"),
     ],
 )

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import validate
-from aiq.core.settings import DatasetSettings, LlmSettings, Plugin, RunSettings
+from aiq.core.settings import LlmSettings, Plugin, RunSettings
 from tests.settings import configured
 
 
@@ -47,15 +47,13 @@ def test_values_out_of_range_and_unknown_keys_are_refused(change: dict[str, obje
         run(**change)
 
 
-@pytest.mark.parametrize(("written", "ids"), [([58, 59], ("58", "59")), (58, ("58",)), ("x1", ("x1",)), (None, None)])
-def test_ids_are_text_however_yaml_read_them(written: object, ids: tuple[str, ...] | None) -> None:
-    assert configured(DatasetSettings, target="a:C", name="d", ids=written).ids == ids
-
-
-@pytest.mark.parametrize(("written", "names"), [("a.jsonl", ("a.jsonl",)), (["a", "b"], ("a", "b")), (None, ())])
-def test_a_single_name_needs_no_brackets(written: object, names: tuple[str, ...]) -> None:
-    settings = run(offline={"pages": written}, knowledge={"documents": written})
-    assert settings.offline.pages == settings.knowledge.documents == names
+@pytest.mark.parametrize(
+    ("pages", "ids", "names"),
+    [("x1", "x1", ("x1",)), (["58", "59"], [58, 59], ("58", "59")), ("58", 58, ("58",)), (None, [], ())],
+)
+def test_a_single_name_needs_no_brackets_and_ids_are_text(pages: object, ids: object, names: tuple[str, ...]) -> None:
+    settings = run(offline={"pages": pages}, dataset={"target": "a:C", "name": "d", "ids": ids})
+    assert settings.offline.pages == settings.dataset.ids == names
 
 
 @pytest.mark.parametrize(
