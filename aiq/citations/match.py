@@ -66,7 +66,7 @@ class SourceIndex:
 
     def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
         self._exact: dict[UrlKey, Source] = {}
-        self._at = defaultdict[Segments, list[ParsedUrl]](list)
+        self._at = defaultdict[Segments, list[ParsedUrl]](list)  # by path
         for source in sources:
             url = parse_url(source.url or "")
             if url is not None and self._exact.setdefault(url.key, source) is source:
