@@ -24,11 +24,7 @@ def _release_year(value: object) -> object:
     found = _VERSION.search(str(value)) or _DATE.fullmatch(str(value))
     if found is None:
         raise ValueError("write a release such as v112425 (month, day, year), its date 2025-11-24, or its year 2025")
-    return _year(found)
-
-
-def _year(release: re.Match[str]) -> int:
-    return 2000 + int(release["year"])
+    return 2000 + int(found["year"])
 
 
 class FreshQASettings(SourceSettings):
@@ -52,7 +48,7 @@ class FreshQA(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         named = _VERSION.search(re.split(r"[/\\]", self.settings.path or self.settings.hub or "")[-1])
-        release = self.settings.release or (named and _year(named))
+        release = self.settings.release or (named and 2000 + int(named["year"]))
         for row in self.rows():
             tags = {name: row.text(name) for name in _TAGS if row.text(name)}
             tags["false_premise"] = _false_premise(row)
