@@ -18,7 +18,7 @@ from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.datasets.deep_research_bench import DeepResearchBench
-from aiq.judges.fact_extract import by_url
+from aiq.judges.fact import by_url
 from aiq.judges.fact_questions import FactCitation
 from aiq.judges.fact_scores import CitedPage, official
 from aiq.judges.race_scores import published

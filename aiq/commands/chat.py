@@ -28,7 +28,7 @@ from aiq.core.samples import Question, Sample, SampleKey, Turn
 from aiq.core.session import Session
 from aiq.core.settings import RunSettings
 from aiq.core.usage import UsageLedger
-from aiq.site.terminal import LeftError, Terminal, printable, show_progress
+from aiq.site.chat import LeftError, Terminal, printable, show_progress
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""

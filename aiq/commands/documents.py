@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from aiq.core.errors import AiqError, ConfigError, UserError
-from aiq.site.terminal import printable
+from aiq.site.chat import printable
 
 if TYPE_CHECKING:
     from aiq.core.settings import RunSettings

@@ -76,14 +76,13 @@ T = TypeVar("T")
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
     together. In a judge's session `sources` are what the agent retrieved, and `answers` what the judges of a run share.
-    `collection_name`: the documents that the question names. `draft`: the latest report as written, which reaches the
-    attempt's row whatever fails afterwards.
+    `collection_name`: the documents that the question names.
     """
 
     key: SampleKey
@@ -103,7 +102,7 @@ class Session:
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
-    draft: str | None = None
+    _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
@@ -115,10 +114,15 @@ class Session:
         self.usage.record(role, usage)
         self.spend.record(role, usage)
 
+    @property
+    def draft(self) -> str | None:
+        """The latest report as written, which reaches the attempt's row whatever fails afterwards."""
+        return self._drafts[-1] if self._drafts else None
+
     def keep_draft(self, text: str) -> None:
         """Remember a report as soon as it is written; a blank one does not replace an earlier one."""
         if text.strip():
-            self.draft = text
+            self._drafts.append(text)
 
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""

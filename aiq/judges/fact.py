@@ -4,7 +4,7 @@ Extract (statement, URL) pairs, group them by URL, fetch each page and judge its
 question to a model (on a piece of a report, on a page with its statements) is asked once a run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -18,8 +18,8 @@ from aiq.core.settings import Settings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.judges.base import Found, Judge, scores_of
-from aiq.judges.fact_extract import agreement, by_url, cited_statements, extract_by_model
-from aiq.judges.fact_questions import FactQuestions
+from aiq.judges.fact_extract import agreement, cited_statements, extract_by_model
+from aiq.judges.fact_questions import FactCitation, FactQuestions
 from aiq.judges.fact_scores import CitedPage, Judged, Verdict, count
 from aiq.judges.wording import language
 from aiq.llm.models import read_key
@@ -179,3 +179,12 @@ def _figures(pages: Sequence[CitedPage]) -> list[Found]:
     accuracy = [(supported, citations), supported / citations] if citations else [unjudged] * 2
     official = [citations, supported] if pages else [_NO_CITATIONS] * 2
     return [*accuracy, citations, supported, *official]
+
+
+def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:
+    """The statements of each URL in order of appearance; those alike but for case and punctuation once."""
+    grouped: dict[str, dict[str, str]] = {}
+    for citation in citations:
+        same = "".join(char for char in citation.statement.casefold() if char.isalnum())
+        grouped.setdefault(citation.url, {}).setdefault(same, citation.statement)
+    return {url: list(statements.values()) for url, statements in grouped.items()}

@@ -1,7 +1,7 @@
 """FACT's first step: what a report says and which URLs it cites for it, by a model, by rules, or both compared."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aiq.citations import passages
@@ -70,15 +70,6 @@ def cited_statements(report: str) -> list[FactCitation]:
                 if _is_web(url):
                     found[FactCitation(statement=statement.text, reference=number, url=url)] = None
     return list(found)
-
-
-def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:
-    """The statements of each URL in order of appearance; those alike but for case and punctuation once."""
-    grouped: dict[str, dict[str, str]] = {}
-    for citation in citations:
-        same = "".join(char for char in citation.statement.casefold() if char.isalnum())
-        grouped.setdefault(citation.url, {}).setdefault(same, citation.statement)
-    return {url: list(statements.values()) for url, statements in grouped.items()}
 
 
 def chunks(text: str, most: int) -> list[str]:

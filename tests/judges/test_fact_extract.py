@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.judges.fact_extract import agreement, alike, by_url, chunks, cited_statements, extract_by_model, urls
+from aiq.judges.fact import by_url
+from aiq.judges.fact_extract import agreement, alike, chunks, cited_statements, extract_by_model, urls
 from aiq.judges.fact_questions import FactCitation, FactQuestions
 from tests.judges.parts import scripted
 
