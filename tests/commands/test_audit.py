@@ -243,7 +243,7 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("report", "sources", "said"),
     [
-        (None, SOURCES, "report.md; check REPORT"),
+        (None, SOURCES, "report.md cannot be read (No such file or directory); check REPORT"),
         (b"caf\xe9", SOURCES, "report.md, line 1: not UTF-8"),
         ("Zwölf".encode("utf-16"), SOURCES, "report.md, line 1: not UTF-8"),
         (b"PK\x03\x04 zero \x00 byte", SOURCES, "report.md is empty, or no text"),

@@ -41,7 +41,7 @@ async def test_a_sample_without_a_report_of_its_own_fails(tmp_path: Path, row: d
 
 
 def test_an_unusable_file_stops_before_the_run(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"there is no file .*; check agent\.path"):
+    with pytest.raises(DatasetError, match=r"absent\.jsonl cannot be read .*; check agent\.path"):
         Reports(configured(ReportsSettings, path="absent.jsonl"))
     with pytest.raises(ConfigError, match="line 2: id 7 stands already"):
         agent(tmp_path, {"id": 7, "article": "a"}, {"id": 7, "article": "b"})
