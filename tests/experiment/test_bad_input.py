@@ -40,6 +40,8 @@ class Mute:
         (["experiment=tiny", "agent.target=pathlib:Path"], "agent.target: pathlib:Path has no Settings, a child of"),
         (["experiment=tiny", "agent.target=mute:Mute"], "has no `async def research(question, session)`"),
         (["experiment=tiny", "agent=torn"], "torn.yaml"),
+        (["experiment=tiny", "judge=[letters,again]"], "judge: letters and again both yield letters.count; keep one"),
+        (["experiment=tiny", "resume=latest", "resume=x"], "takes neither -m nor --cfg nor a second folder"),
         (["experiment=tiny", "+agent.colour=red"], "agent.colour: there is no such setting"),
         (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
         (["-m", "experiment=tiny"], "no setting has several values"),
@@ -71,6 +73,8 @@ def test_one_line_and_nothing_left_behind(
     (here.path / "a_typo.py").write_text("class Agent(:\n")
     (here.path / "half_made.py").write_text("1 / 0\n")
     (here.path / "mute.py").write_text(MUTE)
+    again = (here.path / "conf/judge/letters.yaml").read_text().replace("judge.letters", "judge.again")
+    (here.path / "conf/judge/again.yaml").write_text(again)
     (here.path / "conf/agent/torn.yaml").write_text("words: [1\n")
     assert main(["run", *arguments]) == 2
     assert message in only_line(capsys)

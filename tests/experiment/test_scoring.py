@@ -1,0 +1,82 @@
+"""What a judge gives becomes rows; what it has not declared is a failure of the judge."""
+
+from typing import Any
+
+import pytest
+
+from aiq.core.reports import Metric, Report, Score
+from aiq.core.samples import Question, Sample
+from aiq.core.session import Session
+from aiq.experiment.plan import JudgePlan
+from aiq.experiment.scoring import score_failure, score_report
+from aiq.judges.base import Judge, NoSettings
+from aiq.runs.manifest import JudgeSpec
+from aiq.runs.rows import SampleRow, ScoreRow, Timing
+from tests.sessions import make_session
+
+SAMPLE = Sample(id="1", question=Question(text="?"))
+METRICS = (Metric.share("j.share"), Metric.share("j.ratio", estimator="ratio"), Metric(name="j.other"))
+
+
+class Given(Judge):
+    """Gives the scores that a test wants; `j.other` is no metric of its samples."""
+
+    metrics = METRICS
+
+    def __init__(self, scores: list[Score]) -> None:
+        super().__init__(NoSettings())
+        self._scores = scores
+
+    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
+        return METRICS[:2]
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        return self._scores
+
+
+def planned(*scores: Score) -> JudgePlan:
+    return JudgePlan(Given(list(scores)), JudgeSpec(name="j", version="1", hash="h", metrics=METRICS), None)
+
+
+def row(**changes: Any) -> SampleRow:
+    timing = Timing(started="2026-11-01T09:00:00+00:00", seconds=1.0)
+    values = {"sample_id": "1", "sample_hash": "h", "epoch": 1, "attempt": 1, "question": "?", "report": "It is."}
+    return SampleRow.model_validate({**values, "status": "completed", "timing": timing, **changes})
+
+
+async def rows_of(*scores: Score) -> list[ScoreRow]:
+    rows: list[ScoreRow] = []
+    await score_report(planned(*scores), SAMPLE, row(), make_session(), rows.extend)
+    return rows
+
+
+async def test_a_score_is_a_row_with_its_numbers_its_reason_or_its_error() -> None:
+    share, ratio, other = await rows_of(
+        Score(metric="j.share", value=0.5, detail={"why": "half"}), Score(metric="j.ratio", error="no page answered")
+    )
+    assert (share.status, share.value, share.detail) == ("scored", 0.5, {"why": "half"})
+    assert (ratio.status, ratio.error and ratio.error.message) == ("error", "no page answered")
+    assert (other.status, other.reason) == ("not_applicable", "not a metric of this sample")
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([Score(metric="j.mine", value=1)], "scores it did not declare, or twice: ['j.mine']"),
+        ([Score(metric="j.share", value=1)] * 2, "scores it did not declare, or twice: ['j.share']"),
+        ([Score(metric="j.ratio", value=1)], "declared j.ratio as ratio and scored it otherwise"),
+        ([Score(metric="j.share", numerator=1, denominator=2)], "declared j.share as mean and scored it otherwise"),
+        ([Score(metric="j.share", value=1.5)], "gave j.share=1.5, outside the bounds it declared"),
+    ],
+)
+async def test_what_was_not_declared_is_an_error_of_the_judge(scores: list[Score], message: str) -> None:
+    rows = await rows_of(*scores)
+    assert [found.status for found in rows] == ["error"] * 3
+    assert all(found.error is not None and message in found.error.message for found in rows)
+
+
+def test_a_failed_attempt_has_the_worst_value_of_each_metric_that_its_sample_has() -> None:
+    share, ratio, other = score_failure(planned(), SAMPLE, row(status="failed", report=None))
+    assert (share.status, share.value, share.reason) == ("agent_failed", 0, "the attempt ended as failed")
+    assert (ratio.status, ratio.numerator, ratio.denominator) == ("agent_failed", 0, 1)
+    assert (other.status, other.reason) == ("not_applicable", "not a metric of this sample")

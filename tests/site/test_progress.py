@@ -1,0 +1,31 @@
+"""The bar of a terminal and the lines elsewhere say the same."""
+
+import io
+import sys
+
+import pytest
+
+from aiq.site.progress import Progress
+from tests.runs.test_summary import score, state_of
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_the_running_score_cost_and_trouble_are_shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stream)
+    state = state_of(attempts=2)
+    keys = state.spec.keys
+    progress = Progress("run", shown=True)
+    state.add_scores([score(keys[0], value=0.25), score(keys[0], "j.y", value=1)])
+    progress.started(state)
+    progress.retrying(keys[1])
+    state.add_scores([score(keys[1], value=0.75), score(keys[1], "j.y", value=1)])
+    progress.finished(keys[1])
+    progress.close()
+    shown = stream.getvalue()
+    assert "j.x 0.500, cost unknown, 1 retried" in shown or "j.x 0.500, $0.00, 1 retried" in shown
+    assert ("2/2" if stream.isatty() else "run: 2 of 2 done") in shown
