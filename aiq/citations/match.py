@@ -8,6 +8,8 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents
 from aiq.citations.sanitise import KnownHosts
@@ -67,10 +69,13 @@ class SourceIndex:
     def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
         self._exact: dict[UrlKey, Source] = {}
         self._at = defaultdict[Segments, list[ParsedUrl]](list)  # by path
+        self._having = defaultdict[Any, list[ParsedUrl]](list)  # by path and parameter
         for source in sources:
             url = parse_url(source.url or "")
             if url is not None and self._exact.setdefault(url.key, source) is source:
                 self._at[url.path].append(url)
+                for parameter in set(url.query):
+                    self._having[url.path, parameter].append(url)
         self._depths = sorted({len(path) for path in self._at}, reverse=True)
         self._paths = sorted(self._at)
         self._spellings = sorted((url.spelling, url) for there in self._at.values() for url in there)
@@ -138,10 +143,10 @@ class SourceIndex:
 
     def _with_parameters(self, url: ParsedUrl) -> ParsedUrl | None:
         """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
-        there = self._at.get(url.path, ()) if url.query else ()
-        routed = (found for found in there if url.route in ("", found.route))
-        # a repeated parameter counts as often
-        return _only([found for found in routed if Counter(url.query) <= Counter(found.query)])
+        rarest = min((self._having.get((url.path, one), ()) for one in url.query), key=len, default=())
+        routed = (found for found in rarest if url.route in ("", found.route))
+        # a repeated parameter counts as often; the second one found decides
+        return _only(list(islice((found for found in routed if Counter(url.query) <= Counter(found.query)), 2)))
 
 
 def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:

@@ -45,7 +45,7 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     titled = list(_lists(lines, _below_title))
     footnotes = _lists(lines, lambda line: _footnotes(line, titled))
     lists = sorted([*titled, *footnotes], key=lambda found: found.start)
-    lists = lists or list(_lists(lines, _after_colon)) or list(_lists(lines, _headless))
+    lists = lists or list(_lists(lines, _after_colon)) or list(_headless(lines))
     lists = [found for found in lists if any(entry.names_target for entry in found.entries)] or lists
     return tuple([found for found in lists if found.entries[0].number_span] or lists)
 
@@ -104,15 +104,17 @@ def _after_colon(line: Line) -> _Read:
     return _Follower("bracket").read(Line(line.text, line.lines, line.number, start, line.end, None, fenced=False))
 
 
-def _headless(line: Line) -> _Read:
-    """A run of `[1] Title - URL` lines, numbered upwards, with nothing but blanks after it."""
-    start = None if line.parts_lists else line.starts.get("bracket")
-    if start is None or line.text[start.mark[0]] in "(（" or not line.names_target:
-        return None
-    last, entries = _Follower("bracket").read(line)
-    upwards = len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries))
-    ends = not any(below.bare for below in line.lines[last + 1 :])
-    return last, entries if upwards and ends else ()
+def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:
+    """The run of `[1] Title - URL` lines that ends a report: each an entry with a target, numbered upwards."""
+    run = list(takewhile(_is_listed, (line for line in reversed(lines) if line.bare)))
+    _, entries = _Follower("bracket").read(run[-1]) if run else (-1, ())
+    if len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries)):
+        yield ReferenceList(run[-1].start, entries[-1].end, tuple(entries))
+
+
+def _is_listed(line: Line) -> bool:
+    start = None if line.fenced or line.level is not None else line.starts.get("bracket")
+    return start is not None and line.text[start.mark[0]] not in "(（" and line.names_target
 
 
 def _first_entry(title: Line) -> tuple[Line, Family] | None:

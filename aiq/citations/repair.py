@@ -14,7 +14,8 @@ from aiq.citations.parse import cut
 from aiq.citations.sanitise import scheme_of
 from aiq.citations.urls import parse_url, writable
 
-_AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", "**", "__")
+_EMPHASIS = ("**", "__")
+_AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", *_EMPHASIS)
 """Brackets and emphasis that go with all that they hold."""
 _FIRST_CJK = "\u2e80"
 _CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
@@ -185,7 +186,10 @@ class _Repairer:
         if use.form == "attribute":
             self._edit((use.start, use.end), "", rule)
         elif use.form in ("link", "image") and label and not scheme_of(label):
-            self._edit((use.start, use.label[0]), "", rule)
+            before = self._text[max(0, use.start - _WINDOW) : use.start]
+            glued = before.split()[-1] if before and not before[-1].isspace() else ""
+            lengthens = "/" in glued or ":" in glued  # an address right before the words
+            self._edit((use.start, use.label[0]), " " if lengthens else "", rule)
             self._edit((use.label[1], use.end), "", rule)
         else:
             self._remove(use.start, use.end, rule)
@@ -270,7 +274,10 @@ def _widened(text: str, removals: list[Edit]) -> list[Edit]:
 def _with_surroundings(text: str, start: int, end: int) -> Place:
     """The stretch with the brackets and the emphasis that hold nothing else, and the blank that would be left."""
     before = _without_blanks(text, start)
-    while before and text[before - 1] + text[end : end + 1] in _AROUND:
+    while before and (around := text[before - 1] + text[end : end + 1]) in _AROUND:
+        outside = text[max(0, before - 2) : before - 1] + text[end + 1 : end + 2]
+        if around in _EMPHASIS and (before < start or (len(outside) == 2 and outside.isalnum())):
+            break  # it belongs to the words on both sides
         start, end = before - 1, end + 1
         before = _without_blanks(text, start)
     follows = text[end : end + _WINDOW].lstrip("*_")[:1]

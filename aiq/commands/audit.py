@@ -158,5 +158,7 @@ def _check_outputs(args: Namespace) -> None:
     taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve it bears links that lead in a circle
     for option in ("sources", "json", "repaired", "html"):
         path: Path | None = getattr(args, option)
+        if str(path) == "-":
+            raise UserError(f"--{option} -: standard output has the table; name a file")
         if path is not None and (other := taken.setdefault(realpath(path), f"--{option}")) != f"--{option}":
             raise UserError(f"--{option} {path} is the same file as {other}; choose another name")

@@ -159,10 +159,13 @@ def jsonl_rows(text: str, name: str) -> Iterator[Row]:
 
 def _parsed(text: str, where: str) -> Any:
     try:
-        return json.loads(whole_json(text.encode()))
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         detail = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise DatasetError(f"{where}: not valid JSON ({detail}); mend or delete it") from None
+    if r"\u" in text and json.loads(whole_json(text.encode())) != value:
+        raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; mend or delete it")
+    return value
 
 
 def _object(value: JsonValue, where: str) -> Row:

@@ -126,6 +126,8 @@ def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None) -> list
         if option not in options(group):
             return []  # make_plan says what is wrong
         now = _at(next(_configs(group, option)), (*place.split("."), "target"))
+        if not isinstance(now, str):
+            return []
         plugin["target"], kind = now, load(now, place)
         notes.append(f"{place}.target: {then} is now {now}, as {group}={option} has it")
     known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
@@ -146,7 +148,10 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
 def _configs(group: str, option: str | None) -> Iterator[dict[str, Any]]:
     """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
     names = filter(None, dict.fromkeys([option, "_base", *options(group)])) if group in groups() else ()
-    for chosen in [*([f"{group}=[{name}]" if group in LISTS else f"{group}={name}"] for name in names), []]:
+    chosen_ones = [*([f"{group}=[{name}]" if group in LISTS else f"{group}={name}"] for name in names), []]
+    if group in LISTS and option is None:  # what nobody chose is not taken up now
+        chosen_ones.insert(0, [])
+    for chosen in chosen_ones:
         with suppress(HydraException):  # no such option
             yield config_of_options(chosen)
 

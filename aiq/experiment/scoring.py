@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from aiq.core.errors import JudgeError
 from aiq.core.events import RunFinished
 from aiq.core.reports import Metric, Score
@@ -12,6 +14,7 @@ from aiq.core.session import Session
 from aiq.experiment.attempt import as_row_error, classify, outcome
 from aiq.experiment.plan import JudgePlan
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
+from aiq.stats.noise import NOISE, Noise
 
 _NO_METRIC = "not a metric of this sample"
 
@@ -73,6 +76,10 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
             raise JudgeError(f"judge {judge} declared {name} as {estimator} and scored it otherwise")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
+        try:
+            _ = NOISE in score.detail and Noise.model_validate(score.detail[NOISE])
+        except ValidationError:
+            raise JudgeError(f"judge {judge}: the detail '{NOISE}' of {name} is none; give it another name") from None
     return found
 
 

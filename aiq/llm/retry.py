@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from calendar import timegm
-from email.utils import parsedate
+from email.utils import mktime_tz, parsedate_tz
 
 from aiq.core.seeds import derive
 from aiq.core.settings import RetrySettings
@@ -27,9 +26,9 @@ def retry_after(headers: Headers) -> float | None:
             return max(0.0, float(headers.get(name, "")) / unit)
         except ValueError:
             continue
-    date = parsedate(headers.get("retry-after", ""))
+    date = parsedate_tz(headers.get("retry-after", ""))
     try:
-        return None if date is None else max(0.0, timegm(date) - time.time())
+        return None if date is None else max(0.0, mktime_tz(date) - time.time())
     except (ValueError, OverflowError):
         return None
 

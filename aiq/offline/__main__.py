@@ -29,6 +29,12 @@ GRACE_SECONDS = 2
 """How long requests under way may take to end once the server is told to stop."""
 
 
+def _at_least_one(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError
+    return number
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m aiq.offline", description=__doc__)
     parser.add_argument("--pages", type=Path, nargs="+", required=True, help="files (or folders with a pages.jsonl)")
@@ -52,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser, port: int) -> None:
     parser.add_argument("--faults", type=_rates, default={}, metavar="JSON", help=f"rates of planted faults: {_RATES}")
     parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
     longest = "longest prompt, in tokens (default: %(default)s)"
-    parser.add_argument("--context-tokens", type=int, default=131_072, help=longest)
+    parser.add_argument("--context-tokens", type=_at_least_one, default=131_072, help=longest)
 
 
 def _port(text: str) -> int:

@@ -49,6 +49,11 @@ async def test_options_of_one_call_win_over_config(bench: Any) -> None:
         assert len(b.endpoint.got) == 1
 
 
+async def test_a_refusal_is_what_the_model_said(bench: Any) -> None:
+    async with bench([http(200, completed(None, refusal="I cannot answer in this form."))]) as b:
+        assert (await b.ask("aiq.writer")).text == "I cannot answer in this form."
+
+
 async def test_chat_model_calls_tools_and_streams(bench: Any) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
     parts = streamed(chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))
