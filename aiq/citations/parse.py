@@ -54,11 +54,11 @@ def parse_report(text: str) -> ParsedReport:
             replace(found, end=apart[-1][1]) if found.start < apart[0][0] < found.end < apart[-1][1] else found
             for found in reference_lists(markdown)
         )
-    listed = [replace(entry, section=section) for section, found in enumerate(lists) for entry in found.entries]
-    urls = entry_urls(markdown, [(entry.start, entry.end) for entry in listed])
+    listed = [(section, entry) for section, found in enumerate(lists) for entry in found.entries]
+    urls = entry_urls(markdown, [(entry.start, entry.end) for _, entry in listed])
     entries = tuple(
-        replace(entry, text=text[entry.body : entry.end].strip(), urls=found)
-        for entry, found in zip(listed, urls, strict=True)
+        replace(entry, section=section, text=text[entry.body : entry.end].strip(), urls=found)
+        for (section, entry), found in zip(listed, urls, strict=True)
     )
     body = gaps([(found.start, found.end) for found in lists], len(text))
     prose = markdown.prose()
