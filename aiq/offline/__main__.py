@@ -30,9 +30,9 @@ GRACE_SECONDS = 2
 
 
 def _at_least_one(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: write a whole number, 1 or more")
+    return int(text)
 
 
 def main(arguments: list[str] | None = None) -> int:
