@@ -117,7 +117,9 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
         print_summary(outcome.summary, folder)
     if status != "finished":
         why = str(outcome.error) if outcome.error else "interrupted"
-        print(f"aiq: {why}; what is finished is kept, go on with: aiq run resume={folder.path}", file=sys.stderr)
+        begun = status == "interrupted" or set(outcome.summary.statuses) - {"cancelled"}
+        then = f"; what is finished is kept, go on with: aiq run resume={folder.path}" if begun else ""
+        print(f"aiq: {why}{then}", file=sys.stderr)
     elif outcome.exit_code == 3:
         print("aiq: more failed than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
     return outcome
