@@ -10,7 +10,7 @@ from typing import Any
 
 from aiq.core.events import ModelCalled
 from aiq.core.session import Session
-from aiq.core.settings import Price
+from aiq.core.settings import LlmSettings, Price
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
 
@@ -18,6 +18,9 @@ ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
+
+USAGE = "aiq_usage"
+"""Extension of a whole answer: the `Usage` that was booked for it."""
 
 _DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
 """Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
@@ -38,6 +41,8 @@ class ModelCall:
     body: Mapping[str, Any]
     digest: str
     _request: Request
+    wants_usage: bool
+    """Whether the caller asked for the usage of its stream; if not, it expects no event without a choice."""
 
     @property
     def model(self) -> str:
@@ -71,8 +76,8 @@ class ModelCall:
         return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
-async def read_call(request: Request, session: Session) -> ModelCall:
-    """The call a client made, completed: the session's seed, and usage asked for where it is streamed.
+async def read_call(request: Request, session: Session, settings: LlmSettings) -> ModelCall:
+    """The call a client made, completed: the role's options, the session's seed, and usage asked for in a stream.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
@@ -80,12 +85,22 @@ async def read_call(request: Request, session: Session) -> ModelCall:
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
+    if str(request.url).startswith(settings.base_url.rstrip("/") + "/"):  # another endpoint has options of its own
+        body = _with_options(body, settings.setup(role))
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
+    streaming = body.get("stream_options") or {}
     if body.get("stream"):
-        body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
+        body["stream_options"] = {**streaming, "include_usage": True}
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     digest = hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
-    return ModelCall(role, body, digest, request)
+    return ModelCall(role, body, digest, request, bool(streaming.get("include_usage")))
+
+
+def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, Any]:
+    """A request with temperature and token limit of config, where it states none, and with the extra body."""
+    limit = None if "max_tokens" in body else setup["max_tokens"]
+    options = {"temperature": setup["temperature"], "max_completion_tokens": limit}
+    return {**{name: value for name, value in options.items() if value is not None}, **body, **setup["extra_body"]}
 
 
 def _count(values: object, name: str) -> int | None:
@@ -147,9 +162,11 @@ class Exchange:
         self._start = time.perf_counter()
         self._open = True
 
-    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> None:
-        """A reply came, whatever its use; `reported` is its `usage` object."""
-        self._book(self._usage(reported), status=200, reply=message, finish_reason=finish_reason)
+    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> Usage:
+        """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        usage = self._usage(reported)
+        self._book(usage, status=200, reply=message, finish_reason=finish_reason)
+        return usage
 
     def refused(self, failure: Failure) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""

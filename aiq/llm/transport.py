@@ -14,7 +14,7 @@ from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
-from aiq.llm.calls import Exchange, Failure, ModelCall, PriceList, is_chat, read_call
+from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, PriceList, is_chat, read_call
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
@@ -52,12 +52,19 @@ def open_client(
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
-    return AsyncClient(
+    return _RunClient(
         transport=SessionTransport(RoutingTransport(network, offline_port), settings),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
+
+
+class _RunClient(AsyncClient):
+    """Closed by its `async with` and by nobody else: what is lent to one agent serves all samples."""
+
+    async def aclose(self) -> None:
+        """Do nothing: `AsyncOpenAI.close` ends up here."""
 
 
 def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
@@ -78,6 +85,7 @@ class SessionTransport(AsyncBaseTransport):
 
     def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
         self._inner = inner
+        self._settings = settings
         self._policy = settings.retry
         self._pace = Pace(settings.requests_per_minute)
         self._prices = PriceList(settings.prices)
@@ -114,7 +122,7 @@ class SessionTransport(AsyncBaseTransport):
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
-        call = await read_call(request, session)
+        call = await read_call(request, session, self._settings)
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
@@ -186,7 +194,7 @@ class SessionTransport(AsyncBaseTransport):
             said = read_error(body, call.key)[0] or "an answer without choices"
             reported = answer.get("usage") if isinstance(answer, dict) else None
             return exchange.lost(said, status=200, reported=reported)
-        exchange.answered(message, finish, answer.get("usage"))
+        response.extensions[USAGE] = exchange.answered(message, finish, answer.get("usage"))
         self._answered = True
         return _decoded(response, content=body)
 
