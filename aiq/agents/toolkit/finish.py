@@ -56,13 +56,14 @@ def _plain(line: str) -> str:
 
 
 def finish(
-    answer: str, route: str, leaks: LeakFilter, session: Session, researched: bool = True, **more: Any
+    answer: str, route: str, leaks: LeakFilter | None, session: Session, researched: bool = True, **more: Any
 ) -> Report:
     """The answer as a report; `more`: its other fields. Raises AgentError for a blank one.
 
-    Verified where it is `researched`, so that it cites, and the run verifies.
+    `leaks`: None for an agent whose prompts nobody knows. Verified where it is `researched`, so that it cites, and the
+    run verifies.
     """
-    text = leaks.cleaned(answer, session)
+    text = leaks.cleaned(answer, session) if leaks else answer
     if not text.strip():
         raise AgentError(f"the {route} answer is empty")
     audit: Audit | None = None
