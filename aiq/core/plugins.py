@@ -73,7 +73,7 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
     message = item["msg"].removeprefix("Value error, ")
     match item["type"] if name else "":
         case "extra_forbidden":
-            return f"{name}: there is no such setting"
+            return f"{name}: there is no such {'setting' if settings else 'field'}"
         case "missing":
             return f"{name}: must be set"
         case "tuple_type" | "list_type" if settings:
