@@ -55,7 +55,7 @@ def _show_config(jobs: Sequence[sweep.Job]) -> int:
     from aiq.site.settings import explained
 
     for job in jobs:
-        print("---\n" + explained(compose.settings_from(compose.compose(job.overrides))), end="")
+        print("---\n" + explained(compose.checked(compose.settings_from(compose.compose(job.overrides)))), end="")
     return 0
 
 

@@ -15,7 +15,6 @@ from aiq.core.plugins import describe
 from aiq.core.samples import Question, Sample, Truth
 from aiq.core.settings import Settings
 
-
 OF_QUESTION = tuple(name for name in Question.model_fields if name != "text")
 """Columns that every format may have beside the question's text."""
 _JSON = {"history": '[{"speaker": "user", "text": "..."}]', "user_info": '{"name": "..."}'}

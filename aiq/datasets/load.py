@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from aiq.core.errors import DatasetError
+from aiq.core.errors import AiqError, DatasetError
 from aiq.core.files import Files
-from aiq.core.plugins import describe
+from aiq.core.plugins import describe, failure
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
@@ -28,6 +28,10 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
         samples = list(source.samples())
     except ValidationError as error:
         raise DatasetError(f"{settings.target} made a sample that is none: {describe(error)}") from None
+    except AiqError:
+        raise
+    except Exception as error:
+        raise DatasetError(f"{settings.target} cannot read its samples: {failure(error)}") from error
     place = settings.path or settings.hub
     ids = _numbers([sample.id for sample in samples])
     threads = _numbers([sample.question.thread_id for sample in samples])
@@ -35,8 +39,8 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
         raise DatasetError(f"{place}: samples {first} and {second} have the same id {key}")
     for thread, (first, second, *_) in threads.items():
         raise DatasetError(
-            f"{place}: samples {first} and {second} have the same thread_id {thread}, and samples are asked at once, in "
-            "any order; give each its own, and put what was said before into history"
+            f"{place}: samples {first} and {second} have the same thread_id {thread}, and samples are asked at once, "
+            "in any order; give each its own, and put what was said before into history"
         )
     files = Files()
     truths = read_truth(files, settings.path, settings.truth)
