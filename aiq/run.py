@@ -12,7 +12,7 @@ from aiq.analysis.sweeps import JobEnd
 from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
-from aiq.runs.folder import RunFolder, new_run_id
+from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
@@ -37,12 +37,12 @@ def run(args: Namespace) -> int:
     resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
     others = [text for text in overrides if not text.startswith(_RESUME)]
     if resumed and (args.multirun or args.cfg or len(resumed) > 1):
-        raise UserError("resume=DIR goes on with one run; it takes neither -m nor --cfg nor a second folder")
+        raise UserError("resume=RUN goes on with one run; it takes neither -m nor --cfg nor a second folder")
     if not args.multirun:
         sweep.refuse(others)
     jobs = sweep.split(others) if args.multirun else [sweep.Job(tuple(others), {})]
     if resumed:
-        return _resume(Path(resumed[0]), others)
+        return _resume(*_unfinished(resumed[0], others))
     if args.cfg:
         return _show_config(jobs)
     if args.multirun:
@@ -84,11 +84,25 @@ def _sweep(jobs: Sequence[sweep.Job]) -> int:
     return max(end.exit_code for end in ends)
 
 
-def _resume(path: Path, overrides: Sequence[str]) -> int:
+def _unfinished(name: str, overrides: Sequence[str]) -> tuple[RunFolder, list[str]]:
+    """The run that `resume=NAME` means, and the overrides that are not there to find it.
+
+    `experiment` and `output_dir` say where `latest` is looked for. Raises UserError for no such run.
+    """
+    where = dict.fromkeys(("experiment", "output_dir"), "")
+    where |= {key: value for key, _, value in (text.partition("=") for text in overrides) if key in where}
+    results = where["output_dir"] or "results"
+    if name != LATEST:
+        return find_run(name, results), list(overrides)
+    folder = latest_unfinished(results, where["experiment"] or None)
+    print(f"aiq: going on with {folder.path}", file=sys.stderr)
+    return folder, [text for text in overrides if text.partition("=")[0] not in where]
+
+
+def _resume(folder: RunFolder, overrides: Sequence[str]) -> int:
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
-    folder = RunFolder(path)
     manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:

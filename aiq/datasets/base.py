@@ -97,7 +97,7 @@ def question_of(row: Row, text: str, language: str | None = None) -> Question:
         raise DatasetError(f"{row.where}: {describe(error)}") from None
 
 
-def _stated(row: Row, name: str) -> JsonValue:
+def _stated(row: Row, name: str) -> Any:
     """What a column that is not empty says, as `Question` takes it."""
     value = row.values[name]
     if name in _JSON and isinstance(value, str):

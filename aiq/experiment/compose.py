@@ -164,7 +164,7 @@ def _selections(overrides: Sequence[str]) -> list[str]:
     return [text for text in overrides if _group(text)]
 
 
-def _check_packages(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
+def _check_packages(config: Any, overrides: Sequence[str]) -> None:
     """Raises ConfigError where the settings of an option are not in its place: its file does not say which it is."""
     for group in ("experiment", *LISTS):
         section = config.get(group) or {}
@@ -264,16 +264,7 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
     text = str(error) or str(error.__cause__ or error)
     unknown = re.match(r"(?:In 'config': )?Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
-        name = next(part for part in unknown.groups() if part)
-        group, option, *_ = [*name.split("."), ""]
-        known = _settings(overrides)
-        if (
-            group in LISTS
-            and option in options(group)
-            and not any(text.startswith(f"{group}.{option}.") for text in known)
-        ):
-            return f"{name}: the run has no {group} {option}; name it among the others in {group}=[..., {option}]"
-        return f"{name}: there is no such setting{near(name, known)}"
+        return _unknown(next(part for part in unknown.groups() if part), _settings(overrides))
     if merged := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
         return f"{merged[1]}: does not fit what is there; of a section write {merged[2]}.KEY=VALUE"
     if isinstance(error, UnicodeDecodeError):
@@ -282,6 +273,16 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
         return _unplaced("experiment", own[1])
     named = re.sub(r"In '(\w+)/([^']+)'", lambda found: str(_file_of(found[1], found[2])), text)
     return " ".join(named.partition("Config search path:")[0].split())
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    """About a setting that is not among those of the run."""
+    group, _, rest = name.partition(".")
+    option = rest.partition(".")[0]
+    chosen = any(text.startswith(f"{group}.{option}.") for text in known)
+    if group in LISTS and option in options(group) and not chosen:
+        return f"{name}: the run has no {group} {option}; name it among the others in {group}=[..., {option}]"
+    return f"{name}: there is no such setting{near(name, known)}"
 
 
 def _file_of(group: str, option: str) -> Path:
