@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationIn
 
 from aiq.core import plugins
 from aiq.core.base import Record
-from aiq.core.errors import ConfigError
+from aiq.core.errors import AiqError, ConfigError
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
@@ -66,9 +66,14 @@ class Plugin(Settings):
         return plugins.validate(kind, self.given, setting)
 
     def make(self, setting: str) -> tuple[Any, Any]:
-        """An instance of the class, and its validated settings. Raises ConfigError."""
+        """An instance of the class, and its validated settings. Raises ConfigError, also for what its making raises."""
         settings = self.validated(setting)
-        return plugins.load(self.target, setting)(settings), settings
+        try:
+            return plugins.load(self.target, setting)(settings), settings
+        except AiqError:
+            raise
+        except Exception as error:
+            raise ConfigError(f"{setting}.target: {self.target} cannot be made: {plugins.failure(error)}") from error
 
 
 def _endpoint(value: object) -> object:
