@@ -174,7 +174,7 @@ class DeepResearcher:
             SessionCalls(),
             ToolNameSanitization(),
             EmptyContentFix(),
-            ToolResultPruning(self._settings.pruning),
+            ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
             ModelRetry(self._settings.max_model_retries),
             prompt,
         ]

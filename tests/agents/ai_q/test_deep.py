@@ -154,6 +154,25 @@ async def test_pruning_is_only_in_what_the_model_sees(
     assert noted == list(range(1, short + 1))
 
 
+@pytest.mark.parametrize(("at_once", "loops"), [(6, 2), (4, 3)])
+async def test_every_fact_that_researchers_found_reaches_the_writer(at_once: int, loops: int) -> None:
+    queries = [f"q{number}" for number in range(at_once * loops)]
+    facts = {query: [f"{query} fact {n} is told in a sentence of its own [1]." for n in range(60)] for query in queries}
+    rounds = [queries[at : at + at_once] for at in range(0, len(queries), at_once)]
+
+    def script(request: ChatRequest) -> ChatReply | int:
+        if request.role == ORCHESTRATOR:
+            return by_turn(*(calls(*map(dispatch, group)) for group in rounds), REPORT)(request)
+        asked = request.last_user.rsplit("- ", 1)[-1]
+        return ChatReply(
+            text="\n".join([*facts[asked], "", "**Sources**", f"[1] {asked} - https://pages.test/{asked}"])
+        )
+
+    _, bench = await run(script, max_loops=loops, max_researcher_calls=at_once)
+    shown = "\n".join(results(bench.endpoint.of(ORCHESTRATOR)[-1]))
+    assert sum(fact in shown for told in facts.values() for fact in told) == 60 * at_once * loops
+
+
 # Budgets, state, limits.
 
 
