@@ -65,6 +65,7 @@ class ToolErrorKind(StrEnum):
     HTTP = "http"
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
+    REPEATED = "repeated"  # the same call was made before
     FAILED = "failed"  # a tool of the user's own raised an exception
 
 

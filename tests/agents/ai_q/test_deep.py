@@ -231,6 +231,15 @@ async def test_todos_files_and_subagents_are_in_the_state() -> None:
         ("planner-agent", 1, 1, "completed"),
         ("researcher-agent", 2, 0, "completed"),
     ]
+    helpers = ("write_todos", "write_file")
+    returned = [event for event in bench.logged(ToolReturned) if event.tool in helpers]
+    assert [(event.tool, event.parent_id) for event in bench.logged(ToolCalled) if event.tool in helpers] == [
+        (name, None) for name in helpers
+    ]
+    assert [(event.tool, event.success, "/shared/notes.md" in event.content) for event in returned] == [
+        ("write_todos", True, False),
+        ("write_file", True, True),
+    ]
     (ended,) = bench.logged(StageChanged)  # since it is verbose
     assert ended.detail["subagents"] == ["planner-agent: completed", "researcher-agent: completed"]
     planner, researcher = bench.logged(AgentStarted)
