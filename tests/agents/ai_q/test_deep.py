@@ -278,6 +278,29 @@ def test_no_report_is_an_error() -> None:
         final_report("  ", "\n")
 
 
+def drafts(then: ChatReply | str | int) -> Script:
+    """An orchestrator that writes a draft and its gaps after one round, and then does this."""
+    draft = call("write_file", file_path="/shared/draft.md", content=REPORT)
+    return by_turn(calls(dispatch("q")), calls(draft, call("think", thought="Gaps: none")), then)
+
+
+async def test_a_draft_is_asked_for_between_rounds_and_kept_whatever_fails_later() -> None:
+    async with on_bench(where(ORCHESTRATOR, drafts(400))) as bench:
+        with pytest.raises(ModelError):
+            await DeepResearcher(configured(DeepSettings), PROMPTS).run(
+                DeepResearchAgentState(messages=[HumanMessage(TASK)])
+            )
+    assert bench.session.draft == REPORT
+    for wanted in (True, False):
+        _, bench = await run(eager, enable_draft=wanted, max_loops=1)
+        assert ("/shared/draft.md" in bench.endpoint.of(ORCHESTRATOR)[0].system) == wanted
+
+
+async def test_a_last_message_that_is_no_report_leaves_the_draft() -> None:
+    found, _ = await run(where(ORCHESTRATOR, drafts("The report is written.")))
+    assert found.messages[-1].content == REPORT.strip()
+
+
 async def test_a_report_in_the_file_is_found() -> None:
     found, _ = await run(by_turn(calls(call("write_file", file_path="/report.md", content=REPORT)), "It is written."))
     assert found.messages[-1].content == REPORT.strip()
