@@ -66,7 +66,7 @@ class ToolErrorKind(StrEnum):
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
     REPEATED = "repeated"  # the same call was made before
-    FAILED = "failed"  # a tool of the user's own raised an exception
+    FAILED = "failed"  # a tool of the user's own raised an exception, or one for files or todos refused
 
 
 class ToolError(AiqError):
