@@ -113,7 +113,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 async def _talk(agent: Agent, blank: Question, thread: str, terminal: Terminal, sessions: Iterator[Session]) -> None:
     """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
 
-    Each turn has a session of its own, so its sources verify nothing later. `blank`: a question without a text, with
+    Each turn has a session of its own; what it found goes on with the thread. `blank`: a question without a text, with
     the thread and the documents that all of them have in common.
     """
     if isinstance(agent, Resumable):

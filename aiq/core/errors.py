@@ -65,7 +65,8 @@ class ToolErrorKind(StrEnum):
     HTTP = "http"
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
-    FAILED = "failed"  # a tool of the user's own raised an exception
+    REPEATED = "repeated"  # the same call was made before
+    FAILED = "failed"  # a tool of the user's own raised an exception, or one for files or todos refused
 
 
 class ToolError(AiqError):
