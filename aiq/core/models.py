@@ -22,7 +22,7 @@ class Message(Record):
 
 
 class Reply(Record):
-    """A model's answer as text."""
+    """A model's answer as text, without the thoughts that it closed."""
 
     text: str
     model: str

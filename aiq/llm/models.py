@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.models import Message, Reply
 from aiq.core.settings import LlmSettings
+from aiq.core.thoughts import without_thoughts
 from aiq.llm.calls import ROLE, SUBJECT, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts
@@ -107,7 +108,7 @@ class RunModels:
         )
         choice = answer.choices[0]
         text = choice.message.content or choice.message.refusal or ""  # a refusal says why no JSON came
-        return Reply(text=text, model=answer.model, finish_reason=choice.finish_reason)
+        return Reply(text=without_thoughts(text), model=answer.model, finish_reason=choice.finish_reason)
 
     async def check(self) -> None:
         """Raises RunAborted when the endpoint cannot be reached or refuses the key; it need not list its models."""
