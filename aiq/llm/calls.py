@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiq.core.events import ModelCalled
+from aiq.core.replies import read_reply
 from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, Price
 from aiq.core.usage import Usage
@@ -164,6 +165,8 @@ class Exchange:
 
     def answered(self, message: Any, finish_reason: str | None, reported: Any) -> Usage:
         """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        if self._open:
+            self._session.replies.append(read_reply(self._call.role, message, finish_reason))
         usage = self._usage(reported)
         self._book(usage, status=200, reply=message, finish_reason=finish_reason)
         return usage

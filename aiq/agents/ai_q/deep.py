@@ -24,13 +24,21 @@ from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
 from aiq.agents.toolkit.langchain import TASK, Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
-from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, Request, ToolBudget, ToolNameSanitization
+from aiq.agents.toolkit.middleware import (
+    CallTextRepair,
+    EmptyContentFix,
+    ModelRetry,
+    Request,
+    ToolBudget,
+    ToolNameSanitization,
+)
 from aiq.agents.toolkit.subagents import SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
+from aiq.core.replies import Said, why_no_answer
 from aiq.core.session import current
 from aiq.core.tools import Tool
 
@@ -107,7 +115,8 @@ class DeepResearcher:
         config: Any = {"recursion_limit": settings.recursion_limit}
         result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
-        report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE) or files.get(DRAFT_FILE, ""))
+        file = files.get(REPORT_FILE) or files.get(DRAFT_FILE, "")
+        report = final_report(last_answer(result["messages"]), file, session.replies)
         session.keep_draft(report)
         if settings.verbose:
             detail: dict[str, Any] = {
@@ -172,6 +181,7 @@ class DeepResearcher:
 
         return [
             SessionCalls(),
+            CallTextRepair(),
             ToolNameSanitization(),
             EmptyContentFix(),
             ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
@@ -180,12 +190,18 @@ class DeepResearcher:
         ]
 
 
-def final_report(last: str, file: str) -> str:
-    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
+def final_report(last: str, file: str, replies: Sequence[Said] = ()) -> str:
+    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank.
+
+    `replies` tell why the message is.
+    """
     is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
     chosen = last if is_report or not file.strip() else file
     if not chosen.strip():
-        raise AgentError(f"the deep researcher wrote no report: its last message is empty; there is no {REPORT_FILE}")
+        why = why_no_answer("", replies)
+        raise AgentError(
+            f"the deep researcher wrote no report: there is no {REPORT_FILE}, and of its last message {why}"
+        )
     return chosen.strip()
 
 

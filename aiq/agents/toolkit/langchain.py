@@ -14,10 +14,12 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from aiq.core.call_text import is_tool_call
 from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
 from aiq.core.session import current, nested_call
+from aiq.core.thoughts import without_thoughts
 from aiq.core.tools import Tool
 
 Middleware = AgentMiddleware[Any, Any, Any]
@@ -28,6 +30,12 @@ TASK = "task"
 """The tool by which deepagents dispatches a subagent."""
 
 REPEATED = "the same call was made before, and its result is above; look for something else, or answer"
+
+CALL_REPAIR = (
+    "Your last reply was a tool call written as text, which nobody runs. Call a tool through the interface for tool "
+    "calls, or answer in words, in the form that your instructions ask for."
+)
+"""Said once after such a reply, and not kept in the conversation."""
 
 _call_id: ContextVar[str | None] = ContextVar("langchain_call_id", default=None)
 
@@ -60,10 +68,20 @@ def as_langchain(tool: Tool) -> SessionTool:
 
 
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
-    """The next message of the role's model, which is offered these tools."""
+    """The next message of the role's model, which is offered these tools; one asked again counts in its place."""
     model = current().models.chat(role)
     offered = model.bind_tools([as_langchain(tool) for tool in tools], **options) if tools else model
-    return readable_calls(await offered.ainvoke(list(messages)))
+    reply = readable(await offered.ainvoke(list(messages)))
+    repair = call_repair(reply)
+    return readable(await offered.ainvoke([*messages, *repair])) if repair else reply
+
+
+def call_repair(reply: AIMessage) -> list[AnyMessage]:
+    """What is added to ask for a reply once more: nothing, unless it is a tool call written as text."""
+    if reply.tool_calls or not is_tool_call(str(reply.text)):
+        return []
+    current().events.emit(Recovery(what="tool_call_as_text", detail=str(reply.text)[:200]))
+    return [reply, HumanMessage(CALL_REPAIR)]
 
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
@@ -189,12 +207,14 @@ def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:
     return [message for message in messages if isinstance(message, AIMessage)]
 
 
-def readable_calls(reply: AIMessage) -> AIMessage:
-    """`reply` with unparsable tool calls turned into calls without arguments, and every call with an id of its own.
+def readable(reply: AIMessage) -> AIMessage:
+    """`reply` without its thoughts, unparsable tool calls made calls without arguments, each call with its own id.
 
     LangChain sets such calls aside, and a graph would take the reply for a final answer. Without arguments the
     session refuses them with a message that the model can act on. Two calls with one id could not both be counted.
     """
+    if isinstance(reply.content, str) and (said := without_thoughts(reply.content)) != reply.content:
+        reply = reply.model_copy(update={"content": said})
     calls = list(reply.tool_calls)
     for broken in reply.invalid_tool_calls:
         detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"
