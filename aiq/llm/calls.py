@@ -5,14 +5,15 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.core.events import ModelCalled
 from aiq.core.session import Session
-from aiq.core.settings import Price
+from aiq.core.settings import Price, QuirkSettings
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
+from aiq.llm.quirks import adapted, canonical, structured_as
 
 ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
@@ -62,6 +63,14 @@ class ModelCall:
         """The bearer token it carries, so that messages can be cleared of it."""
         return self._request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
+    def structured_as(self, form: str) -> "ModelCall":
+        """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
+        return self.with_body(structured_as(self.body, form))
+
+    def with_body(self, body: Mapping[str, Any]) -> "ModelCall":
+        digest = hashlib.sha256(f"{self.role}\n{canonical(body)}".encode()).hexdigest()
+        return replace(self, body=body, digest=digest)
+
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
         asked = self._request
@@ -71,8 +80,8 @@ class ModelCall:
         return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
-async def read_call(request: Request, session: Session) -> ModelCall:
-    """The call a client made, completed: the session's seed, and usage asked for where it is streamed.
+async def read_call(request: Request, session: Session, quirks: QuirkSettings) -> ModelCall:
+    """The call a client made, with the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
@@ -81,11 +90,7 @@ async def read_call(request: Request, session: Session) -> ModelCall:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
-    if body.get("stream"):
-        body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
-    return ModelCall(role, body, digest, request)
+    return ModelCall(role, {}, "", request).with_body(adapted(body, quirks))
 
 
 def _count(values: object, name: str) -> int | None:
@@ -151,9 +156,9 @@ class Exchange:
         """A reply came, whatever its use; `reported` is its `usage` object."""
         self._book(self._usage(reported), status=200, reply=message, finish_reason=finish_reason)
 
-    def refused(self, failure: Failure) -> Failure:
+    def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
-        self._book(Usage(calls=1), status=failure.status, error=failure.message)
+        self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
         return failure
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
