@@ -126,13 +126,16 @@ async def _take_setup_lock(connection: Any) -> None:
 
 @dataclass(frozen=True)
 class Resources:
-    """Lent to every session of a run; closed when the run ends. `forms`: what it learned of structured output."""
+    """Lent to every session of a run; closed when the run ends. `forms`: what it learned of structured output;
+    `port`: where the offline stack listens, if it runs.
+    """
 
     models: Models
     tools: Toolbox
     web: Web
     checkpointer: Any
     forms: Forms
+    port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
         """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
@@ -177,7 +180,7 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
         await libraries
         tools = build_toolbox(settings, web, client, collections)
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        yield Resources(models, tools, web, saver, forms)
+        yield Resources(models, tools, web, saver, forms, port)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

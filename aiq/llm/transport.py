@@ -212,7 +212,8 @@ class SessionTransport(AsyncBaseTransport):
             message, finish = choice["message"], choice.get("finish_reason")
             mended = in_openais_form(message, call.body["messages"])
             if mended != message:
-                choice["message"], body = mended, json.dumps(answer, ensure_ascii=False).encode()
+                choice["message"] = mended
+                body = json.dumps(answer, ensure_ascii=False).encode()
         except (ValueError, LookupError, TypeError, AttributeError):
             said = read_error(body, call.key)[0] or "an answer without choices"
             reported = answer.get("usage") if isinstance(answer, dict) else None
