@@ -135,7 +135,7 @@ class QuirkSettings(Settings):
     temperature: bool = Field(description="send temperatures; false: none, whoever asks for one")
     limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(description="the field that limits a reply")
     structured: Literal["json_schema", "json_object", "prose"] = Field(
-        description="how JSON of a form is asked for; one that a request is refused for falls back to the next"
+        description="how JSON of a form is asked for; a refused way falls back to the next one"
     )
     parallel_tool_calls: bool = Field(description="send parallel_tool_calls where an agent sets it")
     stream_usage: bool = Field(description="ask for the usage of streamed replies (stream_options)")

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiq.core.events import ModelCalled
 from aiq.core.session import Session
-from aiq.core.settings import Price, QuirkSettings
+from aiq.core.settings import LlmSettings, Price
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
 from aiq.llm.quirks import adapted, canonical, structured_as
@@ -80,7 +80,7 @@ class ModelCall:
         return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
-async def read_call(request: Request, session: Session, quirks: QuirkSettings) -> ModelCall:
+async def read_call(request: Request, session: Session, settings: LlmSettings) -> ModelCall:
     """The call a client made, with the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
@@ -90,7 +90,7 @@ async def read_call(request: Request, session: Session, quirks: QuirkSettings) -
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
-    return ModelCall(role, {}, "", request).with_body(adapted(body, quirks))
+    return ModelCall(role, {}, "", request).with_body(adapted(body, settings.quirks))
 
 
 def _count(values: object, name: str) -> int | None:

@@ -49,6 +49,8 @@ def read_error(body: bytes, key: str) -> tuple[str, str]:
         error = json.loads(body)
     except ValueError:
         error = body.decode("utf-8", "replace")
+    if isinstance(error, list) and len(error) == 1:  # Gemini
+        error = error[0]
     if isinstance(error, dict):
         error = error.get("error") or error.get("detail") or error
     return error_text(error, key), str(error.get("code") or "") if isinstance(error, dict) else ""

@@ -86,7 +86,7 @@ class SessionTransport(AsyncBaseTransport):
 
     def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms) -> None:
         self._inner = inner
-        self._quirks = settings.quirks
+        self._settings = settings
         self._forms = forms
         self._policy = settings.retry
         self._pace = Pace(settings.requests_per_minute)
@@ -124,7 +124,7 @@ class SessionTransport(AsyncBaseTransport):
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
-        asked = await read_call(request, session, self._quirks)
+        asked = await read_call(request, session, self._settings)
         call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
