@@ -133,6 +133,21 @@ class RetrySettings(Settings):
     most_seconds: NotNegative = Field(description="the longest wait")
 
 
+class QuirkSettings(Settings):
+    """Section `llm.quirks`: how an endpoint wants requests that differ from OpenAI's; `aiq doctor` finds them out."""
+
+    seed: bool = Field(description="send a seed; false: none, and repeats may differ")
+    temperature: bool = Field(description="send temperatures; false: none, whoever asks for one")
+    limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(description="the field that limits a reply")
+    structured: Literal["json_schema", "json_object", "prose"] = Field(
+        description="how JSON of a form is asked for; a refused way falls back to the next one"
+    )
+    parallel_tool_calls: bool = Field(description="send parallel_tool_calls where an agent sets it")
+    stream_usage: bool = Field(description="ask for the usage of streamed replies (stream_options)")
+    null_content: bool = Field(description='send content: null beside tool calls; false: ""')
+    message_name: bool = Field(description="send the name that an agent gives to a message")
+
+
 class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint."""
 
@@ -154,6 +169,7 @@ class LlmSettings(Settings):
         description="US dollars per million tokens: llm.prices.MODEL={input: 1, output: 4}; without: cost unknown"
     )
     extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
+    quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")
 
     @property
     def endpoint(self) -> str:

@@ -98,6 +98,8 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
                 summary = before
             else:
                 folder.write_summary(summary)
+            learned = resources.forms.learned if resources else {}
+            manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             folder.write_manifest(_with_counts(manifest, plan, summary))
         return RunOutcome(summary, state, error, changed=summary is not before)
 

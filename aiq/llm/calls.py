@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.core.events import ModelCalled
@@ -14,6 +14,7 @@ from aiq.core.session import Session
 from aiq.core.settings import LlmSettings, Price
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
+from aiq.llm.quirks import adapted, canonical, structured_as
 
 ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
@@ -68,6 +69,14 @@ class ModelCall:
         """The bearer token it carries, so that messages can be cleared of it."""
         return self._request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
+    def structured_as(self, form: str) -> "ModelCall":
+        """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
+        return self.with_body(structured_as(self.body, form))
+
+    def with_body(self, body: Mapping[str, Any]) -> "ModelCall":
+        digest = hashlib.sha256(f"{self.role}\n{canonical(body)}".encode()).hexdigest()
+        return replace(self, body=body, digest=digest)
+
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
         asked = self._request
@@ -78,7 +87,7 @@ class ModelCall:
 
 
 async def read_call(request: Request, session: Session, settings: LlmSettings) -> ModelCall:
-    """The call a client made, completed: the role's options, the session's seed, and usage asked for in a stream.
+    """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
@@ -89,12 +98,8 @@ async def read_call(request: Request, session: Session, settings: LlmSettings) -
     if str(request.url).startswith(settings.base_url.rstrip("/") + "/"):  # another endpoint has options of its own
         body = _with_options(body, settings.setup(role))
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
-    streaming = body.get("stream_options") or {}
-    if body.get("stream"):
-        body["stream_options"] = {**streaming, "include_usage": True}
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
-    return ModelCall(role, body, digest, request, bool(streaming.get("include_usage")))
+    wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+    return ModelCall(role, {}, "", request, wants_usage).with_body(adapted(body, settings.quirks))
 
 
 def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,9 +176,9 @@ class Exchange:
         self._book(usage, status=200, reply=message, finish_reason=finish_reason)
         return usage
 
-    def refused(self, failure: Failure) -> Failure:
+    def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
-        self._book(Usage(calls=1), status=failure.status, error=failure.message)
+        self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
         return failure
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:

@@ -5,6 +5,7 @@ Other requests (searches, pages, the models list) pass through: they have no rol
 
 import asyncio
 import json
+from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -30,6 +31,7 @@ from aiq.llm.http import (
     read_error,
     without_key,
 )
+from aiq.llm.quirks import FORMS, Forms, form_of, in_openais_form, refuses_form, remedy
 from aiq.llm.retry import Pace, next_wait, retry_after, worth_retrying
 from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
@@ -44,16 +46,21 @@ BUSY = frozenset({429, 500, 502, 503, 504})
 
 
 def open_client(
-    settings: LlmSettings, *, offline_port: int | None, inner: AsyncBaseTransport | None = None
+    settings: LlmSettings,
+    *,
+    offline_port: int | None,
+    inner: AsyncBaseTransport | None = None,
+    forms: Forms | None = None,
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
-    `offline_port`: where the offline stack listens, if it was started. Cookies are refused: they would tie samples.
+    `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
+    structured output. Cookies are refused: they would tie samples.
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
     return _RunClient(
-        transport=SessionTransport(RoutingTransport(network, offline_port), settings),
+        transport=SessionTransport(RoutingTransport(network, offline_port), settings, forms or Forms()),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
@@ -79,13 +86,15 @@ class SessionTransport(AsyncBaseTransport):
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
     sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
     other refusal is a ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
-    in money for a model without a price is RunAborted. Raises LimitReached before the send that would pass a limit,
+    in money for a model without a price is RunAborted. Structured output whose form is refused is asked for in the
+    next one of `FORMS`. Raises LimitReached before the send that would pass a limit,
     and RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
     """
 
-    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
+    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms) -> None:
         self._inner = inner
         self._settings = settings
+        self._forms = forms
         self._policy = settings.retry
         self._pace = Pace(settings.requests_per_minute)
         self._prices = PriceList(settings.prices)
@@ -122,7 +131,8 @@ class SessionTransport(AsyncBaseTransport):
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
-        call = await read_call(request, session, self._settings)
+        asked = await read_call(request, session, self._settings)
+        call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
@@ -130,9 +140,21 @@ class SessionTransport(AsyncBaseTransport):
         while True:
             outcome = await self._send(call, session)
             if isinstance(outcome, Response):
+                if refused:
+                    self._fall_back(asked, form_of(call.body), refused, session)
                 return outcome
+            if _other_form(call, outcome):
+                refused = refused or outcome.message
+                call = call.structured_as(FORMS[FORMS.index(form_of(call.body)) + 1])
+                continue
             failures += 1
             await self._before_next(call, session, outcome, failures)
+
+    def _fall_back(self, asked: ModelCall, form: str, refused: str, session: Session) -> None:
+        """Ask in this form from now on."""
+        self._forms.learn(asked.body, form)
+        detail = f"{asked.role}: {form_of(asked.body)} was refused ({refused}); asked for as {form}"
+        session.events.emit(Recovery(what="structured_output", detail=detail))
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
@@ -179,7 +201,12 @@ class SessionTransport(AsyncBaseTransport):
             place = without_key(response.headers.get("location", "?"), call.key)
             said = f"redirects to {place}; set llm.base_url to where it answers"
         message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-        return exchange.refused(Failure(message, status, code, retry_after(response.headers)))
+        failure = Failure(message, status, code, retry_after(response.headers))
+        if _other_form(call, failure):  # which sample learns that is chance: it is no call of that sample's limit
+            return exchange.refused(failure, counted=False)
+        if setting := remedy(status, said, call.body):
+            failure = replace(failure, message=f"{message}; {setting} sends none (`aiq doctor` finds all of these)")
+        return exchange.refused(failure, counted=True)
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one is sent for again."""
@@ -190,11 +217,15 @@ class SessionTransport(AsyncBaseTransport):
             answer = json.loads(body)
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")
+            mended = in_openais_form(message, call.body["messages"])
+            if mended != message:
+                choice["message"] = mended
+                body = json.dumps(answer, ensure_ascii=False).encode()
         except (ValueError, LookupError, TypeError, AttributeError):
             said = read_error(body, call.key)[0] or "an answer without choices"
             reported = answer.get("usage") if isinstance(answer, dict) else None
             return exchange.lost(said, status=200, reported=reported)
-        response.extensions[USAGE] = exchange.answered(message, finish, answer.get("usage"))
+        response.extensions[USAGE] = exchange.answered(mended, finish, answer.get("usage"))
         self._answered = True
         return _decoded(response, content=body)
 
@@ -221,6 +252,11 @@ class SessionTransport(AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _other_form(call: ModelCall, failure: Failure) -> bool:
+    """Whether the call is to be sent with its structured output asked for in another form."""
+    return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
 
 
 def _repeatable(request: Request) -> bool:
