@@ -24,7 +24,7 @@ from aiq.offline.judging.facts import (
 
 _NO_ANSWER, _PREMISE, _ENDED, _HEDGE = map(pattern, ("no_answer", "premise", "ended", "hedge"))
 _PAST, _NOW, _FORMER, _TURN, _CONCLUSION = map(pattern, ("past", "now", "former", "turn", "conclusion"))
-_LEAD, _STALE = map(pattern, ("lead", "stale"))
+_LEAD = pattern("lead")
 _DENIED = re.compile(rf"(?:{NEGATION.pattern})([\u3400-\u9fff]{{1,3}}|(?:\W+[\w'-]+){{0,3}})", re.IGNORECASE)
 _POLAR = re.compile(r"\W*(?:(yes|是的?|对)|(?:no|不|否|没有))(?![\w'])", re.IGNORECASE)
 _LISTED = re.compile(
@@ -73,7 +73,7 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
         return _says(question, told, polar[0])
     found = _primary(claim(question), start, [claim(form) for form in forms if form not in corrections])
     years = {day.year for text in (question, *forms) for day in dates.find(text)}
-    wrong = any((years and {day.year for day in dates.find(s)} - years) or _TURN.search(s) or _STALE.search(s) for s in told)
+    wrong = any((years and {day.year for day in dates.find(s)} - years) or _TURN.search(s) for s in told)
     doubtful = strict and (wrong or any(_ENDED.search(s) and _NOW.search(s) for s in told[1:]))
     return Finding(False, "An accepted answer, but not all else holds.") if found.agrees and doubtful else found
 
