@@ -169,7 +169,8 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
         why = str(outcome.error) if outcome.error else "interrupted"
         print(f"aiq: {_go_on(why, folder)}", file=sys.stderr)
     elif outcome.exit_code == 3:
-        print("aiq: more failed than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+        for excess in outcome.state.excesses():
+            print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
     return outcome
 
 

@@ -57,6 +57,7 @@ class ToolErrorKind(StrEnum):
     INVALID_ARGUMENTS = "invalid_arguments"
     UNKNOWN_TOOL = "unknown_tool"
     NOT_AVAILABLE = "not_available"  # outside what a closed web or corpus holds
+    NOT_FOUND = "not_found"  # the web says that there is no such page
     BLOCKED = "blocked"  # private, loopback or non-HTTP address
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"

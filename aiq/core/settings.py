@@ -332,7 +332,9 @@ class RunnerSettings(Settings):
     """Group `runner`: how a run is worked off and its failures are counted."""
 
     concurrency: Count = Field(description="attempts at once")
-    max_error_rate: Share = Field(description="share of failed attempts above which the exit code is 3")
+    max_error_rate: Share = Field(
+        description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
+    )
     agent_failures: Literal["worst", "exclude"] = Field(
         description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
     )

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from aiq.core.base import Record
-from aiq.core.reports import CitationStatus, Metric
+from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
@@ -68,7 +68,8 @@ class Summary(Record):
 
     `partial`: attempts whose report was cut off, judged by what there was. `citation_statuses`: of the reports.
     `failures`: attempts by the error that they ended in, the most frequent ones. `ranges`: least and greatest value of
-    metrics that have both. `judge_noise`: of the metrics whose judge judged a report more than once.
+    metrics that have both. `judge_caveats`: what a judge's scores do without. `judge_noise`: of the metrics whose judge
+    judged a report more than once.
     """
 
     schema_version: Literal[1] = 1
@@ -88,6 +89,7 @@ class Summary(Record):
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
     judge_errors: Mapping[str, JudgeErrors]
+    judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]
@@ -128,6 +130,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         ),
         failures=dict(errors.most_common(MOST_FAILURES)),
         judge_errors={name: JudgeErrors(n=len(why), first=why[0]) for name, why in state.judge_errors().items()},
+        judge_caveats=state.caveats(),
         judge_noise=figures.noise(),
         slices=figures.slices(rule),
         routes=figures.routes(rule),

@@ -131,6 +131,8 @@ def _attempts(summary: Summary) -> Text:
         text.append(f"\n{count} times: {message}", style="red")
     for judge, errors in summary.judge_errors.items():
         text.append(f"\njudge {judge} failed on {errors.n}: {errors.first}", style="red")
+    for judge, caveat in summary.judge_caveats.items():
+        text.append(f"\njudge {judge}: {caveat}", style="red" if caveat.retry else "yellow")
     return text
 
 
