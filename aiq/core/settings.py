@@ -116,6 +116,14 @@ class Price(Settings):
         return (fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / 1e6
 
 
+class CharactersPerToken(Settings):
+    """How many characters of a script make a token, by which a text's tokens are estimated."""
+
+    latin: Positive = Field(description="letters of Latin script, digits and punctuation")
+    cjk: Positive = Field(description="Chinese, Japanese and Korean characters")
+    other: Positive = Field(description="characters of every other script")
+
+
 class RoleSettings(Settings):
     """What differs for one role (or for all roles below a prefix such as `judge`)."""
 
@@ -167,6 +175,9 @@ class LlmSettings(Settings):
     fallbacks: Mapping[str, str] = Field(description="by role that names no model: the role whose model it gets")
     prices: Mapping[str, Price] = Field(
         description="US dollars per million tokens: llm.prices.MODEL={input: 1, output: 4}; without: cost unknown"
+    )
+    characters_per_token: CharactersPerToken = Field(
+        description="by script: what limits in money count of calls whose usage the endpoint does not report"
     )
     extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
     quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")

@@ -112,6 +112,7 @@ def _sample(row: SampleRow) -> dict[str, Any]:
         "seconds": row.timing.seconds,
         "model_calls": sum(used.calls for used in row.usage.values()),
         "tokens": sum(used.total_tokens for used in row.usage.values()),
+        "unreported_calls": sum(used.unreported_calls for used in row.usage.values()),
         "error": row.error and str(row.error),
         **{f"tag.{name}": value for name, value in row.tags.items()},
     }
