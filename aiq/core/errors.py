@@ -62,6 +62,7 @@ class ToolErrorKind(StrEnum):
     INVALID_ARGUMENTS = "invalid_arguments"
     UNKNOWN_TOOL = "unknown_tool"
     NOT_AVAILABLE = "not_available"  # outside what a closed web or corpus holds
+    NOT_FOUND = "not_found"  # the web says that there is no such page
     BLOCKED = "blocked"  # private, loopback or non-HTTP address
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"
@@ -70,7 +71,8 @@ class ToolErrorKind(StrEnum):
     HTTP = "http"
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
-    FAILED = "failed"  # a tool of the user's own raised an exception
+    REPEATED = "repeated"  # the same call was made before
+    FAILED = "failed"  # a tool of the user's own raised an exception, or one for files or todos refused
 
 
 class ToolError(AiqError):

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationIn
 
 from aiq.core import plugins
 from aiq.core.base import Record
-from aiq.core.errors import ConfigError
+from aiq.core.errors import AiqError, ConfigError
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
@@ -66,9 +66,14 @@ class Plugin(Settings):
         return plugins.validate(kind, self.given, setting)
 
     def make(self, setting: str) -> tuple[Any, Any]:
-        """An instance of the class, and its validated settings. Raises ConfigError."""
+        """An instance of the class, and its validated settings. Raises ConfigError, also for what its making raises."""
         settings = self.validated(setting)
-        return plugins.load(self.target, setting)(settings), settings
+        try:
+            return plugins.load(self.target, setting)(settings), settings
+        except AiqError:
+            raise
+        except Exception as error:
+            raise ConfigError(f"{setting}.target: {self.target} cannot be made: {plugins.failure(error)}") from error
 
 
 def _endpoint(value: object) -> object:
@@ -136,6 +141,21 @@ class RetrySettings(Settings):
     most_seconds: NotNegative = Field(description="the longest wait")
 
 
+class QuirkSettings(Settings):
+    """Section `llm.quirks`: how an endpoint wants requests that differ from OpenAI's; `aiq doctor` finds them out."""
+
+    seed: bool = Field(description="send a seed; false: none, and repeats may differ")
+    temperature: bool = Field(description="send temperatures; false: none, whoever asks for one")
+    limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(description="the field that limits a reply")
+    structured: Literal["json_schema", "json_object", "prose"] = Field(
+        description="how JSON of a form is asked for; a refused way falls back to the next one"
+    )
+    parallel_tool_calls: bool = Field(description="send parallel_tool_calls where an agent sets it")
+    stream_usage: bool = Field(description="ask for the usage of streamed replies (stream_options)")
+    null_content: bool = Field(description='send content: null beside tool calls; false: ""')
+    message_name: bool = Field(description="send the name that an agent gives to a message")
+
+
 class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint."""
 
@@ -160,6 +180,7 @@ class LlmSettings(Settings):
         description="by script: what limits in money count of calls whose usage the endpoint does not report"
     )
     extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
+    quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")
 
     @property
     def endpoint(self) -> str:
@@ -322,7 +343,9 @@ class RunnerSettings(Settings):
     """Group `runner`: how a run is worked off and its failures are counted."""
 
     concurrency: Count = Field(description="attempts at once")
-    max_error_rate: Share = Field(description="share of failed attempts above which the exit code is 3")
+    max_error_rate: Share = Field(
+        description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
+    )
     agent_failures: Literal["worst", "exclude"] = Field(
         description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
     )

@@ -22,6 +22,7 @@ from aiq.core.models import Models
 from aiq.core.session import Session
 from aiq.core.settings import CheckpointerSettings, LlmSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
+from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline
 
 BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
@@ -125,12 +126,16 @@ async def _take_setup_lock(connection: Any) -> None:
 
 @dataclass(frozen=True)
 class Resources:
-    """Lent to every session of a run; closed when the run ends."""
+    """Lent to every session of a run; closed when the run ends. `forms`: what it learned of structured output;
+    `port`: where the offline stack listens, if it runs.
+    """
 
     models: Models
     tools: Toolbox
     web: Web
     checkpointer: Any
+    forms: Forms
+    port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
         """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
@@ -167,14 +172,15 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
             opened.push_async_callback(stack.stop)
             port = await stack.start()
-        client = await opened.enter_async_context(open_client(settings.llm, offline_port=port))
+        forms = Forms()
+        client = await opened.enter_async_context(open_client(settings.llm, offline_port=port, forms=forms))
         models = RunModels(settings.llm, client)
         await models.check()
         web = build_web(settings, client)
         await libraries
         tools = build_toolbox(settings, web, client, collections)
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        yield Resources(models, tools, web, saver)
+        yield Resources(models, tools, web, saver, forms, port)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
@@ -89,6 +90,9 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
                 status = "finished"
             else:
                 status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
+        except asyncio.CancelledError:
+            status = "interrupted"
+            raise
         finally:
             seconds = time.monotonic() - start + (before.timing.run_seconds if before else 0)
             manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
@@ -97,6 +101,8 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
                 summary = before
             else:
                 folder.write_summary(summary)
+            learned = resources.forms.learned if resources else {}
+            manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             folder.write_manifest(_with_counts(manifest, plan, summary))
         return RunOutcome(summary, state, error, changed=summary is not before)
 
@@ -220,7 +226,13 @@ def _journal(path: Path) -> Journal[Any]:
 
 @contextmanager
 def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once."""
+    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once.
+
+    Does nothing outside of the main thread, which signals never reach.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def on_signal() -> None:
         if stop.is_set():

@@ -4,19 +4,25 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.core.events import ModelCalled
+from aiq.core.replies import read_reply
 from aiq.core.session import Session
+from aiq.core.settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
 from aiq.llm.prices import PriceList
+from aiq.llm.quirks import adapted, canonical, structured_as
 
 ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
+
+USAGE = "aiq_usage"
+"""Extension of a whole answer: the `Usage` that was booked for it."""
 
 _DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
 """Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
@@ -35,6 +41,8 @@ class ModelCall:
     body: Mapping[str, Any]
     digest: str
     _request: Request
+    wants_usage: bool
+    """Whether the caller asked for the usage of its stream; if not, it expects no event without a choice."""
 
     @property
     def model(self) -> str:
@@ -59,6 +67,14 @@ class ModelCall:
         """The bearer token it carries, so that messages can be cleared of it."""
         return self._request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
+    def structured_as(self, form: str) -> "ModelCall":
+        """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
+        return self.with_body(structured_as(self.body, form))
+
+    def with_body(self, body: Mapping[str, Any]) -> "ModelCall":
+        digest = hashlib.sha256(f"{self.role}\n{canonical(body)}".encode()).hexdigest()
+        return replace(self, body=body, digest=digest)
+
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
         asked = self._request
@@ -68,8 +84,8 @@ class ModelCall:
         return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
-async def read_call(request: Request, session: Session) -> ModelCall:
-    """The call a client made, completed: the session's seed, and usage asked for where it is streamed.
+async def read_call(request: Request, session: Session, settings: LlmSettings) -> ModelCall:
+    """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
@@ -77,12 +93,18 @@ async def read_call(request: Request, session: Session) -> ModelCall:
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
+    if str(request.url).startswith(settings.base_url.rstrip("/") + "/"):  # another endpoint has options of its own
+        body = _with_options(body, settings.setup(role))
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
-    if body.get("stream"):
-        body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
-    return ModelCall(role, body, digest, request)
+    wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+    return ModelCall(role, {}, "", request, wants_usage).with_body(adapted(body, settings.quirks))
+
+
+def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, Any]:
+    """A request with temperature and token limit of config, where it states none, and with the extra body."""
+    limit = None if "max_tokens" in body else setup["max_tokens"]
+    options = {"temperature": setup["temperature"], "max_completion_tokens": limit}
+    return {**{name: value for name, value in options.items() if value is not None}, **body, **setup["extra_body"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +134,17 @@ class Exchange:
         self._start = time.perf_counter()
         self._open = True
 
-    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> None:
-        """A reply came, whatever its use; `reported` is its `usage` object."""
-        self._book(self._usage(reported, message), status=200, reply=message, finish_reason=finish_reason)
+    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> Usage:
+        """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        if self._open:
+            self._session.replies.append(read_reply(self._call.role, message, finish_reason))
+        usage = self._usage(reported, message)
+        self._book(usage, status=200, reply=message, finish_reason=finish_reason)
+        return usage
 
-    def refused(self, failure: Failure) -> Failure:
+    def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
-        self._book(Usage(calls=1), status=failure.status, error=failure.message)
+        self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
         return failure
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:

@@ -6,6 +6,7 @@ Other requests (searches, pages, the models list) pass through: they have no rol
 import asyncio
 import json
 from contextlib import suppress
+from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
-from aiq.llm.calls import Exchange, Failure, ModelCall, is_chat, read_call
+from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, is_chat, read_call
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
@@ -33,6 +34,7 @@ from aiq.llm.http import (
     without_key,
 )
 from aiq.llm.prices import PriceList, plain_usage
+from aiq.llm.quirks import FORMS, Forms, form_of, in_openais_form, refuses_form, remedy
 from aiq.llm.retry import Pace, next_wait, retry_after, worth_retrying
 from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
@@ -50,20 +52,32 @@ ABOUT_ONE_REQUEST = frozenset({400, 413, 422})
 
 
 def open_client(
-    settings: LlmSettings, *, offline_port: int | None, inner: AsyncBaseTransport | None = None
+    settings: LlmSettings,
+    *,
+    offline_port: int | None,
+    inner: AsyncBaseTransport | None = None,
+    forms: Forms | None = None,
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
-    `offline_port`: where the offline stack listens, if it was started. Cookies are refused: they would tie samples.
+    `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
+    structured output. Cookies are refused: they would tie samples.
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
-    return AsyncClient(
-        transport=SessionTransport(RoutingTransport(network, offline_port), settings),
+    return _RunClient(
+        transport=SessionTransport(RoutingTransport(network, offline_port), settings, forms or Forms()),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
+
+
+class _RunClient(AsyncClient):
+    """Closed by its `async with` and by nobody else: what is lent to one agent serves all samples."""
+
+    async def aclose(self) -> None:
+        """Do nothing: `AsyncOpenAI.close` ends up here."""
 
 
 def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
@@ -79,12 +93,15 @@ class SessionTransport(AsyncBaseTransport):
     sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
     other refusal is a ModelError at once. A wrong key (401), an empty account (402), a limit in money for a model
     without a price, or any refusal that is not about one request (403, 404, 405, a redirect) by a model that has not
-    answered yet, is RunAborted. Raises LimitReached before the send that would pass a limit, and RuntimeError for a
-    call without role or session or to another of the endpoint's APIs, which nobody would count.
+    answered yet, is RunAborted. Structured output whose form is refused is asked for in the next one of `FORMS`. Raises
+    LimitReached before the send that would pass a limit, and RuntimeError for a call without role or session or to
+    another of the endpoint's APIs, which nobody would count.
     """
 
-    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
+    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms) -> None:
         self._inner = inner
+        self._settings = settings
+        self._forms = forms
         self._policy = settings.retry
         self._pace = Pace(settings.requests_per_minute)
         self._prices = PriceList(settings)
@@ -125,7 +142,8 @@ class SessionTransport(AsyncBaseTransport):
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
-        call = await read_call(request, session)
+        asked = await read_call(request, session, self._settings)
+        call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
@@ -133,9 +151,21 @@ class SessionTransport(AsyncBaseTransport):
         while True:
             outcome = await self._send(call, session)
             if isinstance(outcome, Response):
+                if refused:
+                    self._fall_back(asked, form_of(call.body), refused, session)
                 return outcome
+            if _other_form(call, outcome):
+                refused = refused or outcome.message
+                call = call.structured_as(FORMS[FORMS.index(form_of(call.body)) + 1])
+                continue
             failures += 1
             await self._before_next(call, session, outcome, failures)
+
+    def _fall_back(self, asked: ModelCall, form: str, refused: str, session: Session) -> None:
+        """Ask in this form from now on."""
+        self._forms.learn(asked.body, form)
+        detail = f"{asked.role}: {form_of(asked.body)} was refused ({refused}); asked for as {form}"
+        session.events.emit(Recovery(what="structured_output", detail=detail))
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
@@ -186,7 +216,12 @@ class SessionTransport(AsyncBaseTransport):
             place = without_key(response.headers.get("location", "?"), call.key)
             said = f"redirects to {place}; set llm.base_url to where it answers"
         message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-        return exchange.refused(Failure(message, status, code, retry_after(response.headers)))
+        failure = Failure(message, status, code, retry_after(response.headers))
+        if _other_form(call, failure):  # which sample learns that is chance: it is no call of that sample's limit
+            return exchange.refused(failure, counted=False)
+        if setting := remedy(status, said, call.body):
+            failure = replace(failure, message=f"{message}; {setting} sends none (`aiq doctor` finds all of these)")
+        return exchange.refused(failure, counted=True)
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one is sent for again."""
@@ -200,13 +235,15 @@ class SessionTransport(AsyncBaseTransport):
         try:
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")
+            mended = in_openais_form(message, call.body["messages"])
         except (LookupError, TypeError, AttributeError):
             reported = answer.get("usage") if isinstance(answer, dict) else None
             return exchange.lost(f"an answer without choices: {said}", status=200, reported=reported)
         reported, usage = answer.get("usage"), plain_usage(answer.get("usage"))
-        if (reported or {}) != usage:
+        if mended != message or (reported or {}) != usage:
+            choice["message"] = mended
             body = json.dumps({**answer, "usage": usage or None}, ensure_ascii=False).encode()
-        exchange.answered(message, finish, reported)
+        response.extensions[USAGE] = exchange.answered(mended, finish, reported)
         self._answered.add(call.model)
         return _decoded(response, content=body)
 
@@ -240,6 +277,11 @@ class SessionTransport(AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _other_form(call: ModelCall, failure: Failure) -> bool:
+    """Whether the call is to be sent with its structured output asked for in another form."""
+    return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
 
 
 def _retry(why: str, seconds: float) -> Recovery:

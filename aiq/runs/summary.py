@@ -2,17 +2,19 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from aiq.core.base import Record
-from aiq.core.reports import Metric
+from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
+from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
@@ -75,9 +77,11 @@ class JudgeErrors(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
+    `partial`: attempts whose report was cut off, judged by what there was. `citation_statuses`: of the reports.
     `failures`: attempts by the cause that they ended in, the most frequent ones. `ranges`: least and greatest value of
-    metrics that have both. `judge_noise`: of the metrics whose judge judged a report more than once. `cost_usd` is a
-    lower bound where there are `unreported_calls`: calls whose usage the endpoint did not report.
+    metrics that have both. `judge_caveats`: what a judge's scores do without. `judge_noise`: of the metrics whose judge
+    judged a report more than once. `cost_usd` is a lower bound where there are `unreported_calls`: calls whose usage
+    the endpoint did not report.
     """
 
     schema_version: Literal[1] = 1
@@ -89,12 +93,15 @@ class Summary(Record):
     n_attempts: int
     n_errors: int
     statuses: Mapping[str, int]
+    partial: int = 0
+    citation_statuses: Mapping[str, int] = Field(default_factory=dict)
     metrics: Mapping[str, Estimate]
     ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
     unavailable: Mapping[str, str]
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
     judge_errors: Mapping[str, JudgeErrors]
+    judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]
@@ -122,6 +129,8 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         n_attempts=len(attempts),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
+        partial=sum(attempt.partial for attempt in attempts),
+        citation_statuses=_citation_statuses(attempts),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
@@ -133,6 +142,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         ),
         failures=causes(str(attempt.error) for attempt in attempts if attempt.error),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
+        judge_caveats=state.caveats(),
         judge_noise=figures.noise(),
         slices=figures.slices(rule),
         routes=figures.routes(rule),
@@ -238,6 +248,12 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
     else:
         found = mean_estimate([[value for value, _ in cluster] for cluster in clusters.values()])
     return found and found.within(metric.low, metric.high)
+
+
+def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:
+    """How many reports have which citation status, the best first; reports of which none is known are not in it."""
+    counts = Counter(attempt.citation_status for attempt in attempts)
+    return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}
 
 
 def _timing(seconds: list[float], run_seconds: float) -> TimingSummary:

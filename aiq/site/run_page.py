@@ -14,6 +14,7 @@ from aiq.site.markdown import TEMPLATES, environment, render, style
 from aiq.site.tables import (
     NOISE_HEADINGS,
     NOTHING_SCORED,
+    citations,
     dollars,
     interval,
     judge_failures,
@@ -36,11 +37,17 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
     def place(attempt: tuple[SampleRow, list[ScoreRow]]) -> tuple[Any, ...]:
         row, scores = attempt
         good = row.answered and not any(score.status == "error" for score in scores)
-        return good, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
+        return good and not row.partial, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
     templates = environment()
     templates.filters |= {cell.__name__: cell for cell in (number, interval, dollars, noise_cells, bar)}
-    templates.filters |= {"score_value": score_value, "score_note": score_note, "markdown": render, "json": _json}
+    templates.filters |= {
+        "citations": citations,
+        "score_value": score_value,
+        "score_note": score_note,
+        "markdown": render,
+        "json": _json,
+    }
     page = templates.get_template("run.html.j2").render(
         manifest=manifest,
         summary=summary,

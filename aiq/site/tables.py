@@ -112,6 +112,11 @@ def score_note(score: ScoreRow) -> str:
     return score.error.message if score.error else score.reason or ""
 
 
+def citations(counts: Mapping[str, int]) -> str:
+    """How many reports have which citation status."""
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
 def noise_cells(noise: RunNoise) -> list[str]:
     """The cells below NOISE_HEADINGS."""
     figures = (noise.sd, noise.votes, noise.orders, noise.members, noise.order_gap, noise.standard_error)
@@ -156,12 +161,18 @@ def _attempts(summary: Summary) -> Text:
     statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
+    if summary.partial:
+        text.append(f"\n{summary.partial} of the {summary.statuses['limit']} were cut off and judged by what there was")
+    if summary.citation_statuses:
+        text.append(f"\ncitations of reports: {citations(summary.citation_statuses)}", style="")
     if len(summary.routes) > 1:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
     for message, count in summary.failures.items():
         text.append(f"\n{count} times: {message}", style="red")
     for line in judge_failures(summary):
         text.append(f"\n{line}", style="red")
+    for judge, caveat in summary.judge_caveats.items():
+        text.append(f"\njudge {judge}: {caveat}", style="red" if caveat.retry else "yellow")
     return text
 
 

@@ -134,7 +134,9 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     valid, removed = (row.audit.valid_citations, row.audit.removed_citations) if row.audit else ((), ())
     cited = {citation.source: f"[{citation.number}] {citation.level}" for citation in valid}
     if row.report is not None:
-        yield Panel(Text(row.report), title="report", border_style="green")
+        known = f"citations: {row.citation_status}" if row.citation_status else None
+        title = "report, cut off" if row.partial else "report"
+        yield Panel(Text(row.report), title=title, subtitle=known, border_style="yellow" if row.partial else "green")
     if row.retrieved:
         yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
     for source in row.retrieved:
