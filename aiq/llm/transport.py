@@ -182,8 +182,7 @@ class SessionTransport(AsyncBaseTransport):
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
-            if never_answered := refused and call.model not in self._answered:
-                message += f" (llm.model={call.model} has not answered once: check the settings of llm)"
+            never_answered = refused and call.model not in self._answered
             raise ModelError(message, status=failure.status, never_answered=never_answered)
         session.events.emit(_retry(f"{call.role}: {failure.message}", wait))
         await asyncio.sleep(wait)
