@@ -121,7 +121,7 @@ async def _search(session: Session) -> Finding:
         found = await session.call_tool(WebSearch.name, {"query": "weather in Oslo"})
     except AiqError as error:
         return Finding("search", "fails", str(error))
-    return Finding("search", "ok", f"answers, with {len(found.sources)} results")
+    return Finding("search", "ok", f"answers; results: {len(found.sources)}")
 
 
 @dataclass
@@ -145,7 +145,7 @@ class Examination:
             try:
                 answer = await self._ask("Say hello.", model=model)
             except AiqError as error:
-                yield Finding("model", "fails", f"{model}: {error}")
+                yield Finding("model", "fails", f"{model}: {_reason(error)}")
                 return
             yield Finding("model", "ok", f"{model} says {answer.text.strip()[:40]!r}")
         yield self._usage(answer)
@@ -201,7 +201,10 @@ class Examination:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
         lacking = [model for model in self._models if model not in self.settings.llm.prices]
         if lacking:
-            return Finding("usage", "note", f"reported; no price in llm.prices for {', '.join(lacking)}")
+            said = f"no price in llm.prices for {', '.join(lacking)}"
+            if limit := self.settings.limits.in_money:
+                return Finding("usage", "fails", f"{limit} cannot be kept: {said}")
+            return Finding("usage", "note", f"reported; {said}")
         return Finding("usage", "ok", "reported, and there is a price")
 
     async def _reply_limit(self) -> Finding:
