@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.models import Models
 from aiq.core.session import Session
-from aiq.core.settings import CheckpointerSettings, RunSettings
+from aiq.core.settings import CheckpointerSettings, LlmSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
 from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline
@@ -192,6 +192,19 @@ def needs_offline_stack(settings: RunSettings) -> bool:
 def is_offline_model(settings: RunSettings) -> bool:
     """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
     return is_offline(urlsplit(settings.llm.base_url).hostname or "") or settings.llm.model.startswith("offline-")
+
+
+def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:
+    """Raises ConfigError where the offline model would answer in the name of another."""
+    if not is_offline(urlsplit(llm.base_url).hostname or ""):
+        return
+    for model in models:
+        if not model.startswith("offline"):
+            common = model if setting == "llm.model" else "MODEL"
+            raise ConfigError(
+                f"{setting}: '{model}' would be the offline model under another name, because llm=offline; type "
+                f"llm=openai llm.model={common} as well, with llm.base_url=ADDRESS where it is not OpenAI's"
+            )
 
 
 def _load_libraries(web: str) -> None:
