@@ -73,7 +73,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        model.port = server.server_address[1]
+        model.port = model.port or server.server_address[1]
         local = ["search=corpus", "search.corpus=pages.jsonl", "web=corpus", "llm.retry.first_seconds=0"]
         return [*local, "llm=vllm", "llm.model=m", f"llm.base_url=http://127.0.0.1:{model.port}/v1"]
 
@@ -165,7 +165,7 @@ def test_what_a_run_can_do_without_is_a_note(
     [
         (Model(key="secret"), [], "refuses the key (HTTP 401): set llm.api_key_env"),
         (Model(), ["llm.api_key_env=NO_SUCH_KEY"], "llm.api_key_env=NO_SUCH_KEY: this environment variable is not set"),
-        (Model(), ["llm.base_url=http://127.0.0.1:9/v1"], "cannot be reached"),
+        (Model(port=9), [], "cannot be reached"),
         (Model(fields=("model",)), [], "m: HTTP 400: unknown field model"),
         (Model(), ["output_dir=pages.jsonl/x"], "output_dir=pages.jsonl/x: "),
         (Model(), ["limits.run_usd=1"], "limits.run_usd cannot be kept: no price in llm.prices for m"),
