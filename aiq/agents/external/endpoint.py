@@ -35,7 +35,7 @@ class EndpointAgent:
 
     def __init__(self, settings: EndpointSettings) -> None:
         key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "agent.api_key_env")
-        self._model = settings.model
+        self.models = {ROLE: settings.model}
         self._place: Any = {
             "base_url": settings.base_url,
             "api_key": key,
@@ -47,7 +47,7 @@ class EndpointAgent:
         messages: Any = [{"role": turn.speaker, "content": turn.text} for turn in question.history]
         client = session.openai(ROLE).with_options(**self._place)
         answer = await client.chat.completions.create(
-            model=self._model, messages=[*messages, {"role": "user", "content": question.text}]
+            model=self.models[ROLE], messages=[*messages, {"role": "user", "content": question.text}]
         )
         choice = answer.choices[0]
         if not choice.message.content:

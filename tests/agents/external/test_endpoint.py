@@ -10,6 +10,10 @@ from aiq.core.errors import AgentError, ConfigError, LimitReached, ModelError
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Turn
 from aiq.core.usage import Limits
+from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import endpoint as endpoint
+from tests.experiment.conftest import here as here
+from tests.experiment.conftest import place as place
 from tests.llm.conftest import Bench
 from tests.llm.conftest import bench as bench
 from tests.llm.endpoint import completed, error, http
@@ -80,6 +84,19 @@ async def test_an_answer_that_was_cut_off_is_partial_and_an_empty_one_fails(benc
         assert (await answer(b)).outcome == "partial"
         with pytest.raises(AgentError, match=r"^http://localhost:\d+/v1: the answer is empty \(finish_reason: stop\)$"):
             await answer(b)
+
+
+def test_a_whole_run_of_it_says_which_model_answered(here: Workplace) -> None:
+    own = ["agent.base_url=" + here.endpoint.base_url.replace("127.0.0.1", "localhost"), "agent.model=researcher"]
+    run = here.ran("agent=endpoint", *own, "judge.letters.ask=true", "limit=2", "runner.progress=false")
+    rows = here.lines(run / "samples.jsonl")
+    assert sorted((row["report"], row["route"]) for row in rows) == [
+        ("question number 0", "endpoint"),
+        ("question number 1", "endpoint"),
+    ]
+    assert [list(row["usage"]) for row in rows] == [["endpoint.agent"]] * 2
+    models = here.manifest(run)["models"]
+    assert (models["endpoint.agent"], models["judge.letters"]) == ("researcher", "small-1")
 
 
 def test_a_key_that_is_not_set_is_said_before_the_run() -> None:
