@@ -17,7 +17,7 @@ from aiq.core.concurrency import completed
 from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
-from aiq.runs.folder import RunFolder, new_run_id
+from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.reader import FinishedRun
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.runner import RunOutcome
 
 _RESUME = "resume="
-_RESUMED_ALONE = "resume=DIR goes on with one run; it takes neither -m nor --cfg nor a second folder"
+_RESUMED_ALONE = "resume=RUN goes on with one run; it takes neither -m nor --cfg nor a second folder"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def finished(overrides: Sequence[str]) -> FinishedRun:
-    """The run that `aiq run` makes with these settings (or resumes, with `resume=DIR`), for scripts and notebooks.
+    """The run that `aiq run` makes with these settings (or resumes, with `resume=RUN`), for scripts and notebooks.
 
     Writes its progress on stderr, and no table. Raises UserError for what is wrong with the settings and for a run that
     something stopped, KeyboardInterrupt for one that somebody did; then the message says how to go on with it.
@@ -95,7 +95,7 @@ def _show_config(jobs: Sequence[sweep.Job]) -> int:
     from aiq.site.settings import explained
 
     for job in jobs:
-        print("---\n" + explained(compose.settings_from(compose.compose(job.overrides))), end="")
+        print("---\n" + explained(compose.checked(compose.settings_from(compose.compose(job.overrides)))), end="")
     return 0
 
 
@@ -124,12 +124,27 @@ def _sweep(jobs: Sequence[sweep.Job]) -> int:
     return max(end.exit_code for end in ends)
 
 
-def _reopened(path: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
+def _unfinished(name: str, overrides: Sequence[str]) -> tuple[RunFolder, list[str]]:
+    """The run that `resume=NAME` means, and the overrides that are not there to find it.
+
+    `experiment` and `output_dir` say where `latest` is looked for. Raises UserError for no such run.
+    """
+    where = dict.fromkeys(("experiment", "output_dir"), "")
+    where |= {key: value for key, _, value in (text.partition("=") for text in overrides) if key in where}
+    results = where["output_dir"] or "results"
+    if name != LATEST:
+        return find_run(name, results), list(overrides)
+    folder = latest_unfinished(results, where["experiment"] or None)
+    print(f"aiq: going on with {folder.path}", file=sys.stderr)
+    return folder, [text for text in overrides if text.partition("=")[0] not in where]
+
+
+def _reopened(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
     """An earlier run as it goes on."""
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
-    folder = RunFolder(Path(path))
+    folder, overrides = _unfinished(name, overrides)
     manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
@@ -154,7 +169,8 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
         why = str(outcome.error) if outcome.error else "interrupted"
         print(f"aiq: {_go_on(why, folder)}", file=sys.stderr)
     elif outcome.exit_code == 3:
-        print("aiq: more failed than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+        for excess in outcome.state.excesses():
+            print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
     return outcome
 
 

@@ -35,7 +35,10 @@ class Message(Record):
 
 
 class Reply(Record):
-    """A model's answer. `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it."""
+    """A model's answer, without the thoughts that it closed.
+
+    `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it.
+    """
 
     text: str
     model: str

@@ -21,6 +21,7 @@ from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
 from aiq.core.plugins import describe
+from aiq.core.replies import Said
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.core.settings import CitationSettings
@@ -84,7 +85,8 @@ class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
-    together. In a judge's session `sources` are what the agent retrieved, and `answers` what the judges of a run share.
+    together. `replies`: what its models have answered so far. In a judge's session `sources` are what the agent
+    retrieved, and `answers` what the judges of a run share.
     `collection_name`: the documents that the question names.
     """
 
@@ -105,6 +107,7 @@ class Session:
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
+    replies: list[Said] = field(default_factory=list)
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.settings import LlmSettings
+from aiq.core.thoughts import without_thoughts
 from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts
@@ -124,8 +125,9 @@ class RunModels:
         )
         answer: Any = response.parse()
         choice = answer.choices[0]
+        text = choice.message.content or choice.message.refusal or ""  # a refusal says why no JSON came
         return Reply(
-            text=choice.message.content or choice.message.refusal or "",  # a refusal says why no JSON came
+            text=without_thoughts(text),
             model=answer.model,
             finish_reason=choice.finish_reason,
             tool_calls=tuple(

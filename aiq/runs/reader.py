@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _SAMPLE_COLUMNS = {"sample_id", "epoch", "attempt", "status", "question", "report", "route", "outcome"}
+_SAMPLE_COLUMNS |= {"citation_status"}
 _SCORE_COLUMNS = ("judge", "metric", "status", "value", "numerator", "denominator", "reason", "judge_model")
 
 
@@ -111,6 +112,7 @@ def _sample(row: SampleRow) -> dict[str, Any]:
         "seconds": row.timing.seconds,
         "model_calls": sum(used.calls for used in row.usage.values()),
         "tokens": sum(used.total_tokens for used in row.usage.values()),
+        "unreported_calls": sum(used.unreported_calls for used in row.usage.values()),
         "error": row.error and str(row.error),
         **{f"tag.{name}": value for name, value in row.tags.items()},
     }
