@@ -64,4 +64,6 @@ class PythonAgent:
             return answer
         if not isinstance(answer, str):
             raise AgentError(f"{self._name} returned {type(answer).__name__}, neither text nor a Report")
-        return finish(answer, ROUTE, None, session, researched=self._takes_session)
+        if self._takes_session:
+            return finish(answer, ROUTE, None, session)
+        return finish(answer, ROUTE, None, session, researched=False, citation_status="unverified")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aiq.agents.external.endpoint import EndpointAgent, EndpointSettings
-from aiq.core.errors import AgentError, ConfigError, LimitReached, ModelError
+from aiq.core.errors import AgentError, AiqError, ConfigError, LimitReached, ModelError
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Turn
 from aiq.core.usage import Limits
@@ -46,7 +46,7 @@ async def test_the_question_goes_there_and_the_answer_is_the_report(
     prices = {"researcher": {"input": 1, "output": 1}}
     async with elsewhere(bench, error(503), http(200, completed(CITES)), prices=prices) as b:
         report = await answer(b, api_key_env="TEST_KEY")
-        assert report == Report(text=CITES, raw_text=CITES, route="endpoint")
+        assert report == Report(text=CITES, raw_text=CITES, route="endpoint", citation_status="unverified")
         got = b.endpoint.got[-1]
         assert got.body == {
             "model": "researcher",
@@ -77,19 +77,34 @@ async def test_it_has_the_time_of_its_own_setting(bench: Any) -> None:
             await answer(b, timeout_seconds=0.1)
 
 
-async def test_an_answer_that_was_cut_off_is_partial_and_an_empty_one_fails(bench: Any) -> None:
-    cut, empty = completed(CITES), completed(None)
-    cut["choices"][0]["finish_reason"] = "length"
-    async with elsewhere(bench, http(200, cut), http(200, empty)) as b:
-        assert (await answer(b)).outcome == "partial"
-        with pytest.raises(AgentError, match=r"^http://localhost:\d+/v1: the answer is empty \(finish_reason: stop\)$"):
+async def test_an_answer_that_is_none_fails(bench: Any) -> None:
+    async with elsewhere(bench, http(200, completed(None, refusal="I may not."))) as b:
+        with pytest.raises(AgentError, match=r"^the endpoint answer is none: it is empty .*refused: 'I may not\.'"):
             await answer(b)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "refuses the key (HTTP 401): set agent.api_key_env"),
+        (404, "(it is 'researcher': agent.model) and the address agent.base_url=http://localhost:"),
+        (400, "(agent.model=researcher has not answered once: check the settings of agent)"),
+        (307, "set agent.base_url to where it answers"),
+    ],
+)
+async def test_what_is_wrong_is_said_of_its_own_settings(bench: Any, status: int, said: str) -> None:
+    async with elsewhere(bench, error(status)) as b:
+        with pytest.raises(AiqError) as caught:
+            await answer(b)
+        assert said in str(caught.value)
+        assert "llm" not in str(caught.value)
 
 
 def test_a_whole_run_of_it_says_which_model_answered(here: Workplace) -> None:
     own = ["agent.base_url=" + here.endpoint.base_url.replace("127.0.0.1", "localhost"), "agent.model=researcher"]
     run = here.ran("agent=endpoint", *own, "judge.letters.ask=true", "limit=2", "runner.progress=false")
     rows = here.lines(run / "samples.jsonl")
+    assert {row["citation_status"] for row in rows} == {"unverified"}
     assert sorted((row["report"], row["route"]) for row in rows) == [
         ("question number 0", "endpoint"),
         ("question number 1", "endpoint"),
