@@ -54,6 +54,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
+        denied=session.denied,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error) if error else None,

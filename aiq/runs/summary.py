@@ -65,9 +65,9 @@ class JudgeErrors(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `failures`: attempts by the error that they ended in, the most frequent ones. `ranges`: least and greatest value of
-    metrics that have both. `judge_caveats`: what a judge's scores do without. `judge_noise`: of the metrics whose judge
-    judged a report more than once.
+    `failures`: attempts by the error that they ended in, the most frequent ones. `denied`: pages and search results
+    that `web.deny` kept from agents. `ranges`: least and greatest value of metrics that have both. `judge_caveats`:
+    what a judge's scores do without. `judge_noise`: of the metrics whose judge judged a report more than once.
     """
 
     schema_version: Literal[1] = 1
@@ -84,6 +84,7 @@ class Summary(Record):
     unavailable: Mapping[str, str]
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
+    denied: int = 0
     judge_errors: Mapping[str, JudgeErrors]
     judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
@@ -123,6 +124,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             metrics=figures.metrics(figures.attempts, other),
         ),
         failures=dict(errors.most_common(MOST_FAILURES)),
+        denied=sum(attempt.denied for attempt in attempts),
         judge_errors={name: JudgeErrors(n=len(why), first=why[0]) for name, why in state.judge_errors().items()},
         judge_caveats=state.caveats(),
         judge_noise=figures.noise(),

@@ -15,6 +15,7 @@ from aiq.site.tables import (
     NOISE_HEADINGS,
     NOTHING_SCORED,
     OFFLINE_NOTE,
+    denied_line,
     dollars,
     interval,
     noise_cells,
@@ -38,7 +39,7 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
         return good, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
     templates = environment()
-    templates.filters |= {cell.__name__: cell for cell in (number, interval, dollars, noise_cells, bar)}
+    templates.filters |= {cell.__name__: cell for cell in (number, interval, dollars, denied_line, noise_cells, bar)}
     templates.filters |= {"score_value": score_value, "score_note": score_note, "markdown": render, "json": _json}
     page = templates.get_template("run.html.j2").render(
         manifest=manifest,

@@ -71,6 +71,10 @@ def score_note(score: ScoreRow) -> str:
     return score.error.message if score.error else score.reason or ""
 
 
+def denied_line(count: int) -> str:
+    return f"web.deny kept {count} pages or search results from agents, because they hold benchmarks"
+
+
 def noise_cells(noise: RunNoise) -> list[str]:
     """The cells below NOISE_HEADINGS."""
     figures = (noise.sd, noise.votes, noise.orders, noise.members, noise.order_gap, noise.standard_error)
@@ -118,6 +122,8 @@ def _attempts(summary: Summary) -> Text:
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
     if len(summary.routes) > 1:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
+    if summary.denied:
+        text.append(f"\n{denied_line(summary.denied)}", style="yellow")
     for message, count in summary.failures.items():
         text.append(f"\n{count} times: {message}", style="red")
     for judge, errors in summary.judge_errors.items():
