@@ -158,7 +158,7 @@ async def test_what_is_not_where_config_says_is_a_typed_error(
     [
         ({"options": {"url": "http://a.example/search"}}, r"neither url nor body has \{query\}"),
         ({"options": {"url": "a.example/search?q={query}"}}, r"search\.options\.url="),
-        ({"options": {"url": "http://[/?q={query}"}}, r"search\.options.*http://\["),
+        ({"options": {"url": "http://a.example:port/?q={query}"}}, r"search\.options.*http://a\.example:port"),
         ({"options": {"fields": {"title": "t"}}}, r"search\.options\.fields\.url: must be set"),
         ({"options": {"query": "q"}}, r"search\.options\.query"),
         ({"base_url": None}, r"search\.base_url must be set"),
