@@ -155,12 +155,27 @@ class Audit(Record):
     uncited_paragraphs: int | None = None
 
 
+CitationStatus = Literal["verified", "partial", "unverified", "no_sources"]
+"""All entries of its list are sources, or some; none is (or nobody looked); the run had no source to cite."""
+
+
+def citation_status(route: str, audit: Audit | None, has_sources: bool) -> CitationStatus | None:
+    """What a report's citations are worth; None for the routes on which nothing is researched."""
+    if route in ("meta", "rejected"):
+        return None
+    if audit is None or not audit.valid_citations:
+        return "unverified" if has_sources else "no_sources"
+    lost = [citation for citation in audit.removed_citations if not citation.reason.startswith("duplicate_of_")]
+    return "partial" if lost or audit.dangling else "verified"
+
+
 class Report(Record):
     """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
 
     `text` is verified, `raw_text` is what the model wrote, `audit` what verification did to it (None: nothing was
-    verified). `route` is the agent's own word for how it came about. `outcome` is `rejected` where a user's rejection
-    ended the work; such an attempt scores as a failed one does.
+    verified), `citation_status` what its reference list is worth (None: nobody has said). `route` is the agent's own
+    word for how it came about. `outcome` is `rejected` where a user's rejection ended the work (such an attempt scores
+    as a failed one does), `partial` where the report was cut off.
     """
 
     text: str
@@ -168,4 +183,5 @@ class Report(Record):
     route: str
     outcome: Literal["ok", "partial", "rejected"] = "ok"
     audit: Audit | None = None
+    citation_status: CitationStatus | None = None
     extras: Mapping[str, JsonValue] = {}

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, as_text
-from aiq.core.samples import Question, Sample
-from aiq.datasets.base import DatasetSource, SourceSettings
+from aiq.core.samples import Sample
+from aiq.datasets.base import DatasetSource, SourceSettings, question_of
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
@@ -58,7 +58,7 @@ class FreshQA(DatasetSource):
                 tags["age"] = age
             yield Sample(
                 id=row.required("id"),
-                question=Question(text=row.required("question"), language="en"),
+                question=question_of(row, row.required("question"), language="en"),
                 answers=_answers(row),
                 tags=tags,
             )

@@ -27,8 +27,8 @@ async def score_report(
 ) -> None:
     """Let the judge score a report and hand its rows to `write`, one a metric it declares, in that order.
 
-    A judge that fails gives error rows. Raises what ends the whole run: UserError, LimitReached (the run's
-    budget) or CancelledError; what the judge had spent until then is kept in error rows.
+    A judge that fails gives error rows. Raises what ends the whole run, as `run_attempt` does; what the judge had
+    spent until then is kept in error rows.
     """
 
     async def judged() -> Mapping[str, Score]:

@@ -9,9 +9,11 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
+from aiq.core import thoughts
 from aiq.core.errors import JudgeError
 from aiq.core.models import Message
 from aiq.core.plugins import describe
+from aiq.core.replies import cut_by
 from aiq.core.session import Session
 from aiq.judges.wording import Wording
 
@@ -68,7 +70,8 @@ async def ask(
             return read(reply.text), attempt + 1
         except Unusable as error:
             start = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
-            problem = f"{error}; the last answer began {start!r}"
+            cause = f"{cut}; " if (cut := cut_by(reply.finish_reason)) else ""
+            problem = f"{error}; {cause}the last answer began {start!r}"
     raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
 
 
@@ -117,8 +120,8 @@ def _digest(content: Sequence[object]) -> str:
 def read_as(form: type[T], text: str) -> T:
     """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
-    Fences and words around it are tolerated, as is a leading `<think>` block; repeated keys are
-    refused, because one would have to guess.
+    Fences and words around it are tolerated, as are closed thoughts; repeated keys are refused, because one would have
+    to guess.
     """
     return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
@@ -137,13 +140,10 @@ def read_list(form: type[T], text: str) -> list[T]:
 
 
 def without_thoughts(text: str) -> str:
-    """The answer after the `<think>` block that it may begin with; raises Unusable where that never ends."""
-    if not text.lstrip().startswith("<think>"):
-        return text
-    _, end, answer = text.partition("</think>")
-    if not end:
+    """The answer without its thoughts; raises Unusable where they never end."""
+    if thoughts.ends_in_thought(text):
         raise Unusable("it ends within its thoughts")
-    return answer
+    return thoughts.without_thoughts(text)
 
 
 def _validated(form: type[T], value: JsonValue) -> T:
