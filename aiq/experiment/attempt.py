@@ -58,6 +58,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
+        denied=session.denied,
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
