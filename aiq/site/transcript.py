@@ -86,7 +86,7 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
             yield from _model_called(event, short)
         case "tool_returned":
             how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
-            yield f"  {event['tool']} {how}:", style, _body(event.get("content"), short)
+            yield f"  {event['tool']} {how}:", style, _body(event.get("traceback") or event.get("content"), short)
         case "decision":
             because = f" because {event['cause']}" if event.get("cause") else ""
             yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
