@@ -17,8 +17,10 @@ from aiq.site.tables import (
     OFFLINE_NOTE,
     dollars,
     interval,
+    missing_metrics,
     noise_cells,
     number,
+    rounded,
     score_note,
     score_value,
 )
@@ -38,7 +40,9 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
         return good, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
     templates = environment()
-    templates.filters |= {cell.__name__: cell for cell in (number, interval, dollars, noise_cells, bar)}
+    templates.filters |= {
+        cell.__name__: cell for cell in (number, interval, dollars, noise_cells, bar, rounded, missing_metrics)
+    }
     templates.filters |= {"score_value": score_value, "score_note": score_note, "markdown": render, "json": _json}
     page = templates.get_template("run.html.j2").render(
         manifest=manifest,

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import score_note, score_value
+from aiq.site.tables import rounded, score_note, score_value
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
@@ -89,7 +89,11 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
             yield f"  {event['tool']} {how}:", style, _body(event.get("traceback") or event.get("content"), short)
         case "decision":
             because = f" because {event['cause']}" if event.get("cause") else ""
-            yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
+            yield (
+                f"\n* decision {event['name']}: {rounded(event['value'])}{because}",
+                "bold",
+                _body(rounded(event.get("detail")), short),
+            )
         case "round":
             gaps = "; ".join(event.get("gaps") or ()) or "none"
             found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
@@ -144,4 +148,4 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     for score in scores:
         yield _indented(f"{score.metric}: {score_value(score)}  {score_note(score)}", 4)
         if score.detail:
-            yield _indented(_body(score.detail, short), 8, "dim")
+            yield _indented(_body(rounded(score.detail), short), 8, "dim")
