@@ -51,8 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, *arguments: str) -> int:
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # config may name classes of files where the command was typed
+    from aiq.core.plugins import search_here
+
+    search_here()
     module = _load(name)
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
     module.add_arguments(parser)

@@ -23,7 +23,7 @@ from itertools import count
 from aiq.agents.base import Agent, Checked, Resumable
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import EventLog
-from aiq.core.reports import Report
+from aiq.core.reports import Audit, Report
 from aiq.core.samples import Question, Sample, SampleKey, Turn
 from aiq.core.session import Session
 from aiq.core.settings import RunSettings
@@ -113,7 +113,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 async def _talk(agent: Agent, blank: Question, thread: str, terminal: Terminal, sessions: Iterator[Session]) -> None:
     """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
 
-    Each turn has a session of its own, so its sources verify nothing later. `blank`: a question without a text, with
+    Each turn has a session of its own; what it found goes on with the thread. `blank`: a question without a text, with
     the thread and the documents that all of them have in common.
     """
     if isinstance(agent, Resumable):
@@ -129,18 +129,21 @@ async def _talk(agent: Agent, blank: Question, thread: str, terminal: Terminal, 
 
 async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> Report | None:
     """Let the agent work and show what came of it; an error ends the turn, not the conversation."""
-    from aiq.experiment.attempt import boundary_error
+    from aiq.experiment.attempt import boundary_error, settled
 
     start = time.monotonic()
     try:
         with session.bind():
             report = await work(session)
+            report, cut = (None, None) if report is None else settled(report, session)
     except Exception as raised:
         error = boundary_error(raised)
         if isinstance(error, UserError) or not isinstance(error, AiqError):
             raise error from None
         print(f"aiq: {printable(str(error))}", file=sys.stderr, flush=True)
         return None
+    if cut:
+        print(f"aiq: the answer is not whole: {cut}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
     return report
@@ -148,12 +151,11 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
 
 def _summary(report: Report, session: Session, seconds: float) -> str:
     """How the answer came about: route, citations, spend, time."""
+    from aiq.site.tables import spend_line
+
     parts = [report.route]
-    if report.audit is not None:
-        kept, removed = len(report.audit.valid_citations), len(report.audit.removed_citations)
-        parts.append(f"citations: {kept} kept, {removed} removed")
-    usage = session.usage.total()
-    cost = "cost unknown (no price in llm.prices)" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    calls = "1 model call" if usage.calls == 1 else f"{usage.calls} model calls"
-    parts.append(f"{calls}, {usage.total_tokens:,} tokens, {cost}")
-    return " · ".join([*parts, f"{seconds:.1f} s"])
+    if report.citation_status is not None:
+        audit = report.audit or Audit()
+        kept, removed = len(audit.valid_citations), len(audit.removed_citations)
+        parts.append(f"citations {report.citation_status}: {kept} kept, {removed} removed")
+    return " · ".join([*parts, spend_line(session.usage.total()), f"{seconds:.1f} s"])

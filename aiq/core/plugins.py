@@ -3,8 +3,10 @@
 import difflib
 import importlib
 import re
+import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def search_here() -> None:
+    """Let config name classes and functions of files in the current folder."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
 
 
 def load(target: str, setting: str) -> Any:

@@ -307,12 +307,17 @@ def _settings(overrides: Sequence[str]) -> list[str]:
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:
     """Composed config as settings. Raises ConfigError, one line."""
+    from aiq.experiment.resources import check_models
+
     llm = config.get("llm")
     if isinstance(llm, Mapping):
         kinds: dict[str, type[BaseModel]] = {"roles": RoleSettings, "prices": Price}
         llm = {**llm, **{name: dotted(llm.get(name) or {}, kind.model_fields) for name, kind in kinds.items()}}
         config = {**config, "llm": llm}
-    return validate(RunSettings, config, "")
+    settings = validate(RunSettings, config, "")
+    check_models(settings.llm, "llm.model", [settings.llm.model])
+    check_models(settings.llm, "llm.roles", [own.model for own in settings.llm.roles.values() if own.model])
+    return settings
 
 
 def dotted(nested: Any, fields: Container[str] = ()) -> Any:
