@@ -32,7 +32,7 @@ from aiq.tools.toolbox import Think
 from tests.sessions import make_session
 from tests.settings import configured
 
-Script = Callable[[ChatRequest], ChatReply | int]
+Script = Callable[[ChatRequest], ChatReply | int | dict[str, Any]]
 PROMPTS = configured(AiqSettings).prompts()
 
 
@@ -43,7 +43,7 @@ def fenced(request: ChatRequest, label: str) -> str | None:
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status.
+    """Chat completions whose replies `script` gives; a number is an HTTP status, an object the whole completion.
 
     Keeps what it was asked, and how many seconds it had.
     """
@@ -63,6 +63,8 @@ class Endpoint(AsyncBaseTransport):
         reply = self.script(asked)
         if isinstance(reply, int):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
+        if isinstance(reply, dict):
+            return Response(200, json=reply, request=request)
         return Response(200, json=completion(asked, [reply], digest_of(values, role)), request=request)
 
     def of(self, role: str) -> list[ChatRequest]:
