@@ -80,6 +80,8 @@ def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
     if not text.strip():
         blank = (reply for reply in reversed(replies) if not without_thoughts(reply.text or "").strip())
         return "the text is empty" + next((f" ({reply.why_blank})" for reply in blank), "")
+    if refused := next((reply for reply in replies if reply.text is None and reply.refusal == text), None):
+        return refused.why_blank
     cause = f" ({replies[-1].why_cut})" if replies and replies[-1].why_cut else ""
     if ends_in_thought(text):
         return f"the text ends within the model's thoughts{cause}"

@@ -32,7 +32,7 @@ from aiq.tools.toolbox import Think
 from tests.sessions import make_session
 from tests.settings import configured
 
-Script = Callable[[ChatRequest], ChatReply | int | dict[str, Any]]
+Script = Callable[[ChatRequest], ChatReply | int]
 PROMPTS = configured(AiqSettings).prompts()
 
 
@@ -60,7 +60,7 @@ class Endpoint(AsyncBaseTransport):
         asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
-        reply = self.script(asked)
+        reply: Any = self.script(asked)
         if isinstance(reply, int):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
         if isinstance(reply, dict):

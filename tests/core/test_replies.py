@@ -47,6 +47,12 @@ def test_a_text_that_is_no_answer_says_why(text: str, why: str | None) -> None:
     assert why is None or (why in str(found) and "finish_reason length" in str(found))
 
 
+def test_a_refusal_is_no_answer() -> None:
+    found = why_no_answer("I cannot help", [said(None, refusal="I cannot help"), said("thanks")])
+    assert found == "a.writer: the model refused: 'I cannot help'"
+    assert why_no_answer("I cannot help", [said("I cannot help")]) is None
+
+
 CUT, WHOLE = said("The mayor of Orlune is Ransen [1], and", "length"), said("The mayor of Orlune is Ransen [1].")
 LONG = said("word " * 50 + "the end of all", "MAX_TOKENS")
 

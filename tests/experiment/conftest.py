@@ -47,7 +47,9 @@ runner:
 """
 
 GROUPS = {
-    "agent/echo": "# Repeats the question\ntarget: tiny_parts:EchoAgent\nseconds: 0\nask: false\nwords: 1\nplain: false\n",
+    "agent/echo": (
+        "# Repeats the question\ntarget: tiny_parts:EchoAgent\nseconds: 0\nask: false\nwords: 1\nplain: false\n"
+    ),
     "judge/letters": "# @package judge.letters\n# Counts\ntarget: tiny_parts:Letters\nask: false\nminimum: 0\n",
     "dataset/tiny": (
         "# Tiny\ndefaults: [_source, _self_]\ntarget: tiny_parts:TinyDataset\nname: tiny\npath: tiny.jsonl\n"
