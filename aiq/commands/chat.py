@@ -113,7 +113,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 async def _talk(agent: Agent, blank: Question, thread: str, terminal: Terminal, sessions: Iterator[Session]) -> None:
     """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
 
-    Each turn has a session of its own, so its sources verify nothing later. `blank`: a question without a text, with
+    Each turn has a session of its own; what it found goes on with the thread. `blank`: a question without a text, with
     the thread and the documents that all of them have in common.
     """
     if isinstance(agent, Resumable):
@@ -151,13 +151,11 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
 
 def _summary(report: Report, session: Session, seconds: float) -> str:
     """How the answer came about: route, citations, spend, time."""
+    from aiq.site.tables import spend_line
+
     parts = [report.route]
     if report.citation_status is not None:
         audit = report.audit or Audit()
         kept, removed = len(audit.valid_citations), len(audit.removed_citations)
         parts.append(f"citations {report.citation_status}: {kept} kept, {removed} removed")
-    usage = session.usage.total()
-    cost = "cost unknown (no price in llm.prices)" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    calls = "1 model call" if usage.calls == 1 else f"{usage.calls} model calls"
-    parts.append(f"{calls}, {usage.total_tokens:,} tokens, {cost}")
-    return " · ".join([*parts, f"{seconds:.1f} s"])
+    return " · ".join([*parts, spend_line(session.usage.total()), f"{seconds:.1f} s"])

@@ -134,11 +134,15 @@ class Approval(Event):
 
 
 class Recovery(Event):
-    """Something broken was repaired (empty content, tool name, malformed JSON, retry)."""
+    """Something broken was repaired (empty content, tool name, malformed JSON, retry).
+
+    `seconds`: of a retry, how long it waits first.
+    """
 
     type: Literal["recovery"] = "recovery"
     what: str
     detail: str = ""
+    seconds: float | None = None
 
 
 class ReportWritten(Event):

@@ -71,6 +71,40 @@ class Score(Record):
         return self
 
 
+CAVEAT = "caveat"
+"""Where a score's detail holds its Caveat."""
+
+
+class Caveat(Record):
+    """What a score does without: parts of the work on a report, by reason, `of` so many; `first`: an example.
+
+    `what` completes "3 of 20 ...". `retry`: resuming does the work on these parts again, and so many of them over a
+    run that `runner.max_error_rate` forbids it are a failure of the run.
+    """
+
+    what: str
+    of: int
+    reasons: Mapping[str, int] = {}
+    first: str = ""
+    retry: bool = True
+
+    @property
+    def n(self) -> int:
+        """How many parts are missing."""
+        return sum(self.reasons.values())
+
+    def __add__(self, other: "Caveat") -> "Caveat":
+        names = dict.fromkeys([*self.reasons, *other.reasons])
+        reasons = {name: self.reasons.get(name, 0) + other.reasons.get(name, 0) for name in names}
+        return self.model_copy(
+            update={"of": self.of + other.of, "reasons": reasons, "first": self.first or other.first}
+        )
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count} {name}" for name, count in self.reasons.items())
+        return f"{self.n} of {self.of} {self.what}: {reasons}; the first: {self.first}"
+
+
 MatchLevel = Literal["exact", "truncation", "prefix", "child_path", "query_subset", "document"]
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,6 +29,9 @@ from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
 from aiq.core.usage import Limits, Usage, UsageLedger
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 
 class User(Protocol):
@@ -131,31 +134,46 @@ class Session:
         """Raises LimitReached when no further model call may start."""
         self.limits.check(self.usage, self.spend)
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any], call_id: str | None = None) -> ToolResult:
+    def openai(self, role: str) -> "AsyncOpenAI":
+        """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
+
+        `models.name(role)` is the model to ask for. The temperature and token limit that config has for the role go
+        along where a request states none, its extra body and the seed always. Chat completions only. Raises
+        ModelError, LimitReached, RunAborted.
+        """
+        return self.models.openai(role)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
-        `arguments` are as the model wrote them, `call_id` is its id of the call; without one the session numbers it.
+        `arguments` are as the model wrote them, as an object or as its JSON; `call_id` is its id of the call; without
+        one the session numbers it. Outside of `nested_call`, sources stand in the order in which calls began.
         Raises ToolError, typed; the caller shows its text to the model.
         """
-        call = {"call_id": call_id or f"call-{next(self._tool_calls)}", "tool": name}
-        arguments = whole_value(dict(arguments))  # models cut characters in two
-        self.events.emit(ToolCalled(**call, arguments=arguments))
-        self.sources.note(json.dumps(arguments, ensure_ascii=False), "echoed", call_path.get(), **call)
+        number = next(self._tool_calls)
+        call, path = {"call_id": call_id or f"call-{number}", "tool": name}, call_path.get() or (number,)
+        given = _read(arguments) if isinstance(arguments, str) else dict(arguments)
+        logged = {} if given is None else whole_value(given)  # models cut characters in two
+        self.events.emit(ToolCalled(**call, arguments=logged))
+        self.sources.note(json.dumps(logged, ensure_ascii=False), "echoed", path, **call)
         start = time.perf_counter()
 
         def returned(content: str, shown: str, kind: SourceKind, **what: Any) -> None:
             latency = (time.perf_counter() - start) * 1000
-            self.sources.note(shown, kind, call_path.get(), **call)
+            self.sources.note(shown, kind, path, **call)
             self.events.emit(ToolReturned(**call, content=content, latency_ms=latency, **what))
 
         try:
             with holding(parent_call, call["call_id"]):
-                result = await self._run_tool(name, arguments)
+                if given is None:
+                    text = f"{name}: arguments are no JSON object: {str(arguments)[:200]}"
+                    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
+                result = await self._run_tool(name, logged)
         except ToolError as error:
             returned(str(error), str(error), "echoed", success=False, error=error.kind)
             raise
         for rank, source in enumerate(result.sources):
-            self.sources.add(source.model_copy(update=call), (*call_path.get(), rank))
+            self.sources.add(source.model_copy(update=call), (*path, rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])
         targets = tuple(source.address for source in result.sources)
         returned(result.content, shown, "mentioned" if targets else "echoed", success=True, sources=targets)
@@ -186,6 +204,15 @@ class Session:
             if seconds is not None and timer.expired():
                 raise LimitReached("limits.sample_seconds", seconds) from None
             raise
+
+
+def _read(arguments: str) -> dict[str, Any] | None:
+    """The object that this is the JSON of; no text at all is no arguments. None where it is none."""
+    try:
+        value = json.loads(arguments or "{}")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
-from aiq.core.errors import AgentError, AiqError, LimitReached, UserError
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError
 from aiq.core.events import RunFinished, RunStarted
 from aiq.core.replies import why_cut_off, why_no_answer
 from aiq.core.reports import Report, citation_status
@@ -27,8 +27,9 @@ RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with m
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
     """Let the agent answer, hand the row to `write` and return it.
 
-    A failure is a row, never an exception, except what ends the whole run: then the row says
-    `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
+    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (the run's
+    budget), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
+    unless a model refused.
     """
 
     async def research() -> tuple[Report, str | None]:
@@ -122,6 +123,8 @@ def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
         return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
     if isinstance(error, UserError):
         return "cancelled", True
+    if isinstance(error, ModelError) and error.never_answered:
+        return "failed", True  # a row, not to be made again: it may be about this one question after all
     if being_cancelled():  # whatever the agent made of it
         return "cancelled", True
     if isinstance(error, Exception | asyncio.CancelledError):  # not asked for: the agent cancelled itself

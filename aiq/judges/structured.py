@@ -23,6 +23,8 @@ _TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that 
 _MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
 _SHOWN: Final = 120
 _BRACKET: Final = re.compile(r"[{[]")
+_ESCAPE: Final = re.compile(r"(\\(?:[^\W_]|[\s\"\\/]))|\\(?=\S)")
+"""An escape that JSON has or may have (kept), or the backslash of Markdown before another sign, such as `\\>`."""
 
 
 class Unusable(Exception):
@@ -158,12 +160,12 @@ def _only(found: list[T], what: str) -> T:
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
-    """The JSON values that begin with this bracket, none of them inside another.
+    """The JSON values that begin with this bracket, none of them inside another; Markdown's escapes are undone.
 
     Raises Unusable for one that was part of a larger value that is broken off: what is left of a cut answer
     may look like a whole one.
     """
-    text = without_thoughts(text)
+    text = _ESCAPE.sub(lambda found: found[1] or "", without_thoughts(text))
     position = broken = 0
     for _ in range(_MAX_STARTS):
         found = _BRACKET.search(text, position)

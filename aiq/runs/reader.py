@@ -4,12 +4,16 @@ The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge,
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder, find_run
 from aiq.runs.journal import read_journal
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
+from aiq.runs.summary import Summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -71,6 +75,25 @@ class RunFrames(NamedTuple):
     scores: "DataFrame"
 
 
+@dataclass(frozen=True, repr=False)
+class FinishedRun:
+    """A run that came to its end: what `aiq.run` gives. `exit_code`: what `aiq run` would have ended with, 0 or 3."""
+
+    folder: Path
+    summary: Summary
+    exit_code: int
+
+    @cached_property
+    def frames(self) -> RunFrames:
+        """Its rows as pandas frames."""
+        return load_runs(str(self.folder))
+
+    def __repr__(self) -> str:
+        statuses = ", ".join(f"{count} {status}" for status, count in self.summary.statuses.items())
+        metrics = ", ".join(f"{name} {found.mean:.3f}" for name, found in self.summary.metrics.items())
+        return f"<{self.folder}: {statuses}; {metrics or 'nothing scored'}>"
+
+
 def load_runs(*runs: str, results: str = "results") -> RunFrames:
     """The finished rows of some runs, each a folder, a run id below `results`, or `latest`.
 
@@ -98,6 +121,7 @@ def _sample(row: SampleRow) -> dict[str, Any]:
         "seconds": row.timing.seconds,
         "model_calls": sum(used.calls for used in row.usage.values()),
         "tokens": sum(used.total_tokens for used in row.usage.values()),
+        "unreported_calls": sum(used.unreported_calls for used in row.usage.values()),
         "error": row.error and str(row.error),
         **{f"tag.{name}": value for name, value in row.tags.items()},
     }

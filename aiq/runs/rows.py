@@ -144,7 +144,7 @@ class ScoreRow(OfAttempt):
 class StoredPage(Record):
     """A page as a judge fetched it first: a line of `pages.jsonl`.
 
-    `digest`: of title and text. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
+    `digest`: of the content. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
     """
 
     schema_version: Literal[1] = 1
@@ -154,6 +154,7 @@ class StoredPage(Record):
     digest: str
     title: str
     text: str
+    description: str = ""
     published: str | None = None
 
     def page(self) -> Page:

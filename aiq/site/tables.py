@@ -1,6 +1,7 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -15,6 +16,11 @@ from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
+JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
+NOT_MEASURED_NOTE = (
+    "The agent made no model call through its session. If it asked a model by a client of its own, nothing of that was "
+    "measured: no call, token, cost or limit."
+)
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
 _WIDEST = 1000
@@ -55,8 +61,43 @@ def interval(figure: Estimate | Figure | None) -> str:
     return "-" if figure is None or figure.ci95 is None else f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
 
 
-def dollars(cost: float | None) -> str:
-    return "unknown (no price)" if cost is None else f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
+class Spent(Protocol):
+    """What has a cost, which is a lower bound where calls are unreported."""
+
+    @property
+    def cost_usd(self) -> float | None: ...
+    @property
+    def unreported_calls(self) -> int: ...
+
+
+def dollars(spent: Spent) -> str:
+    """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
+    cost, unreported = spent.cost_usd, spent.unreported_calls
+    if cost is None:
+        return "cost unknown (no price)"
+    known = f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
+    if not unreported:
+        return known
+    return f"at least {known} ({unreported:,} {'call' if unreported == 1 else 'calls'} unreported)"
+
+
+def spend_line(used: Usage) -> str:
+    """An attempt's calls, tokens and cost."""
+    if not used.calls:
+        return "no model call through the session: nothing measured"
+    calls = "1 model call" if used.calls == 1 else f"{used.calls} model calls"
+    return f"{calls}, {used.total_tokens:,} tokens, {dollars(used)}"
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """What a reader of the numbers must know of the models behind them."""
+    calls = {account: usage.total.calls for account, usage in summary.usage.items()}
+    if calls.get("agent") == 0 and summary.statuses.get("completed"):
+        yield NOT_MEASURED_NOTE
+        if summary.offline and calls.get("judge"):
+            yield JUDGED_OFFLINE_NOTE
+    elif summary.offline:
+        yield OFFLINE_NOTE
 
 
 def score_value(score: ScoreRow) -> str:
@@ -96,8 +137,7 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), _spend(summary)]
-    if summary.offline:
-        parts.append(Text(OFFLINE_NOTE, style="yellow"))
+    parts += [Text(note, style="yellow") for note in notes(summary)]
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
     show(*parts)
 
@@ -129,16 +169,28 @@ def _attempts(summary: Summary) -> Text:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
     for message, count in summary.failures.items():
         text.append(f"\n{count} times: {message}", style="red")
-    for judge, errors in summary.judge_errors.items():
-        text.append(f"\njudge {judge} failed on {errors.n}: {errors.first}", style="red")
+    for line in judge_failures(summary):
+        text.append(f"\n{line}", style="red")
+    for judge, caveat in summary.judge_caveats.items():
+        text.append(f"\njudge {judge}: {caveat}", style="red" if caveat.retry else "yellow")
     return text
+
+
+def judge_failures(summary: Summary) -> Iterator[str]:
+    """A line for each judge that failed on reports, and where it has several causes one for each."""
+    for judge, errors in summary.judge_errors.items():
+        if len(errors.causes) == 1:
+            yield f"judge {judge} failed on {errors.n}: {next(iter(errors.causes))}"
+            continue
+        yield f"judge {judge} failed on {errors.n}:"
+        yield from (f"  {count} times: {message}" for message, count in errors.causes.items())
 
 
 def _spend(summary: Summary) -> Table:
     accounts = {account: usage.total for account, usage in summary.usage.items()}
     accounts["total"] = sum(accounts.values(), Usage())
     rows = [
-        (name, *(f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens)), dollars(one.cost_usd))
+        (name, *(f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens)), dollars(one))
         for name, one in accounts.items()
     ]
     return plain_table(("account", "model calls", "input tokens", "output tokens", "cost"), rows)

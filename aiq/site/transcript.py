@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
+from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import score_note, score_value
+from aiq.site.tables import score_note, score_value, spend_line
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
@@ -57,6 +58,7 @@ def _indented(text: str, columns: int, style: str = "") -> Padding:
 def _head(row: SampleRow) -> Iterator[RenderableType]:
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
     yield Panel(Text(row.question), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
+    yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")
     if row.error:
         yield Text(str(row.error), style="red")
 
@@ -99,6 +101,7 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
 def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     usage = event.get("usage")
     tokens = f", {usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out" if usage else ""
+    tokens = ", usage not reported" if usage and usage.get("unreported_calls") else tokens
     again = f", send {event['attempt'] + 1}" if event.get("attempt") else ""
     yield f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})", "bold cyan", ""
     messages = event.get("messages") or []

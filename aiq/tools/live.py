@@ -18,7 +18,7 @@ from aiq.core.tools import Reader
 from aiq.llm.http import AsyncClient, AsyncHTTPTransport
 from aiq.llm.models import read_key
 from aiq.tools.guard import check_address, check_url, is_listed
-from aiq.tools.pages import Downloader, page_of
+from aiq.tools.pages import ACCEPT, Downloader, page_by_reader, page_of
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Host and port to IP addresses, best first."""
@@ -45,7 +45,7 @@ class LiveWeb:
         self._ssl_context = httpcore2.default_ssl_context()
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        """The page's main text. Raises ToolError: blocked, timeout, too_large, not_available, http, malformed.
+        """The page's main text. Raises ToolError: blocked, timeout, too_large, not_found, http, malformed.
 
         A reader service is told only what the guard would ask itself. Raises ConfigError when its key is not there.
         """
@@ -56,9 +56,10 @@ class LiveWeb:
             secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
         transport = GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve))
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
-            downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed))
+            accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
+            downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed), accept)
             download = await downloader.get(asked, secret)
-        return await page_of(url, download)
+        return await (page_of if reader is None else page_by_reader)(url, download)
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):

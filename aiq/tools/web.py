@@ -56,7 +56,7 @@ class OfflineWeb:
         self._downloader = Downloader(client, settings, _offline_only)
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        """The page's main text. Raises ToolError: not_available, timeout, too_large, http, malformed."""
+        """The page's main text. Raises ToolError: not_available, not_found, timeout, too_large, http, malformed."""
         _refuse(reader)
         return await page_of(url, await self._downloader.get(url))
 

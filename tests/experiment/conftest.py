@@ -66,7 +66,10 @@ class Endpoint:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.answer: Callable[[str], str | dict[str, Any]] = str
-        self.refuse_from: int | None = None  # chat calls from this one on get 401
+        self.usage: object = USAGE
+        self.refuse_from: int | None = None  # chat calls from this one on get `refusal`
+        self.refusal = error(401, "wrong key")
+        self.unknown: tuple[str, ...] = ()  # models that are not there: 404
         self.refuse_all = False
         endpoint = self
 
@@ -78,11 +81,13 @@ class Endpoint:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 text = body["messages"][-1]["content"]
                 endpoint.asked.append(text)
-                if endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
-                    self.wfile.write(error(401, "wrong key"))
+                if body["model"] in endpoint.unknown:
+                    self.wfile.write(error(404, "no such model"))
+                elif endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
+                    self.wfile.write(endpoint.refusal)
                 else:
                     said = endpoint.answer(text)
-                    self.wfile.write(http(200, said if isinstance(said, dict) else completed(said, USAGE)))
+                    self.wfile.write(http(200, said if isinstance(said, dict) else completed(said, endpoint.usage)))
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

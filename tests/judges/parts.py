@@ -21,7 +21,7 @@ from aiq.llm.transport import open_client
 from tests.sessions import make_session
 from tests.settings import configured
 
-Answers = Sequence[str] | Callable[[dict[str, Any]], str]
+Answers = Sequence[str] | Callable[[dict[str, Any]], str | Response]
 
 RUBRIC = Rubric(
     dimension_weight=dict(zip(DIMENSIONS, (0.3, 0.35, 0.2, 0.15), strict=True)),
@@ -93,6 +93,8 @@ class Scripted(AsyncBaseTransport):
         self.got.append({**body, "role": request.headers["x-aiq-role"]})
         script = self.script
         text = script(self.got[-1]) if callable(script) else script[min(len(self.got), len(script)) - 1]
+        if isinstance(text, Response):
+            return Response(text.status_code, content=text.content, request=request)
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": self.finish}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}

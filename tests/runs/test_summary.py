@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aiq.core.reports import Metric
+from aiq.core.reports import CAVEAT, Caveat, Metric
 from aiq.core.samples import SampleKey
 from aiq.core.settings import RunnerSettings
 from aiq.runs.manifest import JudgeSpec, RunSpec
@@ -84,3 +84,16 @@ def test_the_exit_code_counts_failed_attempts_and_each_judges_failures_apart() -
     assert state.exit_code("finished") == 0
     state.add_scores([score(state.spec.keys[2], **FAILED)])
     assert state.exit_code("finished") == 3
+
+
+@pytest.mark.parametrize(("retry", "rate", "code"), [(True, 0.25, 0), (True, 0.1, 3), (False, 0.1, 0)])
+def test_what_scores_do_without_is_summed_up_and_may_count_as_a_failure(retry: bool, rate: float, code: int) -> None:
+    state = state_of(2, max_error_rate=rate)
+    for key, reasons in zip(state.spec.keys, ({}, {"http": 2, "timeout": 1}), strict=True):
+        caveat = Caveat(what="pages were not read", of=8, reasons=reasons, first="no" if reasons else "", retry=retry)
+        state.add_scores([score(key, detail={CAVEAT: caveat.model_dump(mode="json")}), score(key, "j.y")])
+    text = "3 of 16 pages were not read: 2 http, 1 timeout; the first: no"
+    assert {name: str(caveat) for name, caveat in state.caveats().items()} == {"j": text}
+    assert state.left() == list(state.spec.keys[1:] if retry else ())
+    assert state.exit_code("finished") == code
+    assert state.excesses() == (["judge j: 3 of 16 pages were not read"] if code else [])

@@ -94,7 +94,7 @@ async def test_a_name_that_leads_inside_is_refused_when_connecting_and_an_inner_
         ("bomb", ToolErrorKind.TOO_LARGE, "."),
         ("endless", ToolErrorKind.TOO_LARGE, "."),
         ("slow", ToolErrorKind.TIMEOUT, "."),
-        *((f"status/{code}", ToolErrorKind.NOT_AVAILABLE, f"HTTP {code}") for code in (404, 410)),
+        *((f"status/{code}", ToolErrorKind.NOT_FOUND, f"HTTP {code}") for code in (404, 410)),
         *((f"status/{code}", ToolErrorKind.HTTP, f"HTTP {code}") for code in (403, 500)),
     ],
 )

@@ -58,13 +58,16 @@ def _plain(line: str) -> str:
 
 
 def finish(
-    answer: str, route: str, leaks: LeakFilter, session: Session, researched: bool = True, **more: Any
+    answer: str, route: str, leaks: LeakFilter | None, session: Session, researched: bool = True, **more: Any
 ) -> Report:
     """The answer as a report; `more`: its other fields. Raises AgentError for what is none, see `why_no_answer`.
 
-    Verified where it is `researched`, so that it cites, and the run verifies.
+    `leaks`: None for an agent whose prompts nobody knows. Verified where it is `researched`, so that it cites, and the
+    run verifies.
     """
-    text = leaks.cleaned(without_thoughts(answer), session)
+    text = without_thoughts(answer)
+    if leaks is not None:
+        text = leaks.cleaned(text, session)
     if why := why_no_answer(text, session.replies):
         raise AgentError(f"the {route} route gave no answer: {why}")
     audit: Audit | None = None
