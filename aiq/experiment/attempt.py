@@ -81,7 +81,7 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
     text = without_thoughts(report.text)
     if why := why_no_answer(text, session.replies):
         session.keep_draft(report.raw_text)
-        raise AgentError(f"the agent's report is none: {why}")
+        raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
     cut = why_cut_off(report.raw_text or text, session.replies)
     outcome = "partial" if cut else report.outcome
