@@ -171,8 +171,7 @@ class Runner:
             except UserError as error:
                 return "failed", error
             except ModelError as error:
-                why = f"{error}; its model has not answered once yet: check the settings of llm"
-                return "failed", RunAborted(why)
+                return "failed", RunAborted(str(error))
             finally:
                 for task in (*workers, stopped):
                     task.cancel()
