@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from aiq.agents.toolkit.finish import finish
-from aiq.core.errors import AgentError
 from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
@@ -43,14 +42,10 @@ class EndpointAgent:
         }
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Its answer, `partial` where the token limit cut it off. Raises AgentError for an empty one."""
+        """Its answer. Raises AgentError for what is none, see `why_no_answer`."""
         messages: Any = [{"role": turn.speaker, "content": turn.text} for turn in question.history]
         client = session.openai(ROLE).with_options(**self._place)
         answer = await client.chat.completions.create(
             model=self._model, messages=[*messages, {"role": "user", "content": question.text}]
         )
-        choice = answer.choices[0]
-        if not choice.message.content:
-            raise AgentError(f"{self._place['base_url']}: the answer is empty (finish_reason: {choice.finish_reason})")
-        outcome = "partial" if choice.finish_reason == "length" else "ok"
-        return finish(choice.message.content, ROUTE, None, session, researched=False, outcome=outcome)
+        return finish(answer.choices[0].message.content or "", ROUTE, None, session, researched=False)
