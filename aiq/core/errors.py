@@ -4,6 +4,7 @@ A message is one line that names the file, row or setting and the remedy. A `Use
 code 2; the others end one attempt or one score and become a row.
 """
 
+import traceback
 from enum import StrEnum
 
 
@@ -63,6 +64,7 @@ class ToolErrorKind(StrEnum):
     UNKNOWN_TOOL = "unknown_tool"
     NOT_AVAILABLE = "not_available"  # outside what a closed web or corpus holds
     NOT_FOUND = "not_found"  # the web says that there is no such page
+    DENIED = "denied"  # a page that web.deny lists
     BLOCKED = "blocked"  # private, loopback or non-HTTP address
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"
@@ -81,3 +83,8 @@ class ToolError(AiqError):
     def __init__(self, kind: ToolErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def traceback_of(error: BaseException | None) -> str | None:
+    """Where an error came from that nobody planned, for whoever mends the code; None for one of ours."""
+    return None if error is None or isinstance(error, AiqError) else "".join(traceback.format_exception(error))

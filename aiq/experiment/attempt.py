@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
-from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, traceback_of
 from aiq.core.events import RunFinished, RunStarted
 from aiq.core.replies import why_cut_off, why_no_answer
 from aiq.core.reports import Report, citation_status
@@ -58,13 +57,14 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
+        denied=session.denied,
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
     write(row)
-    session.events.emit(RunFinished(status=status, error=cut or _trace(error)))
+    session.events.emit(RunFinished(status=status, error=cut or traceback_of(error) or (error and str(error))))
     if error is not None and fatal:
         raise error from None
     return row
@@ -138,10 +138,3 @@ def being_cancelled() -> bool:
     """Whether the running task has been asked to end, even if an agent has caught the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _trace(error: BaseException | None) -> str | None:
-    """For errors that nobody planned, where they came from; for ours, the line they are."""
-    if error is None or isinstance(error, AiqError):
-        return str(error) if error else None
-    return "".join(traceback.format_exception(error))

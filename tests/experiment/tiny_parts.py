@@ -147,6 +147,8 @@ class Letters(Judge):
             await session.models.complete("judge.letters", [Message(role="user", content=report.text)])
         if "unjudgeable" in report.text:
             raise JudgeError("this report cannot be judged")
+        if "miscount" in report.text:
+            raise KeyError("a bug of the judge")
         vowels = sum(letter in "aeiou" for letter in report.text)
         pages = len(session.sources.all())
         return [

@@ -34,7 +34,7 @@ class EndpointAgent:
 
     def __init__(self, settings: EndpointSettings) -> None:
         key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "agent.api_key_env")
-        self._model = settings.model
+        self.models = {ROLE: settings.model}
         self._place: Any = {
             "base_url": settings.base_url,
             "api_key": key,
@@ -42,10 +42,11 @@ class EndpointAgent:
         }
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Its answer. Raises AgentError for what is none, see `why_no_answer`."""
+        """Its answer. Raises AgentError where that is none."""
         messages: Any = [{"role": turn.speaker, "content": turn.text} for turn in question.history]
         client = session.openai(ROLE).with_options(**self._place)
         answer = await client.chat.completions.create(
-            model=self._model, messages=[*messages, {"role": "user", "content": question.text}]
+            model=self.models[ROLE], messages=[*messages, {"role": "user", "content": question.text}]
         )
-        return finish(answer.choices[0].message.content or "", ROUTE, None, session, researched=False)
+        text = answer.choices[0].message.content or ""
+        return finish(text, ROUTE, None, session, researched=False, citation_status="unverified")

@@ -75,5 +75,5 @@ def finish(
         verified = verify(text, session.sources.known(), session.citations)
         text, audit = verified.text, verified.audit
     session.events.emit(ReportWritten(text=text, raw_text=answer, route=route))
-    status = citation_status(route, audit, bool(session.sources.all()))
-    return Report(text=text, raw_text=answer, route=route, audit=audit, citation_status=status, **more)
+    more.setdefault("citation_status", citation_status(route, audit, bool(session.sources.all())))
+    return Report(text=text, raw_text=answer, route=route, audit=audit, **more)
