@@ -39,7 +39,7 @@ def test_a_conversation_shows_route_citations_and_cost(
     say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
     assert main(["chat", "agent.enable_escalation=false"]) == 0
     told = capsys.readouterr()
-    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.0000 · ", told.out)
+    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.00 · ", told.out)
     assert re.search(r"\nshallow · citations verified: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
     assert "## References" in told.out
     assert "not read any more" not in told.out
