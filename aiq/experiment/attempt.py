@@ -81,11 +81,13 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
     text = without_thoughts(report.text)
     if why := why_no_answer(text, session.replies):
         session.keep_draft(report.raw_text)
-        raise AgentError(f"the agent's report is none: {why}")
+        raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
     cut = why_cut_off(report.raw_text or text, session.replies)
-    outcome = "partial" if cut else report.outcome
-    return report.model_copy(update={"text": text, "citation_status": known, "outcome": outcome}), cut
+    if report.outcome == "partial":
+        cut = cut or "the agent says that its report is not whole"
+    changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
+    return report.model_copy(update=changed), cut
 
 
 async def outcome(

@@ -269,7 +269,7 @@ class Examination:
         )
 
     async def _structured(self) -> Finding:
-        given, problem = self.settings.llm.quirks.structured, ""
+        given, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
         wanted = {"type": "json_schema", "json_schema": schema_of(Weather)}
         for form in FORMS[FORMS.index(given) :]:
             try:
@@ -278,13 +278,15 @@ class Examination:
                 problem = problem or _reason(error)
                 continue
             taken = answer.fallback or form
-            if read_object(answer.text, Weather) is None:
-                problem = problem or f"the answer in {taken} is no such JSON: {answer.text[:40]!r}"
-                continue
-            setting = () if taken == given else (f"llm.quirks.structured={taken}",)
-            said = problem or (f"{given} is refused; answered in {taken}" if setting else f"answered in {taken}")
-            return Finding("JSON schema", "note" if setting else "ok", said, setting)
-        return Finding("JSON schema", "note", problem)
+            refused = f"{form} is refused; " if answer.fallback else ""
+            readable = read_object(answer.text, Weather) is not None
+            if taken != given and (readable or refused):
+                settings = (f"llm.quirks.structured={taken}",)
+            if readable:
+                said = problem or f"{refused}answered in {taken}"
+                return Finding("JSON schema", "note" if settings else "ok", said, settings)
+            problem = problem or f"{refused}the answer in {taken} is no such JSON: {answer.text[:40]!r}"
+        return Finding("JSON schema", "note", problem, settings)
 
     async def _streaming(self) -> Finding:
         try:

@@ -186,7 +186,7 @@ def _attempts(summary: Summary) -> Text:
     line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
     if summary.partial:
-        text.append(f"\n{summary.partial} of the {summary.statuses['limit']} were cut off and judged by what there was")
+        text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")
     if summary.citation_statuses:
         text.append(f"\ncitations of reports: {citations(summary.citation_statuses)}", style="")
     if len(summary.routes) > 1:

@@ -47,7 +47,7 @@ class Model:
         text = "one two three four five six seven eight nine ten " * (1 if self.limit in body else 9)
         if "in JSON" in str(body["messages"]) and self.json:
             text = '{"city": "Oslo", "weather": "rain"}'
-        calls = {"tool_calls": [CALL]} if body.get("tools") else {}
+        calls: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
         return http(200, completed(None if calls else text, USAGE if self.usage else None, **calls))
 
 

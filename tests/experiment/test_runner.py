@@ -249,7 +249,7 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(
     here.endpoint.refuse_from, here.endpoint.refusal = 0, error(400, "extra fields")
     assert run(*ASKING) == 2
     assert len(here.endpoint.asked) == 1
-    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once" in capsys.readouterr().err
+    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in capsys.readouterr().err
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["failed"]
     here.endpoint.refuse_from = 5  # two samples, agent and judge, and the agent's question of a third

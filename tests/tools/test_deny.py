@@ -102,6 +102,8 @@ async def test_pages_redirects_and_reader_services_keep_to_it(pages_port: int) -
     await denied(web, f"http://127.0.0.1:{pages_port}/article")
     await denied(web, f"{site}/away?to=http://127.0.0.1:{pages_port}/article")
     await denied(web, f"http://127.0.0.1:{pages_port}/article", Reader(template=f"{site}/read?u={{url}}"))
+    redirecting = Reader(template=f"{site}/reader?final=http%3A//127.0.0.1/article&of={{url}}")
+    await denied(web, f"{site}/other", redirecting)
     page = CorpusPage(url="https://data.example/sets/one", title="One", text="The answer is 42.")
     await denied(CorpusWeb(Corpus([page]), PATTERNS), page.url)
 

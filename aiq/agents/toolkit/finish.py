@@ -69,7 +69,7 @@ def finish(
     if leaks is not None:
         text = leaks.cleaned(text, session)
     if why := why_no_answer(text, session.replies):
-        raise AgentError(f"the {route} answer is none: {why}")
+        raise AgentError(f"the {route} route gave no answer: {why}")
     audit: Audit | None = None
     if researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)
