@@ -79,7 +79,7 @@ async def test_it_has_the_time_of_its_own_setting(bench: Any) -> None:
 
 async def test_an_answer_that_is_none_fails(bench: Any) -> None:
     async with elsewhere(bench, http(200, completed(None, refusal="I may not."))) as b:
-        with pytest.raises(AgentError, match=r"^the endpoint answer is none: it is empty .*refused: 'I may not\.'"):
+        with pytest.raises(AgentError, match=r"route gave no answer: the text is empty .*refused: 'I may not\.'"):
             await answer(b)
 
 
