@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aiq.experiment.compose import settings as settings
+    from aiq.run import finished
     from aiq.runs.reader import load_runs as load_runs
+
+    run = finished
 
 __version__ = "0.1.0"
 
@@ -14,7 +17,9 @@ _PLACES = {"load_runs": "aiq.runs.reader", "settings": "aiq.experiment.compose"}
 
 
 def __getattr__(name: str) -> Any:
-    """`aiq.load_runs` and `aiq.settings`, imported when they are first asked for."""
+    """`aiq.load_runs`, `aiq.run` and `aiq.settings`, imported when they are first asked for."""
+    if name == "run":
+        return importlib.import_module("aiq.run")  # a module that can be called
     if name not in _PLACES:
         raise AttributeError(f"module 'aiq' has no attribute '{name}'")
     return getattr(importlib.import_module(_PLACES[name]), name)

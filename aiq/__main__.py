@@ -1,6 +1,7 @@
 """`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file, and says errors in one line."""
 
 import importlib
+import re
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ class Parser(ArgumentParser):
     """Mistakes in the command line are one line on stderr and exit code 2."""
 
     def error(self, message: str) -> NoReturn:
+        dashed = re.match(r"unrecognized arguments: --?([\w.]+)", message)
+        if dashed and "SETTING=VALUE" in self.format_usage():
+            message += f"; a setting has no dashes: {dashed[1]}=VALUE"
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
@@ -47,8 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, *arguments: str) -> int:
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # config may name classes of files where the command was typed
+    from aiq.core.plugins import search_here
+
+    search_here()
     module = _load(name)
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
     module.add_arguments(parser)
@@ -66,7 +71,11 @@ def _load(name: str) -> ModuleType:
     if name not in known:
         import difflib
 
+        from aiq.experiment.compose import options
+
         near = difflib.get_close_matches(name, known, n=1)
+        if "=" in name or name in options("experiment"):
+            near = [f"aiq run {name}" if "=" in name else f"aiq run experiment={name}"]
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
         raise UserError(f"{name}: there is no such command; {hint}")
     return importlib.import_module(f"aiq.commands.{name}")

@@ -1,25 +1,32 @@
-"""`python -m aiq.run` (the same as `aiq run`): one experiment, a sweep of them with -m, or an earlier run resumed."""
+"""`python -m aiq.run` (the same as `aiq run`): one experiment, a sweep of them with -m, or an earlier run resumed.
 
-import asyncio
+From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
+"""
+
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from aiq.analysis.sweeps import JobEnd
+from aiq.core import plugins
+from aiq.core.concurrency import completed
 from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
-from aiq.runs.folder import RunFolder, new_run_id
+from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
+from aiq.runs.reader import FinishedRun
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.plan import RunPlan
     from aiq.experiment.runner import RunOutcome
 
 _RESUME = "resume="
+_RESUMED_ALONE = "resume=RUN goes on with one run; it takes neither -m nor --cfg nor a second folder"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,16 +40,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Do what the command line asks; the exit code. Raises UserError for what is wrong with it."""
-    overrides: list[str] = args.overrides
-    resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
-    others = [text for text in overrides if not text.startswith(_RESUME)]
-    if resumed and (args.multirun or args.cfg or len(resumed) > 1):
-        raise UserError("resume=DIR goes on with one run; it takes neither -m nor --cfg nor a second folder")
+    resumed, others = _parted(args.overrides)
+    if resumed and (args.multirun or args.cfg):
+        raise UserError(_RESUMED_ALONE)
     if not args.multirun:
         sweep.refuse(others)
     jobs = sweep.split(others) if args.multirun else [sweep.Job(tuple(others), {})]
     if resumed:
-        return _resume(Path(resumed[0]), others)
+        return carry_out(*_reopened(resumed[0], others)).exit_code
     if args.cfg:
         return _show_config(jobs)
     if args.multirun:
@@ -51,11 +56,46 @@ def run(args: Namespace) -> int:
     return carry_out(plan, _folder(plan, new_run_id())).exit_code
 
 
+def finished(overrides: Sequence[str]) -> FinishedRun:
+    """The run that `aiq run` makes with these settings (or resumes, with `resume=RUN`), for scripts and notebooks.
+
+    Writes its progress on stderr, and no table. Raises UserError for what is wrong with the settings and for a run that
+    something stopped, KeyboardInterrupt for one that somebody did; then the message says how to go on with it.
+    """
+    if isinstance(overrides, str) or not all(isinstance(text, str) for text in overrides):
+        raise UserError('aiq.run takes a list of texts: aiq.run(["experiment=shallow_freshqa", "limit=3"])')
+    plugins.search_here()
+    resumed, others = _parted(overrides)
+    sweep.refuse(others)
+    if resumed:
+        plan, folder, earlier = _reopened(resumed[0], others)
+    else:
+        plan, earlier = _plan(others), None
+        folder = _folder(plan, new_run_id())
+    try:
+        outcome = _executed(plan, folder, earlier)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_go_on("interrupted", folder)) from None
+    if outcome.summary.status == "finished":
+        return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
+    if outcome.error is None:
+        raise KeyboardInterrupt(_go_on("interrupted", folder))
+    raise UserError(_go_on(str(outcome.error), folder))
+
+
+def _parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The folder to resume, if any, and the other settings. Raises UserError for several folders."""
+    resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
+    if len(resumed) > 1:
+        raise UserError(_RESUMED_ALONE)
+    return resumed, [text for text in overrides if not text.startswith(_RESUME)]
+
+
 def _show_config(jobs: Sequence[sweep.Job]) -> int:
     from aiq.site.settings import explained
 
     for job in jobs:
-        print("---\n" + explained(compose.settings_from(compose.compose(job.overrides))), end="")
+        print("---\n" + explained(compose.checked(compose.settings_from(compose.compose(job.overrides)))), end="")
     return 0
 
 
@@ -84,11 +124,27 @@ def _sweep(jobs: Sequence[sweep.Job]) -> int:
     return max(end.exit_code for end in ends)
 
 
-def _resume(path: Path, overrides: Sequence[str]) -> int:
+def _unfinished(name: str, overrides: Sequence[str]) -> tuple[RunFolder, list[str]]:
+    """The run that `resume=NAME` means, and the overrides that are not there to find it.
+
+    `experiment` and `output_dir` say where `latest` is looked for. Raises UserError for no such run.
+    """
+    where = dict.fromkeys(("experiment", "output_dir"), "")
+    where |= {key: value for key, _, value in (text.partition("=") for text in overrides) if key in where}
+    results = where["output_dir"] or "results"
+    if name != LATEST:
+        return find_run(name, results), list(overrides)
+    folder = latest_unfinished(results, where["experiment"] or None)
+    print(f"aiq: going on with {folder.path}", file=sys.stderr)
+    return folder, [text for text in overrides if text.partition("=")[0] not in where]
+
+
+def _reopened(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
+    """An earlier run as it goes on."""
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
-    folder = RunFolder(path)
+    folder, overrides = _unfinished(name, overrides)
     manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
@@ -96,30 +152,43 @@ def _resume(path: Path, overrides: Sequence[str]) -> int:
     plan = make_plan(compose.settings_from(manifest.config), manifest.overrides, manifest.sweep, manifest.options)
     for note in resume.check_same(plan, manifest, folder):
         print(f"aiq: {note}", file=sys.stderr)
-    return carry_out(plan, folder, manifest).exit_code
+    return plan, folder, manifest
 
 
 def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
     """Run, write the page, print what came out and how to go on."""
-    from aiq.experiment.runner import execute
-    from aiq.site.progress import Progress
-    from aiq.site.run_page import write_page
     from aiq.site.tables import print_summary
 
     if not plan.judges:
         print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
-    with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
-        outcome = asyncio.run(execute(plan, folder, progress, earlier))
-    if outcome.changed or not folder.page_path.exists():
-        write_page(folder, plan.spec.keys)
+    outcome = _executed(plan, folder, earlier)
     status = outcome.summary.status
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
         why = str(outcome.error) if outcome.error else "interrupted"
-        print(f"aiq: {why}; what is finished is kept, go on with: aiq run resume={folder.path}", file=sys.stderr)
+        begun = status == "interrupted" or set(outcome.summary.statuses) - {"cancelled"}
+        print(f"aiq: {_go_on(why, folder) if begun else why}", file=sys.stderr)
     elif outcome.exit_code == 3:
-        print("aiq: more failed than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+        for excess in outcome.state.excesses():
+            print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+    return outcome
+
+
+def _go_on(why: str, folder: RunFolder) -> str:
+    return f"{why}; what is finished is kept, go on with: aiq run resume={folder.path}"
+
+
+def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "RunOutcome":
+    """Run, with progress, and write the page."""
+    from aiq.experiment.runner import execute
+    from aiq.site.progress import Progress
+    from aiq.site.run_page import write_page
+
+    with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
+        outcome = completed(execute(plan, folder, progress, earlier))
+    if outcome.changed or not folder.page_path.exists():
+        write_page(folder, plan.spec.keys)
     return outcome
 
 
@@ -148,6 +217,15 @@ def main() -> int:
 
     return aiq(["run", *sys.argv[1:]])
 
+
+class _CallableModule(ModuleType):
+    """Makes `aiq.run` both: the module of `python -m aiq.run`, and the function of Python code."""
+
+    def __call__(self, overrides: Sequence[str]) -> FinishedRun:
+        return finished(overrides)
+
+
+sys.modules[__name__].__class__ = _CallableModule
 
 if __name__ == "__main__":
     sys.exit(main())

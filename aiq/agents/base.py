@@ -1,6 +1,6 @@
 """The contract of an agent: one method, a settings class beside it, and what it may offer besides."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from aiq.core.models import Models
@@ -35,6 +35,14 @@ class Checked(Protocol):
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where they do not: before the first question, so that nothing is paid for."""
+
+
+@runtime_checkable
+class OwnModels(Protocol):
+    """An agent some of whose roles are served by other models than config has for them."""
+
+    models: Mapping[str, str]
+    """The model by role."""
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from aiq.core.errors import UserError
 from aiq.datasets.deep_research_bench import DeepResearchBench
 from aiq.judges.fact import by_url
 from aiq.judges.fact_questions import FactCitation
-from aiq.judges.fact_scores import CitedPage, official
+from aiq.judges.fact_scores import CitedPage, official, unread_text
 from aiq.judges.race_scores import published
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.reader import read_pages, read_samples, read_scores
@@ -136,7 +136,8 @@ def _fact_stages(
         results = [{"idx": index, "result": judged.verdict} for index, judged in enumerate(page.judged)]
         verdicts = {"validate_res": results if page.error is None else None, "validate_error": page.error}
         grouped[url] = {"facts": [judged.statement for judged in page.judged] or before.get(url, [])}
-        scraped[url] = {**grouped[url], "url_content": stored.text if stored else ""}
+        content = unread_text(page.unread) if page.unread else stored.page().content if stored else ""
+        scraped[url] = {**grouped[url], "url_content": content}
         validated[url] = {**scraped[url], "article_id": raw["id"], **verdicts}
     later = {"deduplicated": grouped, "scraped": scraped, "validated": validated}
     return {"extracted": extracted} | {

@@ -58,7 +58,7 @@ def race_scores(path: Path) -> OfficialScores:
     scored = [
         _as(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
         for row in rows
-        if not row.values.get("error")
+        if "error" not in row.values  # as officially, an empty one is one too
     ]
     if not scored:
         raise DatasetError(f"{path}: the judging of all {len(rows)} tasks failed; there is nothing to aggregate")
@@ -117,8 +117,8 @@ def _as(form: type[FormT], values: object, where: str) -> FormT:
 
 
 def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
-    if values.get("validate_error"):
-        return CitedPage(url=url, error=str(values["validate_error"]))
+    if (error := values.get("validate_error")) is not None:  # as officially, an empty one is one too
+        return CitedPage(url=url, error=str(error) or "no reason given")
     page, judged = _as(_ValidatedPage, values, where), []
     for result in page.validate_res or []:
         if not 0 <= result.idx < len(page.facts):

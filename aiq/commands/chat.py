@@ -24,7 +24,7 @@ from itertools import count
 from aiq.agents.base import Agent, Checked, Resumable
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import EventLog
-from aiq.core.reports import Report
+from aiq.core.reports import Audit, Report
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import Session
 from aiq.core.settings import RunSettings
@@ -141,7 +141,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions: Iterator[Session]) -> None:
     """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
 
-    Each turn has a session of its own, so its sources verify nothing later. `blank`: a question without a text, with
+    Each turn has a session of its own; what it found goes on with the thread. `blank`: a question without a text, with
     the thread and the documents that all of them have in common.
     """
     resume = partial(agent.resume, str(blank.thread_id))
@@ -156,12 +156,13 @@ async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions:
 
 async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> bool:
     """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation."""
-    from aiq.experiment.attempt import boundary_error
+    from aiq.experiment.attempt import boundary_error, settled
 
     start = time.monotonic()
     try:
         with session.bind():
             report = await work(session)
+            report, cut = (None, None) if report is None else settled(report, session)
     except Exception as raised:
         error = boundary_error(raised)
         if isinstance(error, UserError) or not isinstance(error, AiqError):
@@ -169,6 +170,8 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         print(f"aiq: {printable(str(error))}", file=sys.stderr)
         print("  · Enter goes on where it broke off", file=sys.stderr, flush=True)
         return True
+    if cut:
+        print(f"aiq: the answer is not whole: {cut}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
     return False
@@ -176,12 +179,11 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
 
 def _summary(report: Report, session: Session, seconds: float) -> str:
     """How the answer came about: route, citations, spend, time."""
+    from aiq.site.tables import spend_line
+
     parts = [report.route]
-    if report.audit is not None:
-        kept, removed = len(report.audit.valid_citations), len(report.audit.removed_citations)
-        parts.append(f"citations: {kept} kept, {removed} removed")
-    usage = session.usage.total()
-    cost = "cost unknown (no price in llm.prices)" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    calls = "1 model call" if usage.calls == 1 else f"{usage.calls} model calls"
-    parts.append(f"{calls}, {usage.total_tokens:,} tokens, {cost}")
-    return " · ".join([*parts, f"{seconds:.1f} s"])
+    if report.citation_status is not None:
+        audit = report.audit or Audit()
+        kept, removed = len(audit.valid_citations), len(audit.removed_citations)
+        parts.append(f"citations {report.citation_status}: {kept} kept, {removed} removed")
+    return " · ".join([*parts, spend_line(session.usage.total()), f"{seconds:.1f} s"])

@@ -67,6 +67,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     from aiq.core.samples import SampleKey
     from aiq.core.session import ApprovingUser
     from aiq.experiment.resources import open_resources
+    from aiq.site.tables import dollars
     from aiq.tools.knowledge.summaries import by_model
 
     async with open_resources(settings) as resources:
@@ -84,7 +85,8 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
         except AiqError as error:
             raise UserError(f"the model gave no summary: {error}; what was summarised is kept, run it again") from None
     spent = session.usage.total()
-    return f"{len(done)} summarised by {settings.llm.model} ({spent.calls} calls, {spent.total_tokens} tokens)"
+    cost = f"{spent.calls} calls, {spent.total_tokens} tokens, {dollars(spent)}"
+    return f"{len(done)} summarised by {settings.llm.model} ({cost})"
 
 
 def _list(settings: "RunSettings") -> int:

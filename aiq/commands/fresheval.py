@@ -17,13 +17,13 @@ def run(args: Namespace) -> int:
     from aiq.analysis.fresheval import fresheval_tables
     from aiq.runs.folder import find_run
     from aiq.site.analysis_tables import fresheval_table
-    from aiq.site.tables import OFFLINE_NOTE, show
+    from aiq.site.tables import notes, show
 
     folder = find_run(args.run, args.results)
     for found in fresheval_tables(folder):
         show(fresheval_table(found))
         if found.unjudged:
             show(Text(f"{found.unjudged} questions left out: the judge failed on them", style="red"))
-    if folder.read_manifest().offline:
-        show(Text(OFFLINE_NOTE, style="yellow"))
+    if folder.summary_path.exists():
+        show(*(Text(note, style="yellow") for note in notes(folder.read_summary())))
     return 0

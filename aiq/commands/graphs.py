@@ -48,7 +48,8 @@ async def _page(overrides: Sequence[str]) -> str:
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
 
-    settings = settings_from(compose(["experiment=full_freshqa", *overrides]))
+    chosen = any(text.startswith("experiment=") for text in overrides)
+    settings = settings_from(compose(overrides if chosen else ["experiment=full_freshqa", *overrides]))
     agent, _ = settings.agent.make("agent")
     if not isinstance(agent, Drawable):
         raise UserError(f"{settings.agent.target} has no graphs to draw")

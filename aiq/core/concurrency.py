@@ -1,7 +1,10 @@
 """What work that runs at the same time needs: values set for a while, a lock a key, so much done at once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -50,3 +53,40 @@ async def gather_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], 
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def completed(work: Coroutine[Any, Any, T]) -> T:
+    """Do it to its end; in a thread where an event loop is running here, as it is in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    place: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+
+    async def stoppable() -> T:
+        place.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1) as pool, _interruptible():
+        done = pool.submit(asyncio.run, stoppable())
+        try:
+            return done.result()
+        except KeyboardInterrupt:
+            loop, task = place.result()
+            if task is not None:
+                loop.call_soon_threadsafe(task.cancel)
+            wait([done])
+            raise
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in the block; the loop that waits for it would only cancel a task that blocks."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -4,6 +4,7 @@ A message is one line that names the file, row or setting and the remedy. A `Use
 code 2; the others end one attempt or one score and become a row.
 """
 
+import traceback
 from enum import StrEnum
 
 
@@ -28,18 +29,23 @@ class RunAborted(UserError):
 
 
 class ModelError(AiqError):
-    """A model call failed after all retries; `status` is the last HTTP status, None where no answer arrived."""
+    """A model call failed after all retries; `status` is the last HTTP status, None where no answer arrived.
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    `never_answered`: a refusal by a model that has answered nothing yet in this run. An attempt or a score that ends in
+    it ends the run too, because the set-up is likely to be wrong.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, never_answered: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.never_answered = never_answered
 
 
 class LimitReached(AiqError):
     """A limit of the sample or the run was reached before the call that would have passed it."""
 
-    def __init__(self, limit: str, bound: float) -> None:
-        super().__init__(f"limit {limit}={bound:g} reached")
+    def __init__(self, limit: str, bound: float, note: str = "") -> None:
+        super().__init__(f"limit {limit}={bound:g} reached{note}")
         self.limit = limit
 
 
@@ -57,6 +63,8 @@ class ToolErrorKind(StrEnum):
     INVALID_ARGUMENTS = "invalid_arguments"
     UNKNOWN_TOOL = "unknown_tool"
     NOT_AVAILABLE = "not_available"  # outside what a closed web or corpus holds
+    NOT_FOUND = "not_found"  # the web says that there is no such page
+    DENIED = "denied"  # a page that web.deny lists
     BLOCKED = "blocked"  # private, loopback or non-HTTP address
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"
@@ -65,7 +73,8 @@ class ToolErrorKind(StrEnum):
     HTTP = "http"
     MALFORMED = "malformed"  # an answer that is not what the protocol says
     OVER_BUDGET = "over_budget"
-    FAILED = "failed"  # a tool of the user's own raised an exception
+    REPEATED = "repeated"  # the same call was made before
+    FAILED = "failed"  # a tool of the user's own raised an exception, or one for files or todos refused
 
 
 class ToolError(AiqError):
@@ -74,3 +83,8 @@ class ToolError(AiqError):
     def __init__(self, kind: ToolErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def traceback_of(error: BaseException | None) -> str | None:
+    """Where an error came from that nobody planned, for whoever mends the code; None for one of ours."""
+    return None if error is None or isinstance(error, AiqError) else "".join(traceback.format_exception(error))

@@ -29,14 +29,14 @@ class Files:
         """SHA-256 over the digests of all files read so far, as they lie on the disk, in the order of reading."""
         return self._digest.hexdigest()
 
-    def text(self, path: Path, setting: str) -> str:
+    def text(self, path: Path, setting: str, encoding: str = "utf-8-sig") -> str:
         """The file's text; `setting` is the config key that named it. Raises DatasetError."""
         try:
             data = path.read_bytes()
             self.count(data)
             if data[:2] == b"\x1f\x8b":
                 data = gzip.decompress(data)
-            return data.decode("utf-8-sig")
+            return data.decode(encoding)
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise DatasetError(f"{path} is not a complete gzip file; fetch it again") from None
         except OSError as error:
@@ -143,7 +143,7 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
 
 def _json_rows(text: str, name: str) -> list[Row]:
     """The objects of a JSON list."""
-    value = _parsed(text, name)
+    value = parsed_json(text, name)
     if not isinstance(value, list):
         raise DatasetError(f"{name}: expected a JSON list of objects")
     return [_object(item, f"{name}, item {number}") for number, item in enumerate(value, start=1)]
@@ -154,10 +154,11 @@ def jsonl_rows(text: str, name: str) -> Iterator[Row]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             where = f"{name}, line {number}"
-            yield _object(_parsed(line, where), where)
+            yield _object(parsed_json(line, where), where)
 
 
-def _parsed(text: str, where: str) -> Any:
+def parsed_json(text: str, where: str) -> Any:
+    """The value of a JSON text. Raises DatasetError."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -9,24 +9,47 @@ from pydantic import JsonValue
 
 from aiq.core.base import Record
 from aiq.core.concurrency import holding
+from aiq.core.usage import Usage
 
-if TYPE_CHECKING:  # LangChain takes a second to import; only LangGraph agents need it
+if TYPE_CHECKING:  # both take most of a second to import; only agents that use them need it
     from langchain_core.language_models.chat_models import BaseChatModel
+    from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletionToolParam
+
+
+class ToolRequest(Record):
+    """A tool call that a model asks for; `arguments` is JSON as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 class Message(Record):
-    """A chat message without tool calls: all that a judge sends."""
+    """A chat message; `tool_calls` are an assistant's, `tool_call_id` is the one that a `tool` message answers."""
 
     role: str
     content: str
+    tool_calls: tuple[ToolRequest, ...] = ()
+    tool_call_id: str | None = None
 
 
 class Reply(Record):
-    """A model's answer as text."""
+    """A model's answer, without the thoughts that it closed.
+
+    `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it.
+    """
 
     text: str
     model: str
     finish_reason: str | None = None
+    tool_calls: tuple[ToolRequest, ...] = ()
+    usage: Usage = Usage()
+
+    @property
+    def message(self) -> Message:
+        """What it is in the conversation that goes on with it."""
+        return Message(role="assistant", content=self.text, tool_calls=self.tool_calls)
 
 
 retries_of_calls: ContextVar[int | None] = ContextVar("retries_of_calls", default=None)
@@ -54,11 +77,15 @@ class Models(Protocol):
     def chat(self, role: str) -> "BaseChatModel":
         """A LangChain chat model bound to the role; the same object for the whole run."""
 
+    def openai(self, role: str) -> "AsyncOpenAI":
+        """A stock client bound to the role, see `Session.openai`; the same object for the whole run."""
+
     async def complete(
         self,
         role: str,
         messages: Sequence[Message],
         *,
+        tools: Sequence["ChatCompletionToolParam"] = (),
         json_schema: Mapping[str, JsonValue] | None = None,
         vote: int = 0,
         subject: str | None = None,
@@ -68,8 +95,9 @@ class Models(Protocol):
     ) -> Reply:
         """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
 
-        `subject` takes the place of sample and epoch in the seed: for a question that several samples may ask.
-        `model`: another than the role's, for a member of a panel. `seconds`: how long each send may wait for
-        an answer, and then for its end, where `llm.timeout_seconds` does not end it sooner. `options` are
-        chat-completion parameters (temperature, max_tokens). Raises ModelError, LimitReached, RunAborted.
+        `tools`: what the model may ask to be called, as `Toolbox.definitions` gives them. `subject` takes the place
+        of sample and epoch in the seed: for a question that several samples may ask. `model`: another than the role's,
+        for a member of a panel. `seconds`: how long each send may wait for an answer, and then for its end, where
+        `llm.timeout_seconds` does not end it sooner. `options` are chat-completion parameters (temperature,
+        max_tokens). Raises ModelError, LimitReached, RunAborted.
         """

@@ -1,9 +1,12 @@
 """Classes named in config as `package.module:Class`: how agents, datasets and judges are found."""
 
+import difflib
 import importlib
 import re
+import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +19,12 @@ if TYPE_CHECKING:
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
+def search_here() -> None:
+    """Let config name classes and functions of files in the current folder."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+
+
 def load(target: str, setting: str) -> Any:
     """The object that `target` names. `setting` is the config key it came from, for the error.
 
@@ -23,26 +32,26 @@ def load(target: str, setting: str) -> Any:
     """
     module_name, _, attribute = target.partition(":")
     if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
-        raise ConfigError(f"{setting}: '{target}' is not of the form package.module:Class")
+        raise ConfigError(f"{setting}: '{target}' is not of the form package.module:Class (or :function)")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ConfigError(f"{setting}: there is no module '{error.name}' (from '{target}')") from None
-        raise ConfigError(f"{setting}: {_failure(module_name, error)}") from error
-    except Exception as error:
-        raise ConfigError(f"{setting}: {_failure(module_name, error)}") from error
+        raise ConfigError(f"{setting}: module {module_name} cannot be imported: {failure(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"{setting}: module {module_name} cannot be imported: {failure(error)}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
         raise ConfigError(f"{setting}: module {module_name} has no '{attribute}'") from None
 
 
-def _failure(module: str, error: Exception) -> str:
-    """Why a module cannot be imported, and where it says so."""
+def failure(error: BaseException) -> str:
+    """What code of the user's own raised, in one line, and where."""
     *_, last = traceback.extract_tb(error.__traceback__)
     place = "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
-    return f"module {module} cannot be imported: {type(error).__name__}: {error}{place}"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
 
 def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:
@@ -73,7 +82,8 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
     message = item["msg"].removeprefix("Value error, ")
     match item["type"] if name else "":
         case "extra_forbidden":
-            return f"{name}: there is no such setting"
+            known = [".".join(filter(None, (prefix, known))) for known in _names(settings)]
+            return f"{name}: there is no such {'setting' if settings else 'field'}{near(name, known)}"
         case "missing":
             return f"{name}: must be set"
         case "tuple_type" | "list_type" if settings:
@@ -87,6 +97,24 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
             if meant is not None:
                 message = f"is a section; did you mean {name}.{meant}={item['input']}?"
     return f"{name}={_shown(item['input'])}: {message}" if name else message
+
+
+def _names(kind: type[BaseModel] | None) -> Iterator[str]:
+    """The settings of a model, dotted, those of its sections too."""
+    for name, field in kind.model_fields.items() if kind else ():
+        inner = field.annotation
+        below = _names(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
+        yield from (name, *(f"{name}.{other}" for other in below))
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` where something known is close: by the whole name, its beginning, or its last part."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [text for text in known if text.startswith(name)]
+    if not close:
+        last = {text.rpartition(".")[2]: text for text in reversed(known)}
+        close = [last[found] for found in difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.7)]
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:

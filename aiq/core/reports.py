@@ -71,6 +71,40 @@ class Score(Record):
         return self
 
 
+CAVEAT = "caveat"
+"""Where a score's detail holds its Caveat."""
+
+
+class Caveat(Record):
+    """What a score does without: parts of the work on a report, by reason, `of` so many; `first`: an example.
+
+    `what` completes "3 of 20 ...". `retry`: resuming does the work on these parts again, and so many of them over a
+    run that `runner.max_error_rate` forbids it are a failure of the run.
+    """
+
+    what: str
+    of: int
+    reasons: Mapping[str, int] = {}
+    first: str = ""
+    retry: bool = True
+
+    @property
+    def n(self) -> int:
+        """How many parts are missing."""
+        return sum(self.reasons.values())
+
+    def __add__(self, other: "Caveat") -> "Caveat":
+        names = dict.fromkeys([*self.reasons, *other.reasons])
+        reasons = {name: self.reasons.get(name, 0) + other.reasons.get(name, 0) for name in names}
+        return self.model_copy(
+            update={"of": self.of + other.of, "reasons": reasons, "first": self.first or other.first}
+        )
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count} {name}" for name, count in self.reasons.items())
+        return f"{self.n} of {self.of} {self.what}: {reasons}; the first: {self.first}"
+
+
 MatchLevel = Literal["exact", "truncation", "prefix", "child_path", "query_subset", "document"]
 
 
@@ -121,12 +155,27 @@ class Audit(Record):
     uncited_paragraphs: int | None = None
 
 
+CitationStatus = Literal["verified", "partial", "unverified", "no_sources"]
+"""All entries of its list are sources, or some; none is (or nobody looked); the run had no source to cite."""
+
+
+def citation_status(route: str, audit: Audit | None, has_sources: bool) -> CitationStatus | None:
+    """What a report's citations are worth; None for the routes on which nothing is researched."""
+    if route in ("meta", "rejected"):
+        return None
+    if audit is None or not audit.valid_citations:
+        return "unverified" if has_sources else "no_sources"
+    lost = [citation for citation in audit.removed_citations if not citation.reason.startswith("duplicate_of_")]
+    return "partial" if lost or audit.dangling else "verified"
+
+
 class Report(Record):
     """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
 
     `text` is verified, `raw_text` is what the model wrote, `audit` what verification did to it (None: nothing was
-    verified). `route` is the agent's own word for how it came about. `outcome` is `rejected` where a user's rejection
-    ended the work; such an attempt scores as a failed one does.
+    verified), `citation_status` what its reference list is worth (None: nobody has said). `route` is the agent's own
+    word for how it came about. `outcome` is `rejected` where a user's rejection ended the work (such an attempt scores
+    as a failed one does), `partial` where the report was cut off.
     """
 
     text: str
@@ -134,4 +183,5 @@ class Report(Record):
     route: str
     outcome: Literal["ok", "partial", "rejected"] = "ok"
     audit: Audit | None = None
+    citation_status: CitationStatus | None = None
     extras: Mapping[str, JsonValue] = {}

@@ -12,15 +12,16 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from aiq.core.concurrency import holding
-from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
+from aiq.core.errors import AiqError, LimitReached, ToolError, ToolErrorKind, traceback_of
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
 from aiq.core.plugins import describe
+from aiq.core.replies import Said
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.core.settings import CitationSettings
@@ -28,6 +29,9 @@ from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
 from aiq.core.usage import Limits, Usage, UsageLedger
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 
 class User(Protocol):
@@ -81,7 +85,8 @@ class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
-    together. In a judge's session `sources` are what the agent retrieved, and `answers` what the judges of a run share.
+    together. `replies`: what its models have answered so far. In a judge's session `sources` are what the agent
+    retrieved, and `answers` what the judges of a run share.
     `collection_name`: the documents that the question names.
     """
 
@@ -102,8 +107,10 @@ class Session:
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
+    replies: list[Said] = field(default_factory=list)
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
+    _denied: list[int] = field(default_factory=list)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
@@ -124,35 +131,58 @@ class Session:
         if text.strip():
             self._drafts.append(text)
 
+    @property
+    def denied(self) -> int:
+        """Pages and search results that `web.deny` has kept from the agent."""
+        return sum(self._denied)
+
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""
         self.limits.check(self.usage, self.spend)
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any], call_id: str | None = None) -> ToolResult:
+    def openai(self, role: str) -> "AsyncOpenAI":
+        """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
+
+        `models.name(role)` is the model to ask for. The temperature and token limit that config has for the role go
+        along where a request states none, its extra body and the seed always. Chat completions only. Raises
+        ModelError, LimitReached, RunAborted.
+        """
+        return self.models.openai(role)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
-        `arguments` are as the model wrote them, `call_id` is its id of the call; without one the session numbers it.
+        `arguments` are as the model wrote them, as an object or as its JSON; `call_id` is its id of the call; without
+        one the session numbers it. Outside of `nested_call`, sources stand in the order in which calls began.
         Raises ToolError, typed; the caller shows its text to the model.
         """
-        call = {"call_id": call_id or f"call-{next(self._tool_calls)}", "tool": name}
-        arguments = whole_value(dict(arguments))  # models cut characters in two
-        self.events.emit(ToolCalled(**call, arguments=arguments))
-        self.sources.note(json.dumps(arguments, ensure_ascii=False), "echoed", call_path.get(), **call)
+        number = next(self._tool_calls)
+        call, path = {"call_id": call_id or f"call-{number}", "tool": name}, call_path.get() or (number,)
+        given = _read(arguments) if isinstance(arguments, str) else dict(arguments)
+        logged = {} if given is None else whole_value(given)  # models cut characters in two
+        self.events.emit(ToolCalled(**call, arguments=logged))
+        self.sources.note(json.dumps(logged, ensure_ascii=False), "echoed", path, **call)
         start = time.perf_counter()
 
         def returned(content: str, shown: str, kind: SourceKind, **what: Any) -> None:
             latency = (time.perf_counter() - start) * 1000
-            self.sources.note(shown, kind, call_path.get(), **call)
+            self.sources.note(shown, kind, path, **call)
             self.events.emit(ToolReturned(**call, content=content, latency_ms=latency, **what))
 
         try:
             with holding(parent_call, call["call_id"]):
-                result = await self._run_tool(name, arguments)
+                if given is None:
+                    text = f"{name}: arguments are no JSON object: {str(arguments)[:200]}"
+                    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
+                result = await self._run_tool(name, logged)
         except ToolError as error:
-            returned(str(error), str(error), "echoed", success=False, error=error.kind)
+            trace = traceback_of(error.__cause__) if error.kind is ToolErrorKind.FAILED else None
+            returned(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
+            self._denied.append(error.kind is ToolErrorKind.DENIED)
             raise
+        self._denied.append(result.denied)
         for rank, source in enumerate(result.sources):
-            self.sources.add(source.model_copy(update=call), (*call_path.get(), rank))
+            self.sources.add(source.model_copy(update=call), (*path, rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])
         targets = tuple(source.address for source in result.sources)
         returned(result.content, shown, "mentioned" if targets else "echoed", success=True, sources=targets)
@@ -164,7 +194,12 @@ class Session:
             parsed = tool.parameters.model_validate(arguments)
         except ValidationError as error:
             raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
-        result = await tool.run(parsed)
+        try:
+            result = await tool.run(parsed)
+        except AiqError:
+            raise
+        except Exception as error:
+            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {error}") from error
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
         return result
@@ -183,6 +218,15 @@ class Session:
             if seconds is not None and timer.expired():
                 raise LimitReached("limits.sample_seconds", seconds) from None
             raise
+
+
+def _read(arguments: str) -> dict[str, Any] | None:
+    """The object that this is the JSON of; no text at all is no arguments. None where it is none."""
+    try:
+        value = json.loads(arguments or "{}")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 @contextmanager

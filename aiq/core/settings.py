@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, ValidationIn
 
 from aiq.core import plugins
 from aiq.core.base import Record
-from aiq.core.errors import ConfigError
+from aiq.core.errors import AiqError, ConfigError
 from aiq.core.sources import SourceKind
 from aiq.core.usage import Limits, Usage
 
@@ -66,9 +66,14 @@ class Plugin(Settings):
         return plugins.validate(kind, self.given, setting)
 
     def make(self, setting: str) -> tuple[Any, Any]:
-        """An instance of the class, and its validated settings. Raises ConfigError."""
+        """An instance of the class, and its validated settings. Raises ConfigError, also for what its making raises."""
         settings = self.validated(setting)
-        return plugins.load(self.target, setting)(settings), settings
+        try:
+            return plugins.load(self.target, setting)(settings), settings
+        except AiqError:
+            raise
+        except Exception as error:
+            raise ConfigError(f"{setting}.target: {self.target} cannot be made: {plugins.failure(error)}") from error
 
 
 def _endpoint(value: object) -> object:
@@ -111,6 +116,14 @@ class Price(Settings):
         return (fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / 1e6
 
 
+class CharactersPerToken(Settings):
+    """How many characters of a script make a token, by which a text's tokens are estimated."""
+
+    latin: Positive = Field(description="letters of Latin script, digits and punctuation")
+    cjk: Positive = Field(description="Chinese, Japanese and Korean characters")
+    other: Positive = Field(description="characters of every other script")
+
+
 class RoleSettings(Settings):
     """What differs for one role (or for all roles below a prefix such as `judge`)."""
 
@@ -126,6 +139,21 @@ class RetrySettings(Settings):
     attempts: Count = Field(description="sends of one request, the first included")
     first_seconds: NotNegative = Field(description="the first wait; each further one is twice as long")
     most_seconds: NotNegative = Field(description="the longest wait")
+
+
+class QuirkSettings(Settings):
+    """Section `llm.quirks`: how an endpoint wants requests that differ from OpenAI's; `aiq doctor` finds them out."""
+
+    seed: bool = Field(description="send a seed; false: none, and repeats may differ")
+    temperature: bool = Field(description="send temperatures; false: none, whoever asks for one")
+    limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(description="the field that limits a reply")
+    structured: Literal["json_schema", "json_object", "prose"] = Field(
+        description="how JSON of a form is asked for; a refused way falls back to the next one"
+    )
+    parallel_tool_calls: bool = Field(description="send parallel_tool_calls where an agent sets it")
+    stream_usage: bool = Field(description="ask for the usage of streamed replies (stream_options)")
+    null_content: bool = Field(description='send content: null beside tool calls; false: ""')
+    message_name: bool = Field(description="send the name that an agent gives to a message")
 
 
 class LlmSettings(Settings):
@@ -148,7 +176,11 @@ class LlmSettings(Settings):
     prices: Mapping[str, Price] = Field(
         description="US dollars per million tokens: llm.prices.MODEL={input: 1, output: 4}; without: cost unknown"
     )
+    characters_per_token: CharactersPerToken = Field(
+        description="by script: what limits in money count of calls whose usage the endpoint does not report"
+    )
     extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
+    quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")
 
     @property
     def endpoint(self) -> str:
@@ -227,9 +259,20 @@ class WebSettings(Settings):
         description="offline: the closed world; corpus: pages of search.corpus; live: the internet"
     )
     allow_hosts: OneOrMore = Field(description="hosts that the address guard lets through all the same")
+    deny: OneOrMore = Field(
+        description="pages that hold benchmarks, refused and left out of search results: a host, or HOST/PATH, with *"
+    )
     timeout_seconds: Positive = Field(description="of one page")
     max_bytes: Count = Field(description="of one page, after decompression")
     max_redirects: int = Field(ge=0, description="followed for one page")
+
+    @field_validator("deny")
+    @classmethod
+    def _are_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in value:
+            if "://" in pattern or not pattern.partition("/")[0].strip():
+                raise ValueError(f"{pattern!r} is no pattern: write a host as *.example.org, or example.org/data/*")
+        return value
 
 
 class CitationSettings(Settings):
@@ -311,7 +354,9 @@ class RunnerSettings(Settings):
     """Group `runner`: how a run is worked off and its failures are counted."""
 
     concurrency: Count = Field(description="attempts at once")
-    max_error_rate: Share = Field(description="share of failed attempts above which the exit code is 3")
+    max_error_rate: Share = Field(
+        description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
+    )
     agent_failures: Literal["worst", "exclude"] = Field(
         description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
     )

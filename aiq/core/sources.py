@@ -59,9 +59,15 @@ class Page(Record):
     final_url: str
     title: str
     text: str
+    description: str = ""
     published: str | None = None
 
     @property
+    def content(self) -> str:
+        """Title, the description that the page gives of itself, and text."""
+        return "\n\n".join(filter(None, (self.title, self.description, self.text)))
+
+    @property
     def digest(self) -> str:
-        """Of title and text: the first 16 hex digits of their SHA-256."""
-        return hashlib.sha256(f"{self.title}\n\n{self.text}".encode("utf-8", "replace")).hexdigest()[:16]
+        """Of the content: the first 16 hex digits of its SHA-256."""
+        return hashlib.sha256(self.content.encode("utf-8", "replace")).hexdigest()[:16]

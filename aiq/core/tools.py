@@ -1,7 +1,7 @@
 """What a tool is, whoever calls it. Tools are made in `aiq.tools`; adapters turn them into a framework's own."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from pydantic import BaseModel
@@ -10,12 +10,19 @@ from aiq.core.base import Record
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.sources import Page, Source
 
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionToolParam
+
 
 class ToolResult(Record):
-    """What a successful call gives: `content` for the model, and in `sources` what counts as retrieved."""
+    """What a successful call gives: `content` for the model, and in `sources` what counts as retrieved.
+
+    `denied`: results that were left out because of `web.deny`.
+    """
 
     content: str
     sources: tuple[Source, ...] = ()
+    denied: int = 0
 
 
 class Tool(Protocol):
@@ -48,6 +55,20 @@ class Toolbox:
         """Helpers and the tools of these data sources; None means of all, () means helpers only."""
         wanted = (None, *(data_sources or ()))
         return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in wanted)
+
+    def definitions(self, data_sources: tuple[str, ...] | None = None) -> "list[ChatCompletionToolParam]":
+        """The same tools as chat completions take them (`tools=`)."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters.model_json_schema(),
+                },
+            }
+            for tool in self.select(data_sources)
+        ]
 
     def get(self, name: str) -> Tool:
         """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""

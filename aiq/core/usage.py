@@ -9,14 +9,19 @@ from aiq.core.errors import LimitReached
 
 
 class Usage(Record):
-    """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None where any call has no price."""
+    """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None where any call has no price.
+
+    Tokens and cost are lower bounds where there are `unreported_calls`. `estimated_usd`, what these may have cost by
+    their text, is in no other figure: only limits in money count it.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
-    unreported_calls: int = 0  # exchanges whose answer carried no usage
+    unreported_calls: int = 0  # exchanges whose answer carried no usage, or did not come
     cost_usd: float | None = 0.0
+    estimated_usd: float = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         pairs = {name: (value, getattr(other, name)) for name, value in self}
@@ -25,6 +30,11 @@ class Usage(Record):
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @property
+    def counted_usd(self) -> float:
+        """What limits in money count: the known cost and the estimated one."""
+        return (self.cost_usd or 0.0) + self.estimated_usd
 
 
 class UsageLedger:
@@ -79,10 +89,15 @@ class Limits(Record):
         """Raises LimitReached when one more model call would start beyond a limit."""
         reached = {
             "sample_model_calls": sample.total().calls + sample.in_flight,
-            "sample_usd": sample.total().cost_usd or 0.0,
-            "run_usd": run.total().cost_usd or 0.0,
+            "sample_usd": sample.total().counted_usd,
+            "run_usd": run.total().counted_usd,
         }
+        estimated = {"sample_usd": sample.total().estimated_usd, "run_usd": run.total().estimated_usd}
         for name, value in reached.items():
             bound = getattr(self, name)
             if bound is not None and value >= bound:
-                raise LimitReached(f"limits.{name}", bound)
+                guess = estimated.get(name)
+                note = (
+                    f", ${guess:.4f} of it estimated by llm.characters_per_token: usage not reported" if guess else ""
+                )
+                raise LimitReached(f"limits.{name}", bound, note)

@@ -6,14 +6,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, find, read_rows, resolve
+from aiq.core.files import Files, Row, as_text, find, parsed_json, read_rows, resolve
 from aiq.core.plugins import describe
-from aiq.core.samples import Sample, Truth
+from aiq.core.samples import Question, Sample, Truth
 from aiq.core.settings import Settings
+
+OF_QUESTION = tuple(name for name in Question.model_fields if name != "text")
+"""Columns that every format may have beside the question's text."""
+_JSON = {"history": '[{"speaker": "user", "text": "..."}]', "user_info": '{"name": "..."}'}
+"""Those that are JSON in a CSV too, with an example."""
 
 
 class Dataset(Record):
@@ -75,6 +80,45 @@ class DatasetSource:
         rows = [{str(column).strip().lower(): value for column, value in row.items()} for row in table]
         self.files.count(hashlib.sha256(json.dumps(rows, sort_keys=True, default=str).encode()).digest())
         return [Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1)]
+
+
+def question_of(row: Row, text: str, language: str | None = None) -> Question:
+    """The question of a row: its `text`, and what the row's columns of the names in `OF_QUESTION` say.
+
+    `data_sources` and `documents` are lists (see `items`); no `data_sources` allows all, an empty list none. A document
+    is a file name, or an object with `file_name` and `summary`. `history` is a list of objects with `speaker` (user or
+    assistant) and `text`, `user_info` an object; both are JSON, in a cell too. `language` is that of a row which states
+    none. Raises DatasetError.
+    """
+    stated = {name: _stated(row, name) for name in OF_QUESTION if row.text(name)}
+    try:
+        return Question.model_validate({"language": language, **stated, "text": text})
+    except ValidationError as error:
+        raise DatasetError(f"{row.where}: {describe(error)}") from None
+
+
+def _stated(row: Row, name: str) -> Any:
+    """What a column that is not empty says, as `Question` takes it."""
+    value = row.values[name]
+    if name in _JSON and isinstance(value, str):
+        try:
+            return parsed_json(value, f"{row.where}: {name}")
+        except DatasetError as error:
+            raise DatasetError(f"{error}; write it like {_JSON[name]}") from None
+    if name == "documents":
+        return [item if isinstance(item, dict) else {"file_name": as_text(item)} for item in items(row, name)]
+    if name == "data_sources":
+        return list(items(row, name)) if isinstance(value, str) else value
+    return value if name in _JSON else row.text(name)
+
+
+def items(row: Row, name: str) -> list[JsonValue]:
+    """The items of a list, or the parts of a cell with ` | ` between them; `[]` in a CSV is the empty list."""
+    value = row.values.get(name)
+    if isinstance(value, list):
+        return [item for item in value if as_text(item)]
+    text = row.text(name)
+    return list(text.split(" | ")) if text not in ("", "[]") else []
 
 
 def rows_by(

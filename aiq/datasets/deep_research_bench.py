@@ -12,8 +12,8 @@ from pydantic import Field, ValidationError
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, find
 from aiq.core.plugins import describe
-from aiq.core.samples import Question, Rubric, Sample
-from aiq.datasets.base import DatasetSource, SourceSettings, rows_by
+from aiq.core.samples import Rubric, Sample
+from aiq.datasets.base import DatasetSource, SourceSettings, question_of, rows_by
 
 
 class BenchSettings(SourceSettings):
@@ -41,10 +41,7 @@ class DeepResearchBench(DatasetSource):
             tags = {name: row.text(name) for name in ("topic", "language") if row.text(name)}
             yield Sample(
                 id=key,
-                question=Question(
-                    text=row.text("prompt") or row.text("question") or row.required("prompt"),
-                    language=row.text("language") or None,
-                ),
+                question=question_of(row, row.text("prompt") or row.text("question") or row.required("prompt")),
                 preferences=row.text("preferences") or None,
                 reference=articles.get(key) or row.text("expected_output") or None,
                 rubric=rubrics.get(key),

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, as_text
-from aiq.core.samples import Question, Sample
-from aiq.datasets.base import DatasetSource, SourceSettings
+from aiq.core.samples import Sample
+from aiq.datasets.base import DatasetSource, SourceSettings, question_of
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
@@ -29,7 +29,7 @@ def _release_year(value: object) -> object:
 
 class FreshQASettings(SourceSettings):
     release: Annotated[int | None, BeforeValidator(_release_year)] = Field(
-        description="v112425 or 2025-11-24, where the file's name does not say so; for slices by age"
+        description="v112425 or 2025-11-24, for slices by age; null: as the file's name says, or of its latest year"
     )
 
 
@@ -37,9 +37,9 @@ class FreshQA(DatasetSource):
     """Questions with up to ten accepted answers, `answer_0` to `answer_9`.
 
     Tags: `split`, `fact_type`, `num_hops`, `effective_year`, `next_review` as the sheet spells them, and
-    `false_premise` as TRUE or FALSE. Where the release is known (`release`, or `FreshQA_v112425` in the file's
-    name), `age`: `new` for answers of the release's year and the one before, else `old`. Officially `new` is 2022 and
-    2023, as the first release had it, so that everything since would count as old.
+    `false_premise` as TRUE or FALSE. `age`: `new` for answers of the release's year and the one before, else `old`; the
+    release is `release`, or that in the file's name (`FreshQA_v112425`), or the latest effective year of the file.
+    Officially `new` is 2022 and 2023, as the first release had it, so that everything since would count as old.
     """
 
     Settings = FreshQASettings
@@ -48,15 +48,17 @@ class FreshQA(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         named = _VERSION.search(re.split(r"[/\\]", self.settings.path or self.settings.hub or "")[-1])
-        release = self.settings.release or (named and 2000 + int(named["year"]))
-        for row in self.rows():
+        rows = list(self.rows())
+        years = [int(year) for row in rows if re.fullmatch(r"\d{4}", year := row.text("effective_year"))]
+        release = self.settings.release or (2000 + int(named["year"]) if named else max(years, default=None))
+        for row in rows:
             tags = {name: row.text(name) for name in _TAGS if row.text(name)}
             tags["false_premise"] = _false_premise(row)
             if age := _age(row.text("effective_year"), release):
                 tags["age"] = age
             yield Sample(
                 id=row.required("id"),
-                question=Question(text=row.required("question"), language="en"),
+                question=question_of(row, row.required("question"), language="en"),
                 answers=_answers(row),
                 tags=tags,
             )

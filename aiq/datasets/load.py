@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from aiq.core.errors import DatasetError
+from aiq.core.errors import AiqError, DatasetError
 from aiq.core.files import Files
-from aiq.core.plugins import describe
+from aiq.core.plugins import describe, failure
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
 from aiq.core.settings import DatasetSettings
@@ -28,18 +28,35 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
         samples = list(source.samples())
     except ValidationError as error:
         raise DatasetError(f"{settings.target} made a sample that is none: {describe(error)}") from None
-    numbers: dict[str, int] = {}
-    for number, sample in enumerate(samples, start=1):
-        first = numbers.setdefault(sample.id, number)
-        if first != number:
-            place = settings.path or settings.hub
-            raise DatasetError(f"{place}: samples {first} and {number} have the same id {sample.id}")
+    except AiqError:
+        raise
+    except Exception as error:
+        raise DatasetError(f"{settings.target} cannot read its samples: {failure(error)}") from error
+    place = settings.path or settings.hub
+    ids = _numbers([sample.id for sample in samples])
+    threads = _numbers([sample.question.thread_id for sample in samples])
+    for key, (first, second, *_) in ids.items():
+        raise DatasetError(f"{place}: samples {first} and {second} have the same id {key}")
+    for thread, (first, second, *_) in threads.items():
+        raise DatasetError(
+            f"{place}: samples {first} and {second} have the same thread_id {thread}, and samples are asked at once, "
+            "in any order; give each its own, and put what was said before into history"
+        )
     files = Files()
     truths = read_truth(files, settings.path, settings.truth)
     files.count(source.fingerprint.encode())
     samples = [sample.model_copy(update={"truth": truths.get(sample.id, sample.truth)}) for sample in samples]
     chosen = select(samples, settings, seed=seed, limit=limit)
     return Dataset(name=settings.name, samples=chosen, fingerprint=files.fingerprint, size=len(samples))
+
+
+def _numbers(values: Sequence[str | None]) -> dict[str, list[int]]:
+    """Where each value is that several samples have, the first sample being 1."""
+    places: dict[str, list[int]] = {}
+    for number, value in enumerate(values, start=1):
+        if value is not None:
+            places.setdefault(value, []).append(number)
+    return {value: numbers for value, numbers in places.items() if len(numbers) > 1}
 
 
 def select(samples: Sequence[Sample], settings: DatasetSettings, *, seed: int, limit: int | None) -> tuple[Sample, ...]:

@@ -2,17 +2,18 @@
 
 import asyncio
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
-from aiq.core.errors import AiqError, LimitReached, UserError
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, traceback_of
 from aiq.core.events import RunFinished, RunStarted
-from aiq.core.reports import Report
+from aiq.core.replies import why_cut_off, why_no_answer
+from aiq.core.reports import Report, citation_status
 from aiq.core.samples import Sample
 from aiq.core.session import Session
+from aiq.core.thoughts import without_thoughts
 from aiq.experiment.provenance import utc_now
 from aiq.runs.journal import writable
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
@@ -25,19 +26,21 @@ RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with m
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
     """Let the agent answer, hand the row to `write` and return it.
 
-    A failure is a row, never an exception, except what ends the whole run: then the row says
-    `cancelled` and UserError, LimitReached (the run's budget) or CancelledError is raised.
+    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (the run's
+    budget), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
+    unless a model refused.
     """
 
-    async def research() -> Report:
+    async def research() -> tuple[Report, str | None]:
         report = await session.within_time(agent.research(sample.question, session))
         if not isinstance(report, Report):
             raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
-        return report
+        return settled(report, session)
 
     started, start = utc_now(), time.perf_counter()
-    report, error = await outcome(session, sample.question.text, research)
-    status, fatal = classify(error)
+    found, error = await outcome(session, sample.question.text, research)
+    report, cut = found or (None, None)
+    status, fatal = ("limit", False) if cut else classify(error)
     raw = report.raw_text if report else session.draft
     row = SampleRow(
         sample_id=sample.id,
@@ -54,15 +57,37 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
+        denied=session.denied,
+        citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
-        error=as_row_error(error) if error else None,
+        error=as_row_error(error) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
     write(row)
-    session.events.emit(RunFinished(status=status, error=_trace(error)))
+    session.events.emit(RunFinished(status=status, error=cut or traceback_of(error) or (error and str(error))))
     if error is not None and fatal:
         raise error from None
     return row
+
+
+def settled(report: Report, session: Session) -> tuple[Report, str | None]:
+    """The report as it counts, and why it was cut off (then it is `partial`); None: it is whole.
+
+    Without closed thoughts, with its citation status. Raises AgentError for a text that is no answer; it is kept as a
+    draft. What is said here holds for every agent, as far as its replies came through the session.
+    """
+    if report.outcome == "rejected":
+        return report, None
+    text = without_thoughts(report.text)
+    if why := why_no_answer(text, session.replies):
+        session.keep_draft(report.raw_text)
+        raise AgentError(f"the agent gave no report: {why}")
+    known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
+    cut = why_cut_off(report.raw_text or text, session.replies)
+    if report.outcome == "partial":
+        cut = cut or "the agent says that its report is not whole"
+    changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
+    return report.model_copy(update=changed), cut
 
 
 async def outcome(
@@ -100,6 +125,8 @@ def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
         return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
     if isinstance(error, UserError):
         return "cancelled", True
+    if isinstance(error, ModelError) and error.never_answered:
+        return "failed", True  # a row, not to be made again: it may be about this one question after all
     if being_cancelled():  # whatever the agent made of it
         return "cancelled", True
     if isinstance(error, Exception | asyncio.CancelledError):  # not asked for: the agent cancelled itself
@@ -111,10 +138,3 @@ def being_cancelled() -> bool:
     """Whether the running task has been asked to end, even if an agent has caught the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _trace(error: BaseException | None) -> str | None:
-    """For errors that nobody planned, where they came from; for ours, the line they are."""
-    if error is None or isinstance(error, AiqError):
-        return str(error) if error else None
-    return "".join(traceback.format_exception(error))

@@ -3,9 +3,8 @@
 What there is to choose from is read from the config files without Hydra, so that `aiq run --help` is quick.
 """
 
-import difflib
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,13 +14,14 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
-from aiq.core.plugins import validate
+from aiq.core.plugins import near, validate
 from aiq.core.settings import Price, RoleSettings, RunSettings
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
-_OPEN = ("llm.roles.", "llm.prices.", "llm.extra_body.", "offline.faults.")  # new keys below them need no `+`
+_MAPS = ("llm.roles", "llm.fallbacks", "llm.prices", "llm.extra_body", "search.options", "offline.faults")
+"""Settings with keys of the user's own, which need no `+`."""
 _UNREADABLE = (
     "this is no SETTING=VALUE; write each setting as an argument of its own, close what you open, "
     "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
@@ -39,25 +39,37 @@ def config_folders() -> list[Path]:
 
 
 def parse(overrides: Sequence[str]) -> "list[Override]":
-    """Overrides by Hydra's grammar. Raises ConfigError for one that is none."""
+    """Overrides by Hydra's grammar. Raises ConfigError for one that is none, or that is given twice."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
     parsed = []
     for text in overrides:
         if "=" not in text and not text.startswith("~"):
-            raise ConfigError(f"{text}: expected SETTING=VALUE (or an option such as --help)")
+            meant = [f"{group}={text}" for group in groups() if text in options(group)]
+            hint = f"; did you mean {' or '.join(meant)}?" if meant else " (or an option such as --help)"
+            raise ConfigError(f"{text}: expected SETTING=VALUE{hint}")
         try:
             override = OverridesParser.create().parse_override(text)
         except HydraException as error:
             reason = str(error).partition("\n")[0]
-            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _UNREADABLE}") from None
+            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _unreadable(text)}") from None
         if not override.key_or_group:
             raise ConfigError(f"{text}: expected SETTING=VALUE; the setting has no name")
         if override.is_hydra_override():
             raise ConfigError(f"{text}: Hydra's own settings have no effect here; see `aiq run --help`")
         parsed.append(override)
+    names = [override.get_key_element().lstrip("+~") for override in parsed]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        given = ", ".join(text for text, name in zip(overrides, names, strict=True) if name == twice)
+        raise ConfigError(f"{twice} is given more than once ({given}); keep one")
     return parsed
+
+
+def _unreadable(text: str) -> str:
+    """What to write instead of an override that Hydra's grammar does not know."""
+    unquoted = re.sub(r"""(["'])([\w.-]+)\1\s*:""", r"\2:", text)
+    return _UNREADABLE if unquoted == text else f"names in a map have no quotes here; write {unquoted}"
 
 
 def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str) -> "list[tuple[str, Override]]":
@@ -80,7 +92,11 @@ def settings(*overrides: str) -> RunSettings:
     its `settings`, those of a judge `judge["race"].settings`. Raises ConfigError, one line, for what is wrong.
     """
     named = any(text.startswith(("name=", "experiment=")) for text in overrides)
-    found = settings_from(compose(overrides if named else ["name=settings", *overrides]))
+    return checked(settings_from(compose(overrides if named else ["name=settings", *overrides])))
+
+
+def checked(found: RunSettings) -> RunSettings:
+    """The same, where agent, dataset and judges accept their settings. Raises ConfigError, one line."""
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
     for setting, plugin in {"agent": found.agent, "dataset": found.dataset, **judges}.items():
         plugin.validated(setting)
@@ -96,16 +112,77 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
     _check_options(parse(overrides))
     try:
-        composed = _composed([f"++{text}" if text.startswith(_OPEN) else text for text in overrides])
+        composed, plugins = _with_own_settings(overrides)
         missing = sorted(OmegaConf.missing_keys(composed))
+        _check_packages(OmegaConf.to_container(composed), overrides)
         if "name" in missing:
-            raise ConfigError(f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}")
+            raise ConfigError(_nameless(overrides))
         if missing:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
-        return dict(config)
-    except (HydraException, OmegaConfBaseException, YAMLError) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(_explain(error, overrides)) from None
+    if plugins:
+        checked(settings_from(config))
+    return dict(config)
+
+
+def _with_own_settings(overrides: Sequence[str]) -> tuple[Any, Sequence[str]]:
+    """What Hydra composes, and the places of those plugins that overrides give settings which no config file has.
+
+    Such a setting may have its default in the class, which is not asked before all else is composed. Raises Hydra's
+    errors.
+    """
+    from hydra.errors import HydraException
+
+    try:
+        return _composed(_opened(overrides, _MAPS)), ()
+    except HydraException:
+        config = config_of_options(_selections(overrides))
+        lists = [f"{group}.{name}" for group in LISTS for name in config.get(group) or {}]
+        plugins = ["agent", "dataset", *lists]
+        return _composed(_opened(overrides, (*_MAPS, *plugins))), plugins
+
+
+def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
+    """The overrides, those of these places and below them so that they may add keys."""
+    return [
+        f"++{text}"
+        if any(re.match(rf"{re.escape(place)}[.=]", text) for place in places) and not _group(text)
+        else text
+        for text in overrides
+    ]
+
+
+def _group(text: str) -> str | None:
+    """The group that an override chooses an option of, where it does."""
+    name = text.partition("=")[0].lstrip("+~")
+    return name if name in groups() else None
+
+
+def _selections(overrides: Sequence[str]) -> list[str]:
+    return [text for text in overrides if _group(text)]
+
+
+def _check_packages(config: Any, overrides: Sequence[str]) -> None:
+    """Raises ConfigError where the settings of an option are not in its place: its file does not say which it is."""
+    for group in ("experiment", *LISTS):
+        section = config.get(group) or {}
+        misplaced = group == "experiment" or any(not isinstance(value, Mapping) for value in section.values())
+        if section and misplaced:
+            raise ConfigError(_unplaced(group, chosen_options(overrides).get(group, "")))
+
+
+def _unplaced(group: str, option: str) -> str:
+    package = "_global_" if group == "experiment" else f"{group}.{option}"
+    return f"{_file_of(group, option)}: its first line must be `# @package {package}`, the place of its settings"
+
+
+def _nameless(overrides: Sequence[str]) -> str:
+    chosen = next((text.partition("=")[2] for text in overrides if _group(text) == "experiment"), None)
+    if chosen is None:
+        return f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}"
+    return f"{_file_of('experiment', chosen)} states no name; write name: {chosen} in it"
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
@@ -153,10 +230,9 @@ def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
     from hydra.types import RunMode
 
     known, found = groups(), {}
-    selections = [text for text in overrides if text.partition("=")[0].lstrip("+~") in known]
     with _hydra() as search_path:
         loader = GlobalHydra.instance().config_loader()
-        defaults = loader.compute_defaults_list("config", [*search_path, *selections], RunMode.RUN).defaults
+        defaults = loader.compute_defaults_list("config", [*search_path, *_selections(overrides)], RunMode.RUN).defaults
     for item in defaults:
         group, _, option = (item.config_path or "").partition("/")
         if group in known and not str(item.parent).startswith(f"{group}/"):  # not one that is only inherited
@@ -184,42 +260,64 @@ def groups() -> list[str]:
 
 
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
-    """What a user can do about an error of Hydra or OmegaConf, in one line."""
+    """What a user can do about an error of Hydra, OmegaConf or a reader of files, in one line."""
     text = str(error) or str(error.__cause__ or error)
-    unknown = re.search(r"Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
+    unknown = re.match(r"(?:In 'config': )?Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
-        name = next(part for part in unknown.groups() if part)
-        return f"{name}: there is no such setting{near(name, _settings(overrides))}"
-    return " ".join(text.split())
+        return _unknown(next(part for part in unknown.groups() if part), _settings(overrides))
+    if merged := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
+        return f"{merged[1]}: does not fit what is there; of a section write {merged[2]}.KEY=VALUE"
+    if isinstance(error, UnicodeDecodeError):
+        return f"{_not_utf8()}: not UTF-8; save the file as UTF-8"
+    if own := re.match(r"In 'experiment/([^']+)': Could not override '[^']*@experiment\.", text):
+        return _unplaced("experiment", own[1])
+    named = re.sub(r"In '(\w+)/([^']+)'", lambda found: str(_file_of(found[1], found[2])), text)
+    return " ".join(named.partition("Config search path:")[0].split())
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    """About a setting that is not among those of the run."""
+    group, _, rest = name.partition(".")
+    option = rest.partition(".")[0]
+    chosen = any(text.startswith(f"{group}.{option}.") for text in known)
+    if group in LISTS and option in options(group) and not chosen:
+        return f"{name}: the run has no {group} {option}; name it among the others in {group}=[..., {option}]"
+    return f"{name}: there is no such setting{near(name, known)}"
+
+
+def _file_of(group: str, option: str) -> Path:
+    """The config file of an option that exists."""
+    return next(file for folder in config_folders() if (file := folder / group / f"{option}.yaml").is_file())
+
+
+def _not_utf8() -> Path:
+    """The first config file that is not text; there is one."""
+    for file in (file for folder in config_folders() for file in sorted(folder.rglob("*.yaml"))):
+        try:
+            file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            break
+    return file
 
 
 def _settings(overrides: Sequence[str]) -> list[str]:
-    """Names of all settings, under those group choices of `overrides` that exist."""
-    from omegaconf import OmegaConf
-
-    choices = [text.partition("=") for text in overrides]
-    chosen = [f"{group}={option}" for group, _, option in choices if group in groups() and option in options(group)]
-    return [*groups(), "resume", *dotted(OmegaConf.to_container(_composed(chosen)))]
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` where something known is close, by the whole name or by its last part."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if not close:
-        last = {text.rpartition(".")[2]: text for text in reversed(known)}
-        close = [last[found] for found in difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.7)]
-    return f"; did you mean {close[0]}?" if close else ""
+    """Names of all settings, under the group choices of `overrides`."""
+    return [*groups(), "resume", *dotted(config_of_options(_selections(overrides)))]
 
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:
     """Composed config as settings. Raises ConfigError, one line."""
+    from aiq.experiment.resources import check_models
+
     llm = config.get("llm")
     if isinstance(llm, Mapping):
         kinds: dict[str, type[BaseModel]] = {"roles": RoleSettings, "prices": Price}
         llm = {**llm, **{name: dotted(llm.get(name) or {}, kind.model_fields) for name, kind in kinds.items()}}
         config = {**config, "llm": llm}
-    return validate(RunSettings, config, "")
+    settings = validate(RunSettings, config, "")
+    check_models(settings.llm, "llm.model", [settings.llm.model])
+    check_models(settings.llm, "llm.roles", [own.model for own in settings.llm.roles.values() if own.model])
+    return settings
 
 
 def dotted(nested: Any, fields: Container[str] = ()) -> Any:
@@ -255,5 +353,5 @@ def overview() -> str:
 def description(group: str, name: str) -> str:
     """The first comment line of a config file."""
     files = (folder / group / f"{name}.yaml" for folder in config_folders())
-    text = next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
+    text = next((file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()), "")
     return next((line.lstrip("#").strip() for line in text.splitlines() if re.match("#(?! @)", line)), "")

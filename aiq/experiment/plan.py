@@ -12,6 +12,7 @@ from aiq.core.samples import Document, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
+from aiq.experiment.resources import check_models
 from aiq.judges.base import Judge, make_judge
 from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
 from aiq.tools.knowledge.store import Collections
@@ -92,6 +93,8 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
     }
     decides |= {"endpoint": llm.endpoint} if judge.roles else {}
     decides |= {"web": web_of(run)} if judge.reads_web else {}
+    for members in judge.panels.values():
+        check_models(llm, f"judge.{name}.panel", members)
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}
     spec = JudgeSpec(name=name, version=judge.version, hash=digest_of(decides), metrics=judge.metrics)
     return JudgePlan(judge, spec, ", ".join(sorted(models)) or None)

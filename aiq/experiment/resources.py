@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +20,9 @@ from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.models import Models
 from aiq.core.session import Session
-from aiq.core.settings import CheckpointerSettings, RunSettings
+from aiq.core.settings import CheckpointerSettings, LlmSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
+from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline
 
 BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
@@ -125,12 +126,16 @@ async def _take_setup_lock(connection: Any) -> None:
 
 @dataclass(frozen=True)
 class Resources:
-    """Lent to every session of a run; closed when the run ends."""
+    """Lent to every session of a run; closed when the run ends. `forms`: what it learned of structured output;
+    `port`: where the offline stack listens, if it runs.
+    """
 
     models: Models
     tools: Toolbox
     web: Web
     checkpointer: Any
+    forms: Forms
+    port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
         """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
@@ -167,14 +172,15 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
             opened.push_async_callback(stack.stop)
             port = await stack.start()
-        client = await opened.enter_async_context(open_client(settings.llm, offline_port=port))
+        forms = Forms()
+        client = await opened.enter_async_context(open_client(settings.llm, offline_port=port, forms=forms))
         models = RunModels(settings.llm, client)
         await models.check()
         web = build_web(settings, client)
         await libraries
         tools = build_toolbox(settings, web, client, collections)
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        yield Resources(models, tools, web, saver)
+        yield Resources(models, tools, web, saver, forms, port)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:
@@ -186,6 +192,19 @@ def needs_offline_stack(settings: RunSettings) -> bool:
 def is_offline_model(settings: RunSettings) -> bool:
     """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
     return is_offline(urlsplit(settings.llm.base_url).hostname or "") or settings.llm.model.startswith("offline-")
+
+
+def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:
+    """Raises ConfigError where the offline model would answer in the name of another."""
+    if not is_offline(urlsplit(llm.base_url).hostname or ""):
+        return
+    for model in models:
+        if not model.startswith("offline"):
+            common = model if setting == "llm.model" else "MODEL"
+            raise ConfigError(
+                f"{setting}: '{model}' would be the offline model under another name, because llm=offline; type "
+                f"llm=openai llm.model={common} as well, with llm.base_url=ADDRESS where it is not OpenAI's"
+            )
 
 
 def _load_libraries(web: str) -> None:

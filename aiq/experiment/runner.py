@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from aiq.agents.base import Checked
-from aiq.core.errors import LimitReached, UserError
+from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.attempt import being_cancelled, run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
@@ -40,6 +41,9 @@ class Observer(Protocol):
 
     def retrying(self, key: SampleKey) -> None:
         """The agent is asked again: its last attempt was cut off, or failed and is to be made again."""
+
+    def waiting(self, why: str, seconds: float) -> None:
+        """A call of somebody's failed, and is sent again after so long."""
 
     def finished(self, key: SampleKey) -> None:
         """Nothing is left to do at the key."""
@@ -86,6 +90,9 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
                 status = "finished"
             else:
                 status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
+        except asyncio.CancelledError:
+            status = "interrupted"
+            raise
         finally:
             seconds = time.monotonic() - start + (before.timing.run_seconds if before else 0)
             manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
@@ -94,6 +101,8 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
                 summary = before
             else:
                 folder.write_summary(summary)
+            learned = resources.forms.learned if resources else {}
+            manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             folder.write_manifest(_with_counts(manifest, plan, summary))
         return RunOutcome(summary, state, error, changed=summary is not before)
 
@@ -132,7 +141,7 @@ class Runner:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
         self._samples = {sample.id: sample for sample in plan.dataset.samples}
-        self._sessions = Sessions(plan.settings, resources, folder, state.spent())
+        self._sessions = Sessions(plan.settings, resources, folder, state.spent(), observer.waiting)
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
@@ -161,6 +170,8 @@ class Runner:
                 return "interrupted", error
             except UserError as error:
                 return "failed", error
+            except ModelError as error:
+                return "failed", RunAborted(str(error))
             finally:
                 for task in (*workers, stopped):
                     task.cancel()
@@ -217,7 +228,13 @@ def _journal(path: Path) -> Journal[Any]:
 
 @contextmanager
 def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once."""
+    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once.
+
+    Does nothing outside of the main thread, which signals never reach.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def on_signal() -> None:
         if stop.is_set():

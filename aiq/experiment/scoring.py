@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aiq.core.errors import JudgeError
+from aiq.core.base import Record
+from aiq.core.errors import JudgeError, traceback_of
 from aiq.core.events import RunFinished
-from aiq.core.reports import Metric, Score
+from aiq.core.reports import CAVEAT, Caveat, Metric, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.experiment.attempt import as_row_error, classify, outcome
@@ -17,6 +18,8 @@ from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE, Noise
 
 _NO_METRIC = "not a metric of this sample"
+_READ: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
+"""What a run reads of a score's detail."""
 
 
 async def score_report(
@@ -24,8 +27,8 @@ async def score_report(
 ) -> None:
     """Let the judge score a report and hand its rows to `write`, one a metric it declares, in that order.
 
-    A judge that fails gives error rows. Raises what ends the whole run: UserError, LimitReached (the run's
-    budget) or CancelledError; what the judge had spent until then is kept in error rows.
+    A judge that fails gives error rows. Raises what ends the whole run, as `run_attempt` does; what the judge had
+    spent until then is kept in error rows.
     """
 
     async def judged() -> Mapping[str, Score]:
@@ -42,7 +45,7 @@ async def score_report(
     usage = session.usage.by_role()
     if usage or not fatal:  # usage is that of the whole work: it is in the first row alone
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
-    session.events.emit(RunFinished(status=status, error=str(error) if error else None))
+    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and str(error))))
     if error is not None and fatal:
         raise error from None
 
@@ -76,10 +79,11 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
             raise JudgeError(f"judge {judge} declared {name} as {estimator} and scored it otherwise")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
-        try:
-            _ = NOISE in score.detail and Noise.model_validate(score.detail[NOISE])
-        except ValidationError:
-            raise JudgeError(f"judge {judge}: the detail '{NOISE}' of {name} is none; give it another name") from None
+        for place, form in _READ.items():
+            try:
+                _ = place in score.detail and form.model_validate(score.detail[place])
+            except ValidationError:
+                raise JudgeError(f"judge {judge}: the detail '{place}' of {name} is none; rename it") from None
     return found
 
 

@@ -1,12 +1,12 @@
 """Makes the sessions of a run: one for each attempt, one for each judge's work on it; and the user an agent meets."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from aiq.core.events import EventLog
+from aiq.core.events import Event, EventLog, Recovery
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
 from aiq.core.samples import Sample, SampleKey
@@ -24,9 +24,19 @@ _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 
 
 class Sessions:
-    """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers."""
+    """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers.
 
-    def __init__(self, settings: RunSettings, resources: Resources, folder: RunFolder, spent: Usage) -> None:
+    `waiting` is told why a failed call is sent again, and after how many seconds.
+    """
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        resources: Resources,
+        folder: RunFolder,
+        spent: Usage,
+        waiting: Callable[[str, float], None],
+    ) -> None:
         self._settings = settings
         self._resources = resources
         self._spend = UsageLedger()
@@ -34,6 +44,7 @@ class Sessions:
         self._events = EventFiles(folder)
         self._pages = PageStore(resources.web, folder)
         self._answers = AnswerStore(folder)
+        self._waiting = waiting
 
     @contextmanager
     def agent(self, sample: Sample, epoch: int, attempt: int) -> Iterator[Session]:
@@ -46,7 +57,7 @@ class Sessions:
                 key=key,
                 attempt=attempt,
                 user=make_user(self._settings.user, sample, self._resources.models),
-                events=EventLog(write),
+                events=self._log(write),
                 collection_name=sample.question.collection_name,
             )
 
@@ -66,7 +77,7 @@ class Sessions:
                 web=self._pages,
                 user=ApprovingUser(),
                 limits=self._settings.limits.of_run(),
-                events=EventLog(write),
+                events=self._log(write),
                 answers=answers,
             )
             for position, source in enumerate(row.sources):
@@ -75,6 +86,14 @@ class Sessions:
                 yield session
             finally:
                 answers.write()
+
+    def _log(self, write: Callable[[Event], None]) -> EventLog:
+        def heard(event: Event) -> None:
+            write(event)
+            if isinstance(event, Recovery) and event.seconds is not None:
+                self._waiting(event.detail, event.seconds)
+
+        return EventLog(heard)
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):

@@ -10,17 +10,16 @@ from typing import Final, Literal, Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from aiq.core.concurrency import gather_bounded
-from aiq.core.errors import JudgeError, ToolError
-from aiq.core.reports import Metric, Report, Score
+from aiq.core.errors import JudgeError, ModelError, ToolError
+from aiq.core.reports import CAVEAT, Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.judges.base import Found, Judge, scores_of
 from aiq.judges.fact_extract import agreement, cited_statements, extract_by_model
 from aiq.judges.fact_questions import FactCitation, FactQuestions
-from aiq.judges.fact_scores import CitedPage, Judged, Verdict, count
+from aiq.judges.fact_scores import CitedPage, Judged, Verdict, caveat, count, unread_text
 from aiq.judges.wording import language
 from aiq.llm.models import read_key
 
@@ -33,6 +32,7 @@ _METRICS: Final = (
     Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True),
     Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True),
     Metric.count("fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.share("fact.judged_share", estimator="ratio", worst=None, notices=("fabricated",), once_per_run=True),
     Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True),
 )
 """The last one where `extraction` is `both`."""
@@ -56,7 +56,12 @@ class FactSettings(Settings):
     )
     tries: int = Field(ge=1, description="questions to a model until its answer is usable")
     max_chunk_chars: int = Field(ge=500, description="characters of the report, for each extraction")
-    max_page_chars: int = Field(ge=100, description="characters of a page that the judge reads at once")
+    unread_pages: Literal["judge", "skip"] = Field(
+        description="pages that cannot be fetched: judge (by the text of the failure, as officially), or skip"
+    )
+    max_page_chars: int | None = Field(
+        ge=100, description="characters of a page that the judge reads at once; null: all, as officially"
+    )
     page_chunks: int = Field(
         ge=1, description="parts of max_page_chars that are read of a long page, each in a question of its own"
     )
@@ -91,7 +96,7 @@ class Fact(Judge):
 
     Settings = FactSettings
     settings: FactSettings
-    version = "3"
+    version = "4"
     reads_web = True
 
     def __init__(self, settings: FactSettings) -> None:
@@ -123,16 +128,16 @@ class Fact(Judge):
 
         cited = list(by_url(citations).items())
         pages = await gather_bounded(cited, lambda page: self._judge_page(*page, spoken, session), settings.concurrency)
-        failures = [page.error for page in pages if page.error is not None]
-        unusable = [error for error in failures if error.startswith("judge.")]
-        if unusable and len(failures) == len(pages):
-            raise JudgeError(f"none of {len(pages)} cited pages could be judged: {unusable[0]}")
+        without = caveat(pages)
         detail: dict[str, JsonValue] = {
             **count(pages).model_dump(),
             "invented_by_extraction": invented,
             "extracted": [citation.model_dump(mode="json") for citation in citations],
-            "pages": [page.model_dump(mode="json", exclude_none=True) for page in pages],
+            "pages": [page.model_dump(mode="json", exclude_defaults=True) for page in pages],
+            CAVEAT: without.model_dump(mode="json"),
         }
+        if without.n and all(page.unread or page.error for page in pages):
+            return _failed(self.metrics, f"none of {len(pages)} cited pages could be judged: {without.first}", detail)
         found = _figures(pages)
         if settings.extraction == "both":
             both = agreement(citations, by_rules)
@@ -142,25 +147,30 @@ class Fact(Judge):
         return scores_of(self.metrics, found, detail)
 
     async def _judge_page(self, url: str, statements: list[str], spoken: str, session: Session) -> CitedPage:
-        """The verdicts on one page. As officially, a page that cannot be read or judged is an error and skipped."""
+        """The verdicts on one page, or on the failure to fetch it; as officially, one without verdicts is skipped."""
+        unread = digest = None
         try:
             page = await session.web.fetch(url, self._reader)
+            text, digest = page.content, page.digest
         except ToolError as error:
-            return CitedPage(url=url, error=f"{error.kind.value}: {error}")
+            unread = f"{error.kind.value}: {error}"
+            text = unread_text(unread)
+            if self.settings.unread_pages == "skip":
+                return CitedPage(url=url, error=unread, unread=unread, cited=len(statements))
         try:
             if self.settings.deduplication == "model" and len(statements) > 1:
                 statements = await self._questions.distinct(session, spoken, statements)
-            verdicts = await self._verdicts(page, statements, spoken, session)
-        except JudgeError as error:
-            return CitedPage(url=url, error=str(error), digest=page.digest)
+            verdicts = await self._verdicts(text, statements, spoken, session)
+        except (JudgeError, ModelError) as error:  # such as a page that is longer than what the model reads
+            return CitedPage(url=url, error=str(error), unread=unread, cited=len(statements), digest=digest)
         judged = [Judged(statement=s, verdict=v) for s, v in zip(statements, verdicts, strict=True)]
-        return CitedPage(url=url, judged=tuple(judged), digest=page.digest)
+        return CitedPage(url=url, judged=tuple(judged), unread=unread, digest=digest)
 
-    async def _verdicts(self, page: Page, statements: Sequence[str], spoken: str, session: Session) -> list[Verdict]:
+    async def _verdicts(self, text: str, statements: Sequence[str], spoken: str, session: Session) -> list[Verdict]:
         """Of so many statements at a time on each part of the page; the strongest verdict on each counts."""
-        settings, text = self.settings, f"{page.title}\n\n{page.text}"
-        most, size = settings.max_page_chars, settings.statements_per_call or len(statements)
-        parts = [text[at : at + most] for at in range(0, len(text), most)][: settings.page_chunks]
+        settings = self.settings
+        most, size = settings.max_page_chars or len(text) or 1, settings.statements_per_call or len(statements)
+        parts = [text[at : at + most] for at in range(0, len(text) or 1, most)][: settings.page_chunks]
         found: list[Verdict] = []
         for at in range(0, len(statements), size):
             together = statements[at : at + size]
@@ -174,11 +184,17 @@ def _figures(pages: Sequence[CitedPage]) -> list[Found]:
 
     The official counts skip such a report.
     """
-    citations, supported = count(pages).citations, count(pages).supported
+    found = count(pages)
+    citations, supported = found.citations, found.supported
     unjudged = "no citation of the report could be judged" if pages else _NO_CITATIONS
     accuracy = [(supported, citations), supported / citations] if citations else [unjudged] * 2
     official = [citations, supported] if pages else [_NO_CITATIONS] * 2
-    return [*accuracy, citations, supported, *official]
+    return [*accuracy, citations, supported, *official, (citations, found.statements) if pages else _NO_CITATIONS]
+
+
+def _failed(metrics: Sequence[Metric], why: str, detail: dict[str, JsonValue]) -> list[Score]:
+    """The failure of every metric; the first one has the detail."""
+    return [Score(metric=one.name, error=why, detail={} if place else detail) for place, one in enumerate(metrics)]
 
 
 def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:

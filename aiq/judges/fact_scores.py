@@ -4,10 +4,13 @@ As Deep Research Bench defines it: a page whose validation ended in an error is 
 and the ratio is taken once over all citations of all reports.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 from aiq.core.base import Record
+from aiq.core.errors import ToolErrorKind
+from aiq.core.reports import Caveat
 
 Verdict = Literal["supported", "unsupported", "unknown"]
 
@@ -20,25 +23,49 @@ class Judged(Record):
 
 
 class CitedPage(Record):
-    """One cited URL with its statements judged; or `error`, why they could not be. `digest`: of the page as read."""
+    """One cited URL with its statements judged; or `error`, why they could not be. `digest`: of the page as read.
+
+    `unread`: why it could not be fetched, as `kind: message`. `cited`: how many statements an error leaves unjudged.
+    """
 
     url: str
     judged: tuple[Judged, ...] = ()
     error: str | None = None
+    unread: str | None = None
+    cited: int = 0
     digest: str | None = None
+
+    @property
+    def unusable(self) -> bool:
+        """Whether it has no verdicts because the model gave none."""
+        return self.error is not None and self.error != self.unread
+
+    @property
+    def missing(self) -> str | None:
+        """Why it is worth another try, in a word or two; a page that there is not is missing nowhere."""
+        kind = (self.unread or "").partition(":")[0]
+        return "without a usable answer" if self.unusable else None if kind in ("", ToolErrorKind.NOT_FOUND) else kind
 
 
 class Counts(Record):
-    """Verdicts of one report. `citations` are those that got one of the two verdicts that count."""
+    """Verdicts of one report. `citations` are those that got one of the two verdicts that count.
+
+    `unjudged`: statements on pages with an error. `failed_pages`: could not be fetched, or have no verdicts.
+    """
 
     supported: int = 0
     unsupported: int = 0
     unknown: int = 0
+    unjudged: int = 0
     failed_pages: int = 0
 
     @property
     def citations(self) -> int:
         return self.supported + self.unsupported
+
+    @property
+    def statements(self) -> int:
+        return self.citations + self.unknown + self.unjudged
 
 
 def count(pages: Sequence[CitedPage]) -> Counts:
@@ -47,8 +74,22 @@ def count(pages: Sequence[CitedPage]) -> Counts:
         supported=verdicts.count("supported"),
         unsupported=verdicts.count("unsupported"),
         unknown=verdicts.count("unknown"),
-        failed_pages=sum(page.error is not None for page in pages),
+        unjudged=sum(page.cited for page in pages if page.error is not None),
+        failed_pages=sum(page.error is not None or page.unread is not None for page in pages),
     )
+
+
+def unread_text(why: str) -> str:
+    """What is judged, as officially, in the place of a page that could not be fetched."""
+    return f"This page could not be fetched: {why}"
+
+
+def caveat(pages: Sequence[CitedPage]) -> Caveat:
+    """The pages that were not read, or not judged."""
+    missing = [(page.missing, page.unread or page.error) for page in pages if page.missing]
+    reasons = Counter(reason for reason, _ in missing)
+    first = next((str(why) for _, why in missing), "")
+    return Caveat(what="cited pages were not read and judged", of=len(pages), reasons=reasons, first=first)
 
 
 def official(reports: Sequence[Sequence[CitedPage]]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from aiq.judges.structured import Unusable, without_thoughts
 from aiq.judges.wording import OwnWording
 
 _ROLE: Final = "judge.fresheval"
-_LINE: Final = re.compile(r"\s*(?:[-*#>]\s*)?\**evaluation\**\s*[:：]\**\s*(?P<verdict>.*?)[\s*]*", re.IGNORECASE)
+_LINE: Final = re.compile(r"\bevaluation\**\s*[:：]\**\s*(?P<verdict>.*?)[\s*]*$", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited\.", re.IGNORECASE)
 
 
@@ -43,7 +43,7 @@ class FreshEval(Judge):
     """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
 
     Settings = FreshEvalSettings
-    version = "2"
+    version = "3"
     roles = (_ROLE,)
     wordings = (OwnWording("fresheval.j2"),)
 
@@ -84,15 +84,15 @@ class FreshEval(Judge):
 
 
 def read_verdict(answer: str) -> bool:
-    """True for `evaluation: correct`, False for `evaluation: incorrect`.
+    """True for `evaluation: correct`, False for `evaluation: incorrect`, at the end of a line.
 
     As officially, an answer without such a line may state its verdict in the closing sentence of the
-    comment ("Thus, the response is (not) credited."), and a line that says anything else than the two
-    words is no verdict. Unlike the official reading, which lets the last one win, an answer whose
+    comment ("Thus, the response is (not) credited."), and a line that goes on otherwise than with one of the
+    two words is no verdict. Unlike the official reading, which lets the last one win, an answer whose
     verdicts differ is none, and thoughts are passed over. Raises Unusable.
     """
     answer = without_thoughts(answer)
-    stated = [match["verdict"].strip().lower() for line in answer.splitlines() if (match := _LINE.fullmatch(line))]
+    stated = [match["verdict"].strip().lower() for line in answer.splitlines() if (match := _LINE.search(line))]
     credited = [match["negated"] is None for match in _SENTENCE.finditer(answer)]
     verdicts = {words == "correct" for words in stated} | set(credited)
     if len(verdicts) != 1 or len(stated) > 1 or not {*stated} <= {"correct", "incorrect"}:

@@ -10,14 +10,14 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field, JsonValue
 
-from aiq.core.reports import Metric, Report, Score
+from aiq.core.reports import CAVEAT, Metric, Report, Score
 from aiq.core.samples import Rubric, Sample
 from aiq.core.session import Session
 from aiq.judges.base import Judge, scores_of
 from aiq.judges.cleaning import Cleaner
 from aiq.judges.panel import Order, Panel, mean_score
 from aiq.judges.race_criteria import Rubrics, TaskSettings, criteria_json
-from aiq.judges.race_scores import FIGURES, NOTICES, RaceOutcome, compare
+from aiq.judges.race_scores import FIGURES, NOTICES, RaceOutcome, compare, unmatched
 from aiq.judges.wording import language, wordings
 
 _OFFICIAL_PROMPT: Final = (
@@ -96,6 +96,7 @@ class Race(Judge):
         about: dict[str, JsonValue] = {
             "tries": sum(vote.tries for vote in votes),
             "unmatched": list(dict.fromkeys(name for outcome in outcomes for name in outcome.unmatched)),
+            CAVEAT: unmatched(outcomes).model_dump(mode="json"),
             **({"rubric": rubric.model_dump(mode="json")} if generated else {}),
         }
         scores = []

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import BeforeValidator, Field, JsonValue
 
+from aiq.core.reports import Caveat
 from aiq.core.samples import Criterion, Rubric
 from aiq.judges.structured import ModelAnswer, NonBlank, Unusable, read_as
 
@@ -157,6 +158,15 @@ def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | Non
             found[at] = next(inside, None)
             taken.add(found[at])
     return found
+
+
+def unmatched(outcomes: Sequence[RaceOutcome]) -> Caveat:
+    """The marks that count with the mean weight, because their criterion is none of the task's."""
+    names = [name for outcome in outcomes for name in outcome.unmatched]
+    marks = sum(len(marks) for outcome in outcomes for marks in outcome.marks.values())
+    what = "marks are of no criterion of the task and count with the mean weight"
+    reasons = {"unmatched": len(names)} if names else {}
+    return Caveat(what=what, of=marks, reasons=reasons, first="".join(names[:1]), retry=False)
 
 
 def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -9,9 +9,11 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
+from aiq.core import thoughts
 from aiq.core.errors import JudgeError
 from aiq.core.models import Message
 from aiq.core.plugins import describe
+from aiq.core.replies import cut_by
 from aiq.core.session import Session
 from aiq.judges.wording import Wording
 
@@ -21,6 +23,8 @@ _TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that 
 _MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
 _SHOWN: Final = 120
 _BRACKET: Final = re.compile(r"[{[]")
+_ESCAPE: Final = re.compile(r"(\\(?:[^\W_]|[\s\"\\/]))|\\(?=\S)")
+"""An escape that JSON has or may have (kept), or the backslash of Markdown before another sign, such as `\\>`."""
 
 
 class Unusable(Exception):
@@ -66,7 +70,8 @@ async def ask(
             return read(reply.text), attempt + 1
         except Unusable as error:
             start = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
-            problem = f"{error}; the last answer began {start!r}"
+            cause = f"{cut}; " if (cut := cut_by(reply.finish_reason)) else ""
+            problem = f"{error}; {cause}the last answer began {start!r}"
     raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
 
 
@@ -115,8 +120,8 @@ def _digest(content: Sequence[object]) -> str:
 def read_as(form: type[T], text: str) -> T:
     """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
 
-    Fences and words around it are tolerated, as is a leading `<think>` block; repeated keys are
-    refused, because one would have to guess.
+    Fences and words around it are tolerated, as are closed thoughts; repeated keys are refused, because one would have
+    to guess.
     """
     return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
@@ -135,13 +140,10 @@ def read_list(form: type[T], text: str) -> list[T]:
 
 
 def without_thoughts(text: str) -> str:
-    """The answer after the `<think>` block that it may begin with; raises Unusable where that never ends."""
-    if not text.lstrip().startswith("<think>"):
-        return text
-    _, end, answer = text.partition("</think>")
-    if not end:
+    """The answer without its thoughts; raises Unusable where they never end."""
+    if thoughts.ends_in_thought(text):
         raise Unusable("it ends within its thoughts")
-    return answer
+    return thoughts.without_thoughts(text)
 
 
 def _validated(form: type[T], value: JsonValue) -> T:
@@ -158,12 +160,12 @@ def _only(found: list[T], what: str) -> T:
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
-    """The JSON values that begin with this bracket, none of them inside another.
+    """The JSON values that begin with this bracket, none of them inside another; Markdown's escapes are undone.
 
     Raises Unusable for one that was part of a larger value that is broken off: what is left of a cut answer
     may look like a whole one.
     """
-    text = without_thoughts(text)
+    text = _ESCAPE.sub(lambda found: found[1] or "", without_thoughts(text))
     position = broken = 0
     for _ in range(_MAX_STARTS):
         found = _BRACKET.search(text, position)

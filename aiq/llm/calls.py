@@ -2,27 +2,30 @@
 
 import hashlib
 import json
-import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.core.events import ModelCalled
+from aiq.core.replies import read_reply
 from aiq.core.session import Session
-from aiq.core.settings import Price
+from aiq.core.settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
+from aiq.llm.prices import PriceList
+from aiq.llm.quirks import adapted, canonical, structured_as
 
 ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
 
+USAGE = "aiq_usage"
+"""Extension of a whole answer: the `Usage` that was booked for it."""
+
 _DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
 """Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
-
-_log = logging.getLogger(__name__)
 
 
 def is_chat(request: Request) -> bool:
@@ -38,6 +41,10 @@ class ModelCall:
     body: Mapping[str, Any]
     digest: str
     _request: Request
+    wants_usage: bool
+    """Whether the caller asked for the usage of its stream; if not, it expects no event without a choice."""
+    section: str
+    """Where config has the endpoint: `llm`, or `agent` for one that an agent names itself."""
 
     @property
     def model(self) -> str:
@@ -62,6 +69,14 @@ class ModelCall:
         """The bearer token it carries, so that messages can be cleared of it."""
         return self._request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
+    def structured_as(self, form: str) -> "ModelCall":
+        """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
+        return self.with_body(structured_as(self.body, form))
+
+    def with_body(self, body: Mapping[str, Any]) -> "ModelCall":
+        digest = hashlib.sha256(f"{self.role}\n{canonical(body)}".encode()).hexdigest()
+        return replace(self, body=body, digest=digest)
+
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
         asked = self._request
@@ -71,8 +86,8 @@ class ModelCall:
         return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
-async def read_call(request: Request, session: Session) -> ModelCall:
-    """The call a client made, completed: the session's seed, and usage asked for where it is streamed.
+async def read_call(request: Request, session: Session, settings: LlmSettings) -> ModelCall:
+    """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
@@ -80,44 +95,19 @@ async def read_call(request: Request, session: Session) -> ModelCall:
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
+    section = "llm" if str(request.url).startswith(settings.base_url.rstrip("/") + "/") else "agent"
+    if section == "llm":  # another endpoint has options of its own
+        body = _with_options(body, settings.setup(role))
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
-    if body.get("stream"):
-        body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
-    return ModelCall(role, body, digest, request)
+    wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+    return ModelCall(role, {}, "", request, wants_usage, section).with_body(adapted(body, settings.quirks))
 
 
-def _count(values: object, name: str) -> int | None:
-    value = values.get(name) if isinstance(values, Mapping) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-class PriceList:
-    """Prices by model name. A model without one costs None, and is warned of once."""
-
-    def __init__(self, prices: Mapping[str, Price]) -> None:
-        self._prices = prices
-        self._warned: set[str] = set()
-
-    def usage(self, model: str, reported: Any) -> Usage:
-        """One exchange's usage from the `usage` object of a chat completion.
-
-        One without token counts gives an unreported call: totals with `unreported_calls` are lower bounds.
-        """
-        prompt, completion = _count(reported, "prompt_tokens"), _count(reported, "completion_tokens")
-        usage = Usage(calls=1, unreported_calls=1)
-        if prompt is not None and completion is not None:
-            cached = min(_count(reported.get("prompt_tokens_details"), "cached_tokens") or 0, prompt)
-            usage = Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=completion)
-        if not self.knows(model) and model not in self._warned:
-            self._warned.add(model)
-            _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
-        return usage.model_copy(update={"cost_usd": self._prices[model].cost(usage) if self.knows(model) else None})
-
-    def knows(self, model: str) -> bool:
-        """Whether this model has a price."""
-        return model in self._prices
+def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, Any]:
+    """A request with temperature and token limit of config, where it states none, and with the extra body."""
+    limit = None if "max_tokens" in body else setup["max_tokens"]
+    options = {"temperature": setup["temperature"], "max_completion_tokens": limit}
+    return {**{name: value for name, value in options.items() if value is not None}, **body, **setup["extra_body"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +137,23 @@ class Exchange:
         self._start = time.perf_counter()
         self._open = True
 
-    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> None:
-        """A reply came, whatever its use; `reported` is its `usage` object."""
-        self._book(self._usage(reported), status=200, reply=message, finish_reason=finish_reason)
+    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> Usage:
+        """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        if self._open:
+            self._session.replies.append(read_reply(self._call.role, message, finish_reason))
+        usage = self._usage(reported, message)
+        self._book(usage, status=200, reply=message, finish_reason=finish_reason)
+        return usage
 
-    def refused(self, failure: Failure) -> Failure:
+    def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
-        self._book(Usage(calls=1), status=failure.status, error=failure.message)
+        self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
         return failure
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
         """The request went out and its answer did not come whole: tokens may have been spent on it."""
-        self._book(self._usage(reported), status=status, error=error, reply=reply)
+        seen = reply or ("" if status else None)
+        self._book(self._usage(reported, seen), status=status, error=error, reply=reply)
         return Failure(error, status)
 
     def unsent(self, error: str) -> Failure:
@@ -166,8 +161,8 @@ class Exchange:
         self._book(None, status=None, error=error)
         return Failure(error)
 
-    def _usage(self, reported: Any) -> Usage:
-        return self._prices.usage(self._call.model, reported)
+    def _usage(self, reported: Any, reply: Any) -> Usage:
+        return self._prices.usage(self._call.body, reply, reported)
 
     def _book(self, usage: Usage | None, **what: Any) -> None:
         if not self._open:

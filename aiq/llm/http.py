@@ -49,6 +49,8 @@ def read_error(body: bytes, key: str) -> tuple[str, str]:
         error = json.loads(body)
     except ValueError:
         error = body.decode("utf-8", "replace")
+    if isinstance(error, list) and len(error) == 1:  # Gemini
+        error = error[0]
     if isinstance(error, dict):
         error = error.get("error") or error.get("detail") or error
     return error_text(error, key), str(error.get("code") or "") if isinstance(error, dict) else ""
@@ -56,9 +58,19 @@ def read_error(body: bytes, key: str) -> tuple[str, str]:
 
 def error_text(error: Any, key: str) -> str:
     """What an error object says. Some endpoints repeat the key; it is taken out before anything is cut."""
-    said = error.get("message") or error.get("error") if isinstance(error, dict) else error
-    text = said if isinstance(said, str) else json.dumps(error, ensure_ascii=False)
-    return " ".join(without_key(whole(text), key).split())[:MESSAGE_CHARS]
+    return " ".join(without_key(whole(_said(error)), key).split())[:MESSAGE_CHARS]
+
+
+def _said(error: Any) -> str:
+    """In the words of OpenAI (`message`), Ollama (`error`) or FastAPI (a list of `loc` and `msg`)."""
+    if isinstance(error, list) and error:
+        return "; ".join(map(_said, error))
+    said = error
+    if isinstance(error, dict):
+        said = error.get("message") or error.get("error") or error.get("msg")
+        if isinstance(said, str) and isinstance(error.get("loc"), list):
+            said = f"{'.'.join(map(str, error['loc']))}: {said}"
+    return said if isinstance(said, str) else json.dumps(error, ensure_ascii=False)
 
 
 def without_key(text: str, key: str) -> str:

@@ -3,21 +3,22 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, RunAborted
-from aiq.core.models import Message, Reply
+from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.settings import LlmSettings
-from aiq.llm.calls import ROLE, SUBJECT, VOTE
+from aiq.core.thoughts import without_thoughts
+from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts
 
 if TYPE_CHECKING:  # both take most of a second to import
     from langchain_core.language_models.chat_models import BaseChatModel
     from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletionToolParam
 
 NO_KEY = "no-key"
 """Sent to endpoints that need no key; the clients insist on one."""
@@ -49,6 +50,7 @@ class RunModels:
         self._client = client
         self._key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "llm.api_key_env")
         self._chats: dict[str, BaseChatModel] = {}
+        self._clients: dict[str, AsyncOpenAI] = {}
 
     def name(self, role: str) -> str:
         return self._settings.role(role).model or self._settings.model
@@ -77,15 +79,29 @@ class RunModels:
                 use_responses_api=False,
                 openai_proxy="",  # not from the environment: the client has its proxies
                 stream_usage=True,
-                **self._options(role),
             )
         return self._chats[role]
+
+    def openai(self, role: str) -> "AsyncOpenAI":
+        if role not in self._clients:
+            from openai import AsyncOpenAI
+
+            self._clients[role] = AsyncOpenAI(
+                base_url=self._settings.base_url,
+                api_key=self._key,
+                http_client=self._client,
+                default_headers={ROLE: role},
+                timeout=self._client.timeout,
+                max_retries=0,
+            )
+        return self._clients[role]
 
     async def complete(
         self,
         role: str,
         messages: Sequence[Message],
         *,
+        tools: Sequence["ChatCompletionToolParam"] = (),
         json_schema: Mapping[str, JsonValue] | None = None,
         vote: int = 0,
         subject: str | None = None,
@@ -93,21 +109,33 @@ class RunModels:
         seconds: float | None = None,
         **options: Any,
     ) -> Reply:
-        body: dict[str, Any] = {**self._options(role), **options}
+        body: dict[str, Any] = dict(options)
         if "max_tokens" in body:
             body["max_completion_tokens"] = body.pop("max_tokens")
         if json_schema is not None:
             body["response_format"] = {"type": "json_schema", "json_schema": dict(json_schema)}
-        answer: Any = await self._openai.chat.completions.create(
+        if tools:
+            body["tools"] = list(tools)
+        response = await self.openai(role).chat.completions.with_raw_response.create(
             model=model or self.name(role),
-            messages=[message.model_dump() for message in messages],  # type: ignore[misc]
-            extra_headers={ROLE: role, VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
+            messages=[_wire(message) for message in messages],
+            extra_headers={VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
             timeout=timeouts(self._settings, seconds),
             **body,
         )
+        answer: Any = response.parse()
         choice = answer.choices[0]
         text = choice.message.content or choice.message.refusal or ""  # a refusal says why no JSON came
-        return Reply(text=text, model=answer.model, finish_reason=choice.finish_reason)
+        return Reply(
+            text=without_thoughts(text),
+            model=answer.model,
+            finish_reason=choice.finish_reason,
+            tool_calls=tuple(
+                ToolRequest(id=call.id, name=call.function.name, arguments=call.function.arguments)
+                for call in choice.message.tool_calls or ()
+            ),
+            usage=response.http_response.extensions[USAGE],
+        )
 
     async def check(self) -> None:
         """Raises RunAborted when the endpoint cannot be reached or refuses the key; it need not list its models."""
@@ -123,23 +151,16 @@ class RunModels:
             remedy = f"check the key in ${env}" if env else "set llm.api_key_env to the variable that holds one"
             raise RunAborted(f"{url} refuses the key (HTTP {answer.status_code}): {remedy}")
 
-    @cached_property
-    def _openai(self) -> "AsyncOpenAI":
-        from openai import AsyncOpenAI
 
-        return AsyncOpenAI(
-            base_url=self._settings.base_url,
-            api_key=self._key,
-            http_client=self._client,
-            timeout=self._client.timeout,
-            max_retries=0,
-        )
-
-    def _options(self, role: str) -> dict[str, Any]:
-        """Temperature, token limit and extra body, where config names them; the endpoint's defaults otherwise."""
-        given = self._settings.setup(role)
-        del given["model"]
-        return {name: value for name, value in given.items() if value is not None and value != {}}
+def _wire(message: Message) -> Any:
+    """A message as chat completions have it."""
+    wire: dict[str, Any] = message.model_dump(include={"role", "content"})
+    if message.tool_calls:
+        calls = [(call.id, {"name": call.name, "arguments": call.arguments}) for call in message.tool_calls]
+        wire["tool_calls"] = [{"id": key, "type": "function", "function": function} for key, function in calls]
+    if message.tool_call_id is not None:
+        wire["tool_call_id"] = message.tool_call_id
+    return wire
 
 
 class _NoSyncCalls(BaseTransport):

@@ -38,14 +38,17 @@ def next_wait(
 ) -> float | None:
     """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
 
-    Waits double from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed. `asked` is what the
-    endpoint asked for: never waited less, and not spread by chance. `attempts` takes the place of `llm.retry.attempts`.
+    `asked`, what the endpoint asked for, is waited exactly; 0 (or a date gone by) asks for nothing. Else waits double
+    from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed. `attempts` takes the place of
+    `llm.retry.attempts`.
     """
     if failures >= (attempts or policy.attempts) or (asked is not None and asked > LONGEST_WAIT):
         return None
+    if asked:
+        return asked
     doubled = policy.first_seconds * 2.0 ** min(failures - 1, 30)
     spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31
-    return max(asked or 0.0, min(policy.most_seconds, doubled) * spread)
+    return min(policy.most_seconds, doubled) * spread
 
 
 class Pace:

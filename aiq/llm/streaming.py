@@ -15,11 +15,14 @@ from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response, error_text, fai
 class StreamReader:
     """Feed it the bytes of a stream in any pieces; it knows the reply, the usage, and whether it ended.
 
-    An event that is no JSON object is passed over, as clients do.
+    An event that is no JSON object is passed over, as clients do. `hide_usage`: the caller gets no event that has the
+    usage and no choice; a caller that has not asked for one takes the first choice of every event.
     """
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, *, hide_usage: bool = False) -> None:
+        self.rest = b""
+        """The beginning of a line."""
+        self._hide_usage = hide_usage
         self._message: dict[str, Any] = {"role": "assistant", "content": None}
         self._calls: dict[int, dict[str, Any]] = {}
         self.done = False
@@ -40,26 +43,29 @@ class StreamReader:
         message: dict[str, Any] = whole_value({**self._message, "tool_calls": calls} if calls else self._message)
         return message
 
-    def feed(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._line(line.strip(b"\r"))
+    def feed(self, data: bytes) -> bytes:
+        """Read it; the lines that have come to their end, as the caller gets them."""
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        return b"".join(line + b"\n" for line in lines if self._line(line.strip(b"\r")))
 
-    def _line(self, line: bytes) -> None:
+    def _line(self, line: bytes) -> bool:
+        """Read it; whether the caller gets it."""
         if not line.startswith(b"data:"):
-            return
+            return True
         payload = line[5:].strip()
         if payload == b"[DONE]":
             self.done = True
-            return
+            return True
         try:
             event = json.loads(payload)
             if isinstance(event, dict):
                 self._event(event)
+                return not (self._hide_usage and event.get("usage") and not event.get("choices"))
         except ValueError:
-            return
+            return True
         except (AttributeError, TypeError):
             self.error = self.error or "an event of it is no part of a completion"
+        return True
 
     def _event(self, event: dict[str, Any]) -> None:
         self.error = self.error or event.get("error")
@@ -92,28 +98,31 @@ class BookedStream(AsyncByteStream):
     response: Response
     call: ModelCall
     exchange: Exchange
-    _reader: StreamReader = field(default_factory=StreamReader)
+    _reader: StreamReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reader = StreamReader(hide_usage=not self.call.wants_usage)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        self._read(self.first)
-        yield self.first
+        yield self._read(self.first)
         try:
             async with aclosing(self.rest) as rest:
                 async for piece in rest:
-                    self._read(piece)
-                    yield piece
+                    yield self._read(piece)
         except SEND_ERRORS as error:
             raise self._cut(failure_text(error)) from error
         if not self._reader.ended:
             raise self._cut("it ended in the middle")
         self._book()
+        yield self._reader.rest
 
-    def _read(self, piece: bytes) -> None:
-        self._reader.feed(piece)
+    def _read(self, piece: bytes) -> bytes:
+        shown = self._reader.feed(piece)
         if self._reader.error is not None:
             raise self._cut(error_text(self._reader.error, self.call.key))
         if self._reader.done:  # clients stop reading here
             self._book()
+        return shown
 
     def _book(self) -> None:
         self.exchange.answered(self._reader.message, self._reader.finish_reason, self._reader.usage)

@@ -5,8 +5,11 @@ Other requests (searches, pages, the models list) pass through: they have no rol
 
 import asyncio
 import json
+from contextlib import suppress
+from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiq.core.errors import AiqError, ModelError, RunAborted
 from aiq.core.events import Recovery
@@ -14,7 +17,7 @@ from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
-from aiq.llm.calls import Exchange, Failure, ModelCall, PriceList, is_chat, read_call
+from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, is_chat, read_call
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
@@ -30,6 +33,8 @@ from aiq.llm.http import (
     read_error,
     without_key,
 )
+from aiq.llm.prices import PriceList, plain_usage
+from aiq.llm.quirks import FORMS, Forms, form_of, in_openais_form, refuses_form, remedy
 from aiq.llm.retry import Pace, next_wait, retry_after, worth_retrying
 from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
@@ -42,22 +47,37 @@ RETRY = "aiq_retry"
 
 BUSY = frozenset({429, 500, 502, 503, 504})
 
+ABOUT_ONE_REQUEST = frozenset({400, 413, 422})
+"""Refusals that may be about what one request says, and not about where it is sent, as which model, by whom."""
+
 
 def open_client(
-    settings: LlmSettings, *, offline_port: int | None, inner: AsyncBaseTransport | None = None
+    settings: LlmSettings,
+    *,
+    offline_port: int | None,
+    inner: AsyncBaseTransport | None = None,
+    forms: Forms | None = None,
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
-    `offline_port`: where the offline stack listens, if it was started. Cookies are refused: they would tie samples.
+    `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
+    structured output. Cookies are refused: they would tie samples.
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
-    return AsyncClient(
-        transport=SessionTransport(RoutingTransport(network, offline_port), settings),
+    return _RunClient(
+        transport=SessionTransport(RoutingTransport(network, offline_port), settings, forms or Forms()),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
+
+
+class _RunClient(AsyncClient):
+    """Closed by its `async with` and by nobody else: what is lent to one agent serves all samples."""
+
+    async def aclose(self) -> None:
+        """Do nothing: `AsyncOpenAI.close` ends up here."""
 
 
 def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
@@ -71,18 +91,22 @@ class SessionTransport(AsyncBaseTransport):
 
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
     sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
-    other refusal is a ModelError at once. A wrong key (401, 403 before any answer), an empty account (402) or a limit
-    in money for a model without a price is RunAborted. Raises LimitReached before the send that would pass a limit,
-    and RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
+    other refusal is a ModelError at once. A wrong key (401), an empty account (402), a limit in money for a model
+    without a price, or any refusal that is not about one request (403, 404, 405, a redirect) by a model that has not
+    answered yet, is RunAborted. Structured output whose form is refused is asked for in the next one of `FORMS`. Raises
+    LimitReached before the send that would pass a limit, and RuntimeError for a call without role or session or to
+    another of the endpoint's APIs, which nobody would count.
     """
 
-    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings) -> None:
+    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms) -> None:
         self._inner = inner
+        self._settings = settings
+        self._forms = forms
         self._policy = settings.retry
         self._pace = Pace(settings.requests_per_minute)
-        self._prices = PriceList(settings.prices)
+        self._prices = PriceList(settings)
         self._key_env = settings.api_key_env
-        self._answered = False
+        self._answered: set[str] = set()
         self._endpoint = settings.base_url.rstrip("/") + "/"
 
     async def handle_async_request(self, request: Request) -> Response:
@@ -100,8 +124,10 @@ class SessionTransport(AsyncBaseTransport):
         failures, attempts = 0, None if _repeatable(request) else 1
         while True:
             failures += 1
+            why = "no connection"
             try:
                 response = await self._inner.handle_async_request(request)
+                why = f"HTTP {response.status_code}"
                 asked = retry_after(response.headers)
                 wait = next_wait(self._policy, failures, asked, request.url, attempts=attempts)
                 if response.status_code not in BUSY or wait is None:
@@ -111,10 +137,13 @@ class SessionTransport(AsyncBaseTransport):
                 wait = next_wait(self._policy, failures, None, request.url, attempts=attempts)
                 if wait is None:
                     raise
+            with suppress(RuntimeError):  # outside of an attempt there is no log
+                current().events.emit(_retry(f"{request.url.host}: {why}", wait))
             await asyncio.sleep(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
-        call = await read_call(request, session)
+        asked = await read_call(request, session, self._settings)
+        call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
@@ -122,25 +151,42 @@ class SessionTransport(AsyncBaseTransport):
         while True:
             outcome = await self._send(call, session)
             if isinstance(outcome, Response):
+                if refused:
+                    self._fall_back(asked, form_of(call.body), refused, session)
                 return outcome
+            if _other_form(call, outcome):
+                refused = refused or outcome.message
+                call = call.structured_as(FORMS[FORMS.index(form_of(call.body)) + 1])
+                continue
             failures += 1
             await self._before_next(call, session, outcome, failures)
 
+    def _fall_back(self, asked: ModelCall, form: str, refused: str, session: Session) -> None:
+        """Ask in this form from now on."""
+        self._forms.learn(asked.body, form)
+        detail = f"{asked.role}: {form_of(asked.body)} was refused ({refused}); asked for as {form}"
+        session.events.emit(Recovery(what="structured_output", detail=detail))
+
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
-        hopeless = self._hopeless(failure)
+        hopeless = self._hopeless(call, failure)
         if hopeless:
             raise RunAborted(f"{call.url} {hopeless}")
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
-        if not worth_retrying(failure.status):
+        refused = not worth_retrying(failure.status)
+        if refused:
             attempts = 1
         seed = (session.seed(), call.digest)
         wait = next_wait(self._policy, failures, failure.retry_after, *seed, attempts=attempts)
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
-            raise ModelError(f"{call.role}: {call.url} failed{tries}: {failure.message}", status=failure.status)
-        session.events.emit(Recovery(what="retry", detail=f"{call.role}: {failure.message}; waiting {wait:.2f} s"))
+            message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
+            if never_answered := refused and call.model not in self._answered:
+                where = call.section
+                message += f" ({where}.model={call.model} has not answered once: check the settings of {where})"
+            raise ModelError(message, status=failure.status, never_answered=never_answered)
+        session.events.emit(_retry(f"{call.role}: {failure.message}", wait))
         await asyncio.sleep(wait)
 
     async def _send(self, call: ModelCall, session: Session) -> Response | Failure:
@@ -169,25 +215,37 @@ class SessionTransport(AsyncBaseTransport):
         said, code = read_error(await _body(response, call), call.key)
         if 300 <= status < 400:
             place = without_key(response.headers.get("location", "?"), call.key)
-            said = f"redirects to {place}; set llm.base_url to where it answers"
+            said = f"redirects to {place}; set {call.section}.base_url to where it answers"
         message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-        return exchange.refused(Failure(message, status, code, retry_after(response.headers)))
+        failure = Failure(message, status, code, retry_after(response.headers))
+        if _other_form(call, failure):  # which sample learns that is chance: it is no call of that sample's limit
+            return exchange.refused(failure, counted=False)
+        if setting := remedy(status, said, call.body):
+            failure = replace(failure, message=f"{message}; {setting} sends none (`aiq doctor` finds all of these)")
+        return exchange.refused(failure, counted=True)
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one is sent for again."""
         body = await _body(response, call)
-        answer: Any = None
+        said, _ = read_error(body, call.key)
         try:
             body = whole_json(body)
-            answer = json.loads(body)
+            answer: Any = json.loads(body)
+        except ValueError:
+            return exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
+        try:
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")
-        except (ValueError, LookupError, TypeError, AttributeError):
-            said = read_error(body, call.key)[0] or "an answer without choices"
+            mended = in_openais_form(message, call.body["messages"])
+        except (LookupError, TypeError, AttributeError):
             reported = answer.get("usage") if isinstance(answer, dict) else None
-            return exchange.lost(said, status=200, reported=reported)
-        exchange.answered(message, finish, answer.get("usage"))
-        self._answered = True
+            return exchange.lost(f"an answer without choices: {said}", status=200, reported=reported)
+        reported, usage = answer.get("usage"), plain_usage(answer.get("usage"))
+        if mended != message or (reported or {}) != usage:
+            choice["message"] = mended
+            body = json.dumps({**answer, "usage": usage or None}, ensure_ascii=False).encode()
+        response.extensions[USAGE] = exchange.answered(mended, finish, reported)
+        self._answered.add(call.model)
         return _decoded(response, content=body)
 
     async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
@@ -196,23 +254,41 @@ class SessionTransport(AsyncBaseTransport):
         first = await anext(pieces, b"")
         if not first:
             return exchange.lost("an empty stream", status=200)
-        self._answered = True
+        self._answered.add(call.model)
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
-    def _hopeless(self, failure: Failure) -> str | None:
-        """Why no other call can succeed either, if that is so.
+    def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
+        """Why no other call of this model can succeed either, if that is so.
 
-        Once the key has been good for an answer, 403 is about one request: providers refuse flagged input so.
+        Once a model has answered, its refusals are about one request: providers refuse flagged input by 403.
         """
-        if failure.status == 401 or (failure.status == 403 and not self._answered):
-            remedy = f"check the key in ${self._key_env}" if self._key_env else "set llm.api_key_env"
-            return f"refuses the key (HTTP {failure.status}): {remedy}"
-        if failure.status == 402 or failure.code == "insufficient_quota":
-            return f"says that the account has nothing left to spend (HTTP {failure.status}): add credit, then resume"
-        return None
+        status, answered = failure.status, call.model in self._answered
+        where, ours = call.section, call.section == "llm"
+        if status == 401 or (status == 403 and not answered):
+            remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"
+            return f"refuses the key (HTTP {status}): {remedy}"
+        if status == 402 or failure.code == "insufficient_quota":
+            return f"says that the account has nothing left to spend (HTTP {status}): add credit, then resume"
+        if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
+            return None
+        address = call.url.removesuffix("/chat/completions")
+        path = "" if urlsplit(address).path.strip("/") else ", whose path is missing: usually /v1"
+        return (
+            f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"
+            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={address}{path}"
+        )
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _other_form(call: ModelCall, failure: Failure) -> bool:
+    """Whether the call is to be sent with its structured output asked for in another form."""
+    return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
+
+
+def _retry(why: str, seconds: float) -> Recovery:
+    return Recovery(what="retry", detail=f"{why}; waiting {seconds:.2f} s", seconds=seconds)
 
 
 def _repeatable(request: Request) -> bool:

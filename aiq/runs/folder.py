@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,17 +95,33 @@ def write_whole(path: Path, text: str) -> None:
 
 def find_run(name: str, results: str = "results") -> RunFolder:
     """The run folder at a path, at one below `results`, or the `latest` there. Raises UserError for none."""
-    if name == LATEST:  # the one whose manifest was written last: it was started, resumed or ended most recently
-        manifests = Path(results).glob("*/*/manifest.json")
-        last = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
-        if last is None:
+    if name == LATEST:
+        if (last := next(_latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
-        return RunFolder(last.parent)
+        return last
     below = sorted(Path(results).glob(f"*/{name}")) if "/" not in name else []
     for path in (Path(name), Path(results) / name, *below):
         if (path / "manifest.json").is_file():
             return RunFolder(path)
     raise UserError(f"{name} is no run folder (one with a manifest.json), nor is there one of that name in {results}/")
+
+
+def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
+    """The last of the runs, or of an experiment's, that was cut off. Raises UserError where there is none."""
+    folders = list(_latest_first(results, experiment or "*"))
+    found = next((folder for folder in folders if folder.read_manifest().status != "finished"), None)
+    if found is None:
+        runs = f"run of {experiment}" if experiment else "run"
+        last = f"; to try its failures again: resume={folders[0].path} runner.retry_failed=true" if folders else ""
+        raise UserError(f"there is no unfinished {runs} in {results}/{last}")
+    return found
+
+
+def _latest_first(results: str, experiment: str = "*") -> Iterator[RunFolder]:
+    """Runs by when their manifest was written: when they were started, resumed or ended."""
+    manifests = Path(results).glob(f"{experiment}/*/manifest.json")
+    for path in sorted(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
+        yield RunFolder(path.parent)
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -73,6 +73,7 @@ class Manifest(Record):
     """What was run, on what, with which code, and how far it came. Version 1 lacks `judges`, which resuming adds.
 
     `options` are the config options that were chosen, by their place in the config (`judge.race: race`).
+    `structured`: by model and schema, the form that structured output fell back to.
     """
 
     schema_version: Literal[1, 2] = 2
@@ -97,6 +98,7 @@ class Manifest(Record):
     shard: str | None = None
     rescored: Rescored | None = None
     counts: Mapping[str, int] = Field(default_factory=dict)
+    structured: Mapping[str, str] = Field(default_factory=dict)
 
     def section(self, name: str, kind: type[SettingsT]) -> SettingsT:
         """A section of the config, validated. Raises UserError where an older version wrote it with other settings."""

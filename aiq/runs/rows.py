@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from aiq.core.base import Record
-from aiq.core.reports import Audit, Report
+from aiq.core.reports import Audit, CitationStatus, Report
 from aiq.core.samples import SampleKey
 from aiq.core.sources import Page, Source
 from aiq.core.usage import Usage
@@ -48,9 +48,10 @@ class OfAttempt(Record):
 class SampleRow(OfAttempt):
     """One attempt: a line of `samples*.jsonl`; the last line of a key wins.
 
-    `report` is verified, and None unless the attempt completed; `raw_report` is as the model wrote it, in a failed
-    attempt too. `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the raw
-    report names. `usage` is by role and holds the agent's calls only.
+    `report` is verified, and None unless the attempt completed or was cut off (status `limit`, outcome `partial`);
+    `raw_report` is as the model wrote it, in a failed attempt too. `sources` are those retrieved, and of the URLs that
+    were only mentioned or echoed those that the raw report names. `denied`: pages and search results that `web.deny`
+    kept from the agent. `usage` is by role and holds the agent's calls only.
     """
 
     sample_hash: str
@@ -64,6 +65,8 @@ class SampleRow(OfAttempt):
     extras: Mapping[str, JsonValue] = Field(default_factory=dict)
     sources: tuple[Source, ...] = ()
     audit: Audit | None = None
+    denied: int = 0
+    citation_status: CitationStatus | None = None
     usage: Mapping[str, Usage] = Field(default_factory=dict)
     timing: Timing
     error: RowError | None = None
@@ -75,8 +78,13 @@ class SampleRow(OfAttempt):
 
     @property
     def answered(self) -> bool:
-        """Whether there is a report to judge: completed, and not ended by a rejection."""
-        return self.status == "completed" and self.outcome != "rejected"
+        """Whether there is a report to judge: completed and not ended by a rejection, or cut off."""
+        return self.partial or (self.status == "completed" and self.outcome != "rejected")
+
+    @property
+    def partial(self) -> bool:
+        """Whether its report was cut off: it is judged by what there is, and counted apart."""
+        return self.status == "limit" and self.outcome == "partial"
 
     @property
     def failed(self) -> bool:
@@ -96,6 +104,7 @@ class SampleRow(OfAttempt):
             route=self.route or "",
             outcome=self.outcome or "ok",
             audit=self.audit,
+            citation_status=self.citation_status,
             extras=self.extras,
         )
 
@@ -137,7 +146,7 @@ class ScoreRow(OfAttempt):
 class StoredPage(Record):
     """A page as a judge fetched it first: a line of `pages.jsonl`.
 
-    `digest`: of title and text. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
+    `digest`: of the content. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
     """
 
     schema_version: Literal[1] = 1
@@ -147,6 +156,7 @@ class StoredPage(Record):
     digest: str
     title: str
     text: str
+    description: str = ""
     published: str | None = None
 
     def page(self) -> Page:

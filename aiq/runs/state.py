@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, Final, get_args
 
+from aiq.core.reports import CAVEAT, Caveat
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
@@ -41,8 +42,8 @@ class RunState:
             if row.judge_hash != self._judge_hashes.get(row.metric):
                 self._scores.get(row.metric, {}).pop(row.key, None)
                 continue
-            noise = {name: value for name, value in row.detail.items() if name == NOISE}
-            self._scores[row.metric][row.key] = row.model_copy(update={"detail": noise})
+            kept = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
+            self._scores[row.metric][row.key] = row.model_copy(update={"detail": kept})
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -66,9 +67,26 @@ class RunState:
         return found if found and attempt and found.attempt == attempt.attempt else None
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
-        """Whether each metric of the judge has a score or a reason; errors are worth another try."""
+        """Whether each metric of the judge has a score or a reason; errors and missing parts are worth another try."""
         scores = [self.score(key, metric.name) for metric in judge.metrics]
-        return all(found is not None and found.status != "error" for found in scores)
+        if not all(found is not None and found.status != "error" for found in scores):
+            return False
+        caveat = self._caveat(key, judge)
+        return caveat is None or not (caveat.retry and caveat.n)
+
+    def _caveat(self, key: SampleKey, judge: JudgeSpec) -> Caveat | None:
+        """What the judge's scores of the key's last attempt do without."""
+        scores = (self.score(key, metric.name) for metric in judge.metrics)
+        found = next((score.detail[CAVEAT] for score in scores if score is not None and CAVEAT in score.detail), None)
+        return None if found is None else Caveat.model_validate(found)
+
+    def caveats(self) -> dict[str, Caveat]:
+        """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
+        found: dict[str, Caveat] = {}
+        for judge, key in product(self.spec.judges, self.spec.keys):
+            if (caveat := self._caveat(key, judge)) is not None:
+                found[judge.name] = found[judge.name] + caveat if judge.name in found else caveat
+        return {name: caveat for name, caveat in found.items() if caveat.n}
 
     def done(self, key: SampleKey) -> bool:
         """Whether nothing at all is left to do at this key."""
@@ -112,6 +130,15 @@ class RunState:
         """0; 3 when too many attempts or judgements failed; 2 when something stopped the run; 130 when interrupted."""
         if status in ("interrupted", "failed"):
             return 130 if status == "interrupted" else 2
-        allowed = self.spec.runner.max_error_rate * len(self.attempts)
-        failed = [self.statuses().get("failed", 0), *map(len, self.judge_errors().values())]
-        return 3 if max(failed) > allowed else 0
+        return 3 if self.excesses() else 0
+
+    def excesses(self) -> list[str]:
+        """What failed more often than `runner.max_error_rate` allows, in words."""
+        reports, failed = len(self.attempts), self.statuses().get("failed", 0)
+        counted = [(failed, reports, f"{failed} of {reports} attempts failed")]
+        for name, why in self.judge_errors().items():
+            counted.append((len(why), reports, f"judge {name} failed on {len(why)} of {reports} reports"))
+        for name, lack in self.caveats().items():
+            if lack.retry:
+                counted.append((lack.n, lack.of, f"judge {name}: {lack.n} of {lack.of} {lack.what}"))
+        return [words for n, of, words in counted if n > self.spec.runner.max_error_rate * of]

@@ -1,24 +1,27 @@
 """`summary.json`: the numbers of a run, worked out from its manifest and its rows alone."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import fmean, median
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from aiq.core.base import Record
-from aiq.core.reports import Metric
+from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
+from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
 MOST_FAILURES = 5  # so many different errors are summed up; the rows have all
+_PARTICULAR = re.compile(r"(?<!HTTP )(?<!\S)\S*\d\S*")
 
 
 class AccountUsage(Record):
@@ -29,11 +32,12 @@ class AccountUsage(Record):
 
 
 class RouteSummary(Record):
-    """Attempts that took one route: how many, their metrics, cost and mean wall time."""
+    """Attempts that took one route: how many, their metrics, cost (as the run's) and mean wall time."""
 
     n: int
     metrics: Mapping[str, Estimate]
     cost_usd: float | None
+    unreported_calls: int = 0
     mean_seconds: float
 
 
@@ -56,17 +60,28 @@ class TimingSummary(Record):
 
 
 class JudgeErrors(Record):
-    """Reports that a judge failed on, with the message of the first."""
+    """Reports that a judge failed on, and of how many the most frequent causes are."""
 
     n: int
-    first: str
+    causes: Mapping[str, int]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, values: Any) -> Any:
+        """Older summaries have the first message alone."""
+        if isinstance(values, Mapping) and "first" in values:
+            return {"n": values["n"], "causes": {values["first"]: values["n"]}}
+        return values
 
 
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `failures`: attempts by the error that they ended in, the most frequent ones. `ranges`: least and greatest value of
-    metrics that have both. `judge_noise`: of the metrics whose judge judged a report more than once.
+    `partial`: attempts whose report was cut off, judged by what there was. `citation_statuses`: of the reports.
+    `failures`: attempts by the cause that they ended in, the most frequent ones. `denied`: pages and search results
+    that `web.deny` kept from agents. `ranges`: least and greatest value of metrics that have both. `judge_caveats`:
+    what a judge's scores do without. `judge_noise`: of the metrics whose judge judged a report more than once.
+    `cost_usd` is a lower bound where there are `unreported_calls`: calls whose usage the endpoint did not report.
     """
 
     schema_version: Literal[1] = 1
@@ -78,17 +93,22 @@ class Summary(Record):
     n_attempts: int
     n_errors: int
     statuses: Mapping[str, int]
+    partial: int = 0
+    citation_statuses: Mapping[str, int] = Field(default_factory=dict)
     metrics: Mapping[str, Estimate]
     ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
     unavailable: Mapping[str, str]
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
+    denied: int = 0
     judge_errors: Mapping[str, JudgeErrors]
+    judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]
     usage: Mapping[str, AccountUsage]
     cost_usd: float | None
+    unreported_calls: int = 0
     timing: TimingSummary
 
 
@@ -101,7 +121,6 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     metrics = figures.metrics(figures.attempts, rule)
     attempts = list(figures.attempts.values())
     statuses = state.statuses()
-    errors = Counter(str(attempt.error) for attempt in attempts if attempt.error)
     return Summary(
         run_id=manifest.run_id,
         experiment=manifest.experiment,
@@ -111,6 +130,8 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         n_attempts=len(attempts),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
+        partial=sum(attempt.partial for attempt in attempts),
+        citation_statuses=_citation_statuses(attempts),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
@@ -120,8 +141,10 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             alternative=other,
             metrics=figures.metrics(figures.attempts, other),
         ),
-        failures=dict(errors.most_common(MOST_FAILURES)),
-        judge_errors={name: JudgeErrors(n=len(why), first=why[0]) for name, why in state.judge_errors().items()},
+        failures=causes(str(attempt.error) for attempt in attempts if attempt.error),
+        denied=sum(attempt.denied for attempt in attempts),
+        judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
+        judge_caveats=state.caveats(),
         judge_noise=figures.noise(),
         slices=figures.slices(rule),
         routes=figures.routes(rule),
@@ -130,6 +153,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             for account, roles in state.usage.items()
         },
         cost_usd=state.spent().cost_usd,
+        unreported_calls=state.spent().unreported_calls,
         timing=_timing(sorted(attempt.timing.seconds for attempt in attempts), run_seconds),
     )
 
@@ -196,13 +220,27 @@ class _Figures:
         found = {}
         for route, keys in sorted(groups.items()):
             attempts = [self.attempts[key] for key in keys]
+            spent = sum((used for attempt in attempts for used in attempt.usage.values()), Usage())
             found[route] = RouteSummary(
                 n=len(keys),
                 metrics=self.metrics(keys, rule),
-                cost_usd=sum((sum(attempt.usage.values(), Usage()) for attempt in attempts), Usage()).cost_usd,
+                cost_usd=spent.cost_usd,
+                unreported_calls=spent.unreported_calls,
                 mean_seconds=fmean(attempt.timing.seconds for attempt in attempts),
             )
         return found
+
+
+def causes(messages: Iterable[str]) -> dict[str, int]:
+    """How often each cause, in the words of its first message; the most frequent MOST_FAILURES.
+
+    Messages that differ in words with digits alone (times, ids, addresses) have one cause; an HTTP status is a cause.
+    """
+    groups: dict[str, list[str]] = {}
+    for message in messages:
+        groups.setdefault(_PARTICULAR.sub("#", message), []).append(message)
+    frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_FAILURES]
+    return {found[0]: len(found) for found in frequent}
 
 
 def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
@@ -212,6 +250,12 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
     else:
         found = mean_estimate([[value for value, _ in cluster] for cluster in clusters.values()])
     return found and found.within(metric.low, metric.high)
+
+
+def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:
+    """How many reports have which citation status, the best first; reports of which none is known are not in it."""
+    counts = Counter(attempt.citation_status for attempt in attempts)
+    return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}
 
 
 def _timing(seconds: list[float], run_seconds: float) -> TimingSummary:

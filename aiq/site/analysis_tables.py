@@ -10,7 +10,7 @@ from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.analysis.sweeps import JobEnd, difference
-from aiq.site.tables import OFFLINE_NOTE, dollars, interval, number, plain_table, show
+from aiq.site.tables import OFFLINE_NOTE, dollars, interval, notes, number, plain_table, show
 from aiq.stats.estimates import Difference
 
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
@@ -62,8 +62,12 @@ def print_sweep(ends: Sequence[JobEnd]) -> None:
     for column in table.columns[len(axes) : len(axes) + len(metrics)]:
         column.overflow = "fold"
     show(table)
-    if any(end.summary and end.summary.offline for end in known):
-        show(Text(OFFLINE_NOTE, style="yellow"))
+    show(
+        *(
+            Text(note, style="yellow")
+            for note in dict.fromkeys(n for end in known if end.summary for n in notes(end.summary))
+        )
+    )
 
 
 def _job_cells(end: JobEnd, metrics: Sequence[str], first: JobEnd | None) -> list[object]:
@@ -75,7 +79,7 @@ def _job_cells(end: JobEnd, metrics: Sequence[str], first: JobEnd | None) -> lis
         change = difference(first, end, name) if first and first is not end else None
         value = f"{number(found.mean)} ({interval(found)})" if found else "-"
         cells.append(f"{value}\n{_signed(change)}" if change else value)
-    return [*cells, dollars(end.summary.cost_usd), end.summary.status, end.exit_code]
+    return [*cells, dollars(end.summary), end.summary.status, end.exit_code]
 
 
 def _signed(change: Difference) -> str:

@@ -8,8 +8,11 @@ from tqdm import tqdm
 
 from aiq.core.samples import SampleKey
 from aiq.runs.state import RunState
+from aiq.site.tables import dollars
 
 LINE_EVERY_SECONDS = 10.0
+LONG_WAIT_SECONDS = 10.0
+_WHY_CHARS = 120
 
 
 class Progress:
@@ -23,8 +26,9 @@ class Progress:
         self._name = name
         self._shown = shown
         self._done = 0
-        self._trouble = dict.fromkeys(("failed", "unjudged", "retried"), 0)
+        self._trouble = dict.fromkeys(("cut off", "failed", "unjudged", "retried"), 0)
         self._over = self._under = 0.0
+        self._wait, self._wait_until = "", 0.0
         self._last_line = time.monotonic()
         self._bar: tqdm[Any] | None = None
 
@@ -44,19 +48,34 @@ class Progress:
     def retrying(self, key: SampleKey) -> None:
         self._trouble["retried"] += 1
 
+    def waiting(self, why: str, seconds: float) -> None:
+        """Said where it takes long, so that nobody thinks that the run hangs; of several waits the longest."""
+        now = time.monotonic()
+        if seconds < LONG_WAIT_SECONDS or now + seconds <= self._wait_until:
+            return
+        first = now >= self._wait_until
+        self._wait, self._wait_until = why[:_WHY_CHARS], now + seconds
+        self._show(at_once=first)
+
     def finished(self, key: SampleKey) -> None:
         self._count(key)
         if self._bar is not None:
-            self._bar.set_postfix_str(self._figures(), refresh=False)
             self._bar.update()
-        elif self._shown and (self._done == self._total or time.monotonic() - self._last_line > LINE_EVERY_SECONDS):
+        self._show(at_once=self._done == self._total)
+
+    def _show(self, at_once: bool) -> None:
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._figures())
+        elif self._shown and (at_once or time.monotonic() - self._last_line > LINE_EVERY_SECONDS):
             self._last_line = time.monotonic()
             print(f"{self._name}: {self._done} of {self._total} done, {self._figures()}", file=sys.stderr)
 
     def _count(self, key: SampleKey) -> None:
         state = self._state
         self._done += 1
-        self._trouble["failed"] += state.attempts[key].status != "completed"
+        attempt = state.attempts[key]
+        self._trouble["cut off"] += attempt.partial
+        self._trouble["failed"] += attempt.status != "completed" and not attempt.partial
         self._trouble["unjudged"] += any(state.judge_error(key, judge) is not None for judge in state.spec.judges)
         if self._metric and (scored := state.score(key, self._metric)) and scored.parts:
             self._over += scored.parts[0]
@@ -64,6 +83,6 @@ class Progress:
 
     def _figures(self) -> str:
         score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
-        cost = self._state.spent().cost_usd
-        spent = "cost unknown" if cost is None else f"${cost:.2f}"
-        return ", ".join([*score, spent, *(f"{count} {what}" for what, count in self._trouble.items() if count)])
+        trouble = [f"{count} {what}" for what, count in self._trouble.items() if count]
+        wait = [self._wait] if self._wait_until > time.monotonic() else []
+        return ", ".join([*score, dollars(self._state.spent()), *trouble, *wait])

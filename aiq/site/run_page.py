@@ -14,11 +14,15 @@ from aiq.site.markdown import TEMPLATES, environment, render, style
 from aiq.site.tables import (
     NOISE_HEADINGS,
     NOTHING_SCORED,
-    OFFLINE_NOTE,
+    citations,
     dollars,
     interval,
+    judge_failures,
+    missing_metrics,
     noise_cells,
+    notes,
     number,
+    rounded,
     score_note,
     score_value,
 )
@@ -35,17 +39,25 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
     def place(attempt: tuple[SampleRow, list[ScoreRow]]) -> tuple[Any, ...]:
         row, scores = attempt
         good = row.answered and not any(score.status == "error" for score in scores)
-        return good, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
+        return good and not row.partial, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
     templates = environment()
-    templates.filters |= {cell.__name__: cell for cell in (number, interval, dollars, noise_cells, bar)}
-    templates.filters |= {"score_value": score_value, "score_note": score_note, "markdown": render, "json": _json}
+    cells = (number, interval, dollars, noise_cells, bar, rounded, missing_metrics)
+    templates.filters |= {cell.__name__: cell for cell in cells}
+    templates.filters |= {
+        "citations": citations,
+        "score_value": score_value,
+        "score_note": score_note,
+        "markdown": render,
+        "json": _json,
+    }
     page = templates.get_template("run.html.j2").render(
         manifest=manifest,
         summary=summary,
         attempts=sorted(((row, scores[key]) for key, row in samples.items()), key=place),
         reliability=reliabilities(folder, summary.metrics)[0],
-        offline_note=OFFLINE_NOTE,
+        notes=list(notes(summary)),
+        judge_failures=list(judge_failures(summary)),
         nothing_scored=NOTHING_SCORED,
         noise_headings=NOISE_HEADINGS,
         style=style("style.css"),

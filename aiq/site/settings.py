@@ -34,7 +34,8 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
     fields = dict(kind.model_fields) if kind else {}
     if isinstance(values, Plugin):
         with suppress(ConfigError):  # a class that is not to be had
-            fields = dict(type(values.settings).model_fields)
+            own = values.settings
+            fields, config = dict(type(own).model_fields), _with_defaults(config, own.model_dump(mode="json"))
         fields |= dict(type(values).model_fields)
     for name, value in config.items():
         field = fields.get(name)
@@ -45,6 +46,15 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
             yield from _lines(value, section(field), below, indent + "  ")
         else:
             yield f"{indent}{in_yaml(name)}: {in_yaml(value)}", meaning
+
+
+def _with_defaults(given: Mapping[str, Any], all_of_them: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, and what a class has defaults for."""
+    filled = {**all_of_them, **given}
+    for name, value in given.items():
+        if isinstance(value, Mapping) and isinstance(below := all_of_them.get(name), Mapping):
+            filled[name] = _with_defaults(value, below)
+    return {name: filled[name] for name in (*given, *(set_ for set_ in all_of_them if set_ not in given))}
 
 
 def section(field: FieldInfo | None) -> type[BaseModel] | None:

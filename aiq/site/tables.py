@@ -1,6 +1,7 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -15,6 +16,11 @@ from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
+JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
+NOT_MEASURED_NOTE = (
+    "The agent made no model call through its session. If it asked a model by a client of its own, nothing of that was "
+    "measured: no call, token, cost or limit."
+)
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
 _WIDEST = 1000
@@ -55,20 +61,71 @@ def interval(figure: Estimate | Figure | None) -> str:
     return "-" if figure is None or figure.ci95 is None else f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
 
 
-def dollars(cost: float | None) -> str:
-    return "unknown (no price)" if cost is None else f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
+class Spent(Protocol):
+    """What has a cost, which is a lower bound where calls are unreported."""
+
+    @property
+    def cost_usd(self) -> float | None: ...
+    @property
+    def unreported_calls(self) -> int: ...
+
+
+def dollars(spent: Spent) -> str:
+    """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
+    cost, unreported = spent.cost_usd, spent.unreported_calls
+    if cost is None:
+        return "cost unknown (no price)"
+    known = f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
+    if not unreported:
+        return known
+    return f"at least {known} ({unreported:,} {'call' if unreported == 1 else 'calls'} unreported)"
+
+
+def spend_line(used: Usage) -> str:
+    """An attempt's calls, tokens and cost."""
+    if not used.calls:
+        return "no model call through the session: nothing measured"
+    calls = "1 model call" if used.calls == 1 else f"{used.calls} model calls"
+    return f"{calls}, {used.total_tokens:,} tokens, {dollars(used)}"
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """What a reader of the numbers must know of the models and the web behind them."""
+    calls = {account: usage.total.calls for account, usage in summary.usage.items()}
+    if calls.get("agent") == 0 and summary.statuses.get("completed"):
+        yield NOT_MEASURED_NOTE
+        if summary.offline and calls.get("judge"):
+            yield JUDGED_OFFLINE_NOTE
+    elif summary.offline:
+        yield OFFLINE_NOTE
+    if summary.denied:
+        yield f"web.deny kept {summary.denied} pages or search results from agents, because they hold benchmarks."
+
+
+def rounded(value: Any) -> Any:
+    """JSON for reading: numbers to three decimals, small ones to three digits."""
+    if isinstance(value, float):
+        return round(value, 3) if abs(value) >= 0.001 else float(f"{value:.3g}")
+    if isinstance(value, Mapping):
+        return {name: rounded(item) for name, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def score_value(score: ScoreRow) -> str:
     """A score, or its status where it has no value."""
     if score.numerator is not None and score.denominator is not None:
-        return f"{score.numerator:g} of {score.denominator:g}"
-    return f"{score.value:.3g}" if score.value is not None else score.status
+        return f"{rounded(score.numerator):.10g} of {rounded(score.denominator):.10g}"
+    return f"{rounded(score.value):.10g}" if score.value is not None else score.status
 
 
 def score_note(score: ScoreRow) -> str:
     """Why the score has no value, where it has none."""
     return score.error.message if score.error else score.reason or ""
+
+
+def citations(counts: Mapping[str, int]) -> str:
+    """How many reports have which citation status."""
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 
 def noise_cells(noise: RunNoise) -> list[str]:
@@ -86,15 +143,27 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     if problem is not None:
         parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
     if summary.unavailable:
-        parts.append(Text("\n".join(f"no {name}: {why}" for name, why in summary.unavailable.items()), style="dim"))
+        parts.append(Text("\n".join(missing_metrics(summary)), style="dim"))
     if summary.judge_noise:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), _spend(summary)]
-    if summary.offline:
-        parts.append(Text(OFFLINE_NOTE, style="yellow"))
+    parts += [Text(note, style="yellow") for note in notes(summary)]
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
     show(*parts)
+
+
+def missing_metrics(summary: Summary) -> Iterator[str]:
+    """A line for each reason why metrics have no number; `race.*` are all of a judge."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in summary.unavailable.items():
+        reasons.setdefault(why, []).append(name)
+    declared = [name.partition(".")[0] for name in (*summary.metrics, *summary.unavailable)]
+    for why, names in reasons.items():
+        lacking = [name.partition(".")[0] for name in names]
+        whole = {judge for judge in lacking if lacking.count(judge) == declared.count(judge) > 1}
+        shown = [f"{judge}.*" if judge in whole else name for judge, name in zip(lacking, names, strict=True)]
+        yield f"no {', '.join(dict.fromkeys(shown))}: {why}"
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
@@ -104,7 +173,7 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
         for name, found in summary.metrics.items()
     ]
     if (failures := summary.agent_failures).failed:
-        headings.append(f"failures {failures.alternative}d")
+        headings.append(f"failures {'excluded' if failures.alternative == 'exclude' else 'as worst'}")
         for row in rows:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
@@ -116,20 +185,36 @@ def _attempts(summary: Summary) -> Text:
     statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
+    if summary.partial:
+        text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")
+    if summary.citation_statuses:
+        text.append(f"\ncitations of reports: {citations(summary.citation_statuses)}", style="")
     if len(summary.routes) > 1:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
     for message, count in summary.failures.items():
         text.append(f"\n{count} times: {message}", style="red")
-    for judge, errors in summary.judge_errors.items():
-        text.append(f"\njudge {judge} failed on {errors.n}: {errors.first}", style="red")
+    for line in judge_failures(summary):
+        text.append(f"\n{line}", style="red")
+    for judge, caveat in summary.judge_caveats.items():
+        text.append(f"\njudge {judge}: {caveat}", style="red" if caveat.retry else "yellow")
     return text
+
+
+def judge_failures(summary: Summary) -> Iterator[str]:
+    """A line for each judge that failed on reports, and where it has several causes one for each."""
+    for judge, errors in summary.judge_errors.items():
+        if len(errors.causes) == 1:
+            yield f"judge {judge} failed on {errors.n}: {next(iter(errors.causes))}"
+            continue
+        yield f"judge {judge} failed on {errors.n}:"
+        yield from (f"  {count} times: {message}" for message, count in errors.causes.items())
 
 
 def _spend(summary: Summary) -> Table:
     accounts = {account: usage.total for account, usage in summary.usage.items()}
     accounts["total"] = sum(accounts.values(), Usage())
     rows = [
-        (name, *(f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens)), dollars(one.cost_usd))
+        (name, *(f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens)), dollars(one))
         for name, one in accounts.items()
     ]
     return plain_table(("account", "model calls", "input tokens", "output tokens", "cost"), rows)

@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
+from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import score_note, score_value
+from aiq.site.tables import rounded, score_note, score_value, spend_line
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
@@ -57,6 +58,7 @@ def _indented(text: str, columns: int, style: str = "") -> Padding:
 def _head(row: SampleRow) -> Iterator[RenderableType]:
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
     yield Panel(Text(row.question), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
+    yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")
     if row.error:
         yield Text(str(row.error), style="red")
 
@@ -86,10 +88,14 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
             yield from _model_called(event, short)
         case "tool_returned":
             how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
-            yield f"  {event['tool']} {how}:", style, _body(event.get("content"), short)
+            yield f"  {event['tool']} {how}:", style, _body(event.get("traceback") or event.get("content"), short)
         case "decision":
             because = f" because {event['cause']}" if event.get("cause") else ""
-            yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
+            yield (
+                f"\n* decision {event['name']}: {rounded(event['value'])}{because}",
+                "bold",
+                _body(rounded(event.get("detail")), short),
+            )
         case "round":
             gaps = "; ".join(event.get("gaps") or ()) or "none"
             found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
@@ -99,6 +105,7 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
 def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     usage = event.get("usage")
     tokens = f", {usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out" if usage else ""
+    tokens = ", usage not reported" if usage and usage.get("unreported_calls") else tokens
     again = f", send {event['attempt'] + 1}" if event.get("attempt") else ""
     yield f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})", "bold cyan", ""
     messages = event.get("messages") or []
@@ -131,7 +138,9 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     valid, removed = (row.audit.valid_citations, row.audit.removed_citations) if row.audit else ((), ())
     cited = {citation.source: f"[{citation.number}] {citation.level}" for citation in valid}
     if row.report is not None:
-        yield Panel(Text(row.report), title="report", border_style="green")
+        known = f"citations: {row.citation_status}" if row.citation_status else None
+        title = "report, cut off" if row.partial else "report"
+        yield Panel(Text(row.report), title=title, subtitle=known, border_style="yellow" if row.partial else "green")
     if row.retrieved:
         yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
     for source in row.retrieved:
@@ -144,4 +153,4 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     for score in scores:
         yield _indented(f"{score.metric}: {score_value(score)}  {score_note(score)}", 4)
         if score.detail:
-            yield _indented(_body(score.detail, short), 8, "dim")
+            yield _indented(_body(rounded(score.detail), short), 8, "dim")

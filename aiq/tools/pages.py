@@ -8,6 +8,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from html import unescape
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -47,6 +50,23 @@ class Download(Record):
     body: bytes
 
 
+class _ReaderData(BaseModel):
+    content: str = Field(min_length=1)
+    url: str | None = None
+    title: str | None = None
+    description: str | None = None
+    published: str | None = Field(default=None, alias="publishedTime")
+
+    @property
+    def page(self) -> dict[str, Any]:
+        about = {"title": self.title or "", "description": self.description or ""}
+        return {**about, "text": self.content, "published": self.published}
+
+
+class _ReaderAnswer(BaseModel):
+    data: _ReaderData
+
+
 @dataclass(frozen=True)
 class Downloader:
     """Fetches through `client`. `check` is called with every URL before it is asked and raises ToolError to refuse."""
@@ -54,12 +74,13 @@ class Downloader:
     client: AsyncClient
     settings: WebSettings
     check: Callable[[str], URL]
+    accept: str = ACCEPT
 
     async def get(self, url: str, secret: str | None = None) -> Download:
         """The answer with status 200 that `url` ends at, within `web.timeout_seconds` for all of it.
 
         `secret` goes along as a bearer token to the origin of `url`, and to no other that it redirects to.
-        Raises ToolError: blocked (by `check`), timeout, too_large, not_available (404, 410), http.
+        Raises ToolError: blocked (by `check`), timeout, too_large, not_found (404, 410), http.
         """
         seconds = self.settings.timeout_seconds
         try:
@@ -74,7 +95,7 @@ class Downloader:
         here = first = self.check(url)
         for _ in range(self.settings.max_redirects + 1):
             own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
-            headers = {"accept": ACCEPT, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
+            headers = {"accept": self.accept, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
             async with self.client.stream("GET", here, headers=headers, timeout=None) as response:
                 if response.status_code not in REDIRECTS:
                     return await self._read(here, response)
@@ -84,7 +105,7 @@ class Downloader:
     async def _read(self, url: URL, response: Response) -> Download:
         status = response.status_code
         if status in (404, 410):
-            raise _error(ToolErrorKind.NOT_AVAILABLE, str(url), f"there is no such page (HTTP {status})")
+            raise _error(ToolErrorKind.NOT_FOUND, str(url), f"there is no such page (HTTP {status})")
         if status != 200:
             raise _error(ToolErrorKind.HTTP, str(url), f"HTTP {status}")
         body = bytearray()
@@ -109,12 +130,24 @@ async def page_of(url: str, download: Download) -> Page:
     if not html:
         return Page(url=url, final_url=download.final_url, title="", text=text.strip())
     try:
-        title, text, published = await asyncio.to_thread(_extract, text, download.final_url)
+        found = await asyncio.to_thread(_extract, text, download.final_url)
     except Exception as error:  # the page is hostile or the parser has a bug: either way this page brings nothing
         raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
-    if not text:
+    if not found["text"]:
         raise _malformed(url, "the page has no readable text")
-    return Page(url=url, final_url=download.final_url, title=title, text=text, published=published)
+    return Page(url=url, final_url=download.final_url, **found)
+
+
+async def page_by_reader(url: str, download: Download) -> Page:
+    """The page in a reader service's answer: `{"data": {"title", "description", "content"}}`, or a page of text.
+
+    Raises ToolError (`malformed`).
+    """
+    try:
+        answer = _ReaderAnswer.model_validate_json(download.body)
+    except ValidationError:
+        return await page_of(url, download)
+    return Page(url=url, final_url=answer.data.url or url, **answer.data.page)
 
 
 def decoded(body: bytes, content_type: str) -> str:
@@ -144,8 +177,8 @@ def decoded(body: bytes, content_type: str) -> str:
     return body.decode(guess.encoding if guess else "cp1252", "replace")
 
 
-def _extract(html: str, url: str) -> tuple[str, str, str | None]:
-    """(title, main text, publication date); of a page of more than `MOST_TAGS` all of its text, and no date."""
+def _extract(html: str, url: str) -> dict[str, Any]:
+    """Title, description, main text, publication date; of a page of more than `MOST_TAGS` title and all text alone."""
     import trafilatura
     from trafilatura.settings import DEFAULT_CONFIG, Document
 
@@ -155,7 +188,7 @@ def _extract(html: str, url: str) -> tuple[str, str, str | None]:
         if "<html" not in html[:2048].lower():  # the extractor takes a fragment of this size for no page
             html = f"<html><body>{html}</body></html>"
         title = re.search(r"<title[^>]*>([^<]*)", html, re.IGNORECASE)
-        return unescape(title.group(1)).strip() if title else "", trafilatura.html2txt(html).strip(), None
+        return {"title": unescape(title.group(1)).strip() if title else "", "text": trafilatura.html2txt(html).strip()}
     eager = deepcopy(DEFAULT_CONFIG)
     eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
     page = trafilatura.bare_extraction(
@@ -173,7 +206,8 @@ def _extract(html: str, url: str) -> tuple[str, str, str | None]:
     if len(text) < SHORT:
         whole = trafilatura.html2txt(html).strip()
         text = whole if len(whole) > 4 * len(text) else text
-    return page.title or "", text, page.date
+    about = {"title": page.title or "", "description": (page.description or "").strip()}
+    return {**about, "text": text, "published": page.date}
 
 
 def _error(kind: ToolErrorKind, url: str, why: str, what: str = "fetched") -> ToolError:

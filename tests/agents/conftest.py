@@ -44,7 +44,7 @@ def fenced(request: ChatRequest, label: str) -> str | None:
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status.
+    """Chat completions whose replies `script` gives; a number is an HTTP status, an object the whole completion.
 
     Keeps what it was asked, and how many seconds it had.
     """
@@ -61,9 +61,11 @@ class Endpoint(AsyncBaseTransport):
         asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
-        reply = self.script(asked)
+        reply: Any = self.script(asked)
         if isinstance(reply, int):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
+        if isinstance(reply, dict):
+            return Response(200, json=reply, request=request)
         return Response(200, json=completion(asked, [reply], digest_of(values, role)), request=request)
 
     def of(self, role: str) -> list[ChatRequest]:

@@ -55,7 +55,7 @@ def test_the_files_have_the_official_shape(run: Path, tmp_path: Path, capsys: py
     assert citation["fact"] in grouped[citation["url"]]["facts"]
     page = scraped[0]["citations_deduped"][citation["url"]]
     stored = {row["url"]: row for row in rows(run / "pages.jsonl")}[citation["url"]]
-    assert page["url_content"] == stored["text"] != ""
+    assert page["url_content"] == f"{stored['title']}\n\n{stored['text']}"
     page = validated[0]["citations_deduped"][citation["url"]]
     assert [result["idx"] for result in page["validate_res"]] == list(range(len(page["facts"])))
     assert {result["result"] for result in page["validate_res"]} <= {"supported", "unsupported", "unknown"}
@@ -69,12 +69,14 @@ def test_a_page_that_could_not_be_judged_keeps_its_statements(run: Path, tmp_pat
     fact = next(row for row in scores if row["metric"] == "fact.citation_accuracy" and row["status"] == "scored")
     page = fact["detail"]["pages"][0]
     said = [judged["statement"] for judged in page["judged"]]
-    page |= {"judged": [], "error": "not_available: it is gone"}
+    page |= {"judged": [], "error": "http: it is away", "unread": "http: it is away", "cited": len(said)}
     (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scores), encoding="utf-8")
     export(RunFolder(folder), tmp_path, "mine")
     for stage in ("deduplicated", "validated"):
         written = {str(row["id"]): row for row in rows(tmp_path / f"results/fact/mine/{stage}.jsonl")}
         assert written[fact["sample_id"]]["citations_deduped"][page["url"]]["facts"] == said != []
+    found = written[fact["sample_id"]]["citations_deduped"][page["url"]]
+    assert found["url_content"] == "This page could not be fetched: http: it is away"
 
 
 @pytest.mark.parametrize("target", ["aiq.datasets.freshqa:FreshQA", "aiq.datasets:load"])

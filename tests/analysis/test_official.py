@@ -81,6 +81,15 @@ def test_uncited_reports_count_in_ours_alone_and_pages_with_an_error_in_neither(
     assert (found["without_citations"], found["errors"]) == (1, 1)
 
 
+def test_an_error_without_words_is_one_as_officially(tmp_path: Path) -> None:
+    pages = {"u": cited("supported", "unsupported"), "w": cited("supported", error="")}
+    found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages)))
+    assert (found["errors"], found["official"]["valid_rate"]) == (1, 0.5)
+    rows = [{"id": 1, **FIGURES}, {"id": 2, "error": "", **dict.fromkeys(FIGURES, 1.0)}]
+    found = figures(tmp_path / "o", "race", write(tmp_path / "r.jsonl", *rows))
+    assert (found["errors"], found["official"]["insight"]) == (1, 0.5)
+
+
 def cited_with(**change: Any) -> dict[str, Any]:
     row = report(1, u=cited("supported"))
     row["citations_deduped"]["u"] |= change

@@ -39,8 +39,8 @@ def test_a_conversation_shows_route_citations_and_cost(
     say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
     assert main(["chat", "agent.enable_escalation=false"]) == 0
     told = capsys.readouterr()
-    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.0000 · ", told.out)
-    assert re.search(r"\nshallow · citations: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
+    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.00 · ", told.out)
+    assert re.search(r"\nshallow · citations verified: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
     assert "## References" in told.out
     assert "not read any more" not in told.out
     assert told.out.endswith("left; nothing is kept (checkpointer=sqlite keeps it)\n")
@@ -153,7 +153,7 @@ def test_a_second_process_goes_on_where_a_plan_waits() -> None:
     assert (
         second.index("**Research Plan Preview**") < second.index("plan> approve") < second.index("\ndeep · citations")
     )
-    assert "\nshallow · citations: 1 kept, 0 removed" in second
+    assert "\nshallow · citations verified: 1 kept, 0 removed" in second
     assert second.index("you> Hello!\n\nHello! I answer") < second.index(f"you> {TIDES}") < second.index("plan> ")
     assert "unregistered" not in err
     assert "Traceback" not in err

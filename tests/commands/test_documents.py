@@ -36,7 +36,7 @@ def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.Cap
     assert main(given) == 0
     assert "1 summarised by offline-1 (1 calls, " in capsys.readouterr().out
     assert main(given) == 0
-    assert "0 summarised by offline-1 (0 calls, 0 tokens)" in capsys.readouterr().out
+    assert "0 summarised by offline-1 (0 calls, 0 tokens, $0.00)" in capsys.readouterr().out
     (document,) = json.loads((here / "elsewhere" / "mine" / "collection.json").read_text())["documents"]
     assert document["summarizer"] == "model"
     assert "Mara Tolvane" in document["summary"]

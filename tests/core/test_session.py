@@ -35,6 +35,8 @@ class Lookup:
         await asyncio.sleep(asked.seconds)
         if asked.query == "nothing":
             raise ToolError(ToolErrorKind.NOT_AVAILABLE, "there is nothing at https://a.example/gone")
+        if asked.query == "bug":
+            raise KeyError("of the tool's own")
         if asked.query == "empty":
             return ToolResult(content="none; see https://a.example/help")
         urls = [f"https://a.example/{asked.query}/{n}" for n in (1, 2)]
@@ -65,21 +67,61 @@ async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_sourc
     events: list[Event] = []
     asked = session(events)
     await asked.call_tool("lookup", {"query": "a\ud83d"}, "id-1")
-    for name, arguments in (("lookup", {"query": "nothing"}), ("lookup", {"words": 1}), ("absent", {})):
+    failing: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("lookup", {"query": "nothing"}),
+        ("lookup", {"words": 1}),
+        ("absent", {}),
+        ("lookup", {"query": "bug"}),
+    )
+    for name, arguments in failing:
         with pytest.raises(ToolError):
             await asked.call_tool(name, arguments)
     returned = [event for event in events if isinstance(event, ToolReturned)]
-    assert [event.call_id for event in returned] == ["id-1", "call-0", "call-1", "call-2"]
+    assert [event.call_id for event in returned] == ["id-1", "call-1", "call-2", "call-3", "call-4"]
     assert [event.error for event in returned] == [
         None,
         ToolErrorKind.NOT_AVAILABLE,
         ToolErrorKind.INVALID_ARGUMENTS,
         ToolErrorKind.UNKNOWN_TOOL,
+        ToolErrorKind.FAILED,
     ]
+    assert returned[-1].content == """lookup: KeyError: "of the tool's own\""""
+    assert [event.traceback is None for event in returned] == [True, True, True, True, False]
+    assert f"{__file__}" in (returned[-1].traceback or "")
     assert isinstance(events[0], ToolCalled)
     assert events[0].arguments == {"query": "a\ufffd"}  # half of a character cannot be logged
     assert urls(asked.sources.all()) == ["a\ufffd/1", "a\ufffd/2"]
     assert {source.call_id for source in asked.sources.all()} == {"id-1"}
+
+
+async def test_arguments_may_come_as_the_json_that_the_model_wrote() -> None:
+    events: list[Event] = []
+    asked = session(events)
+    await asked.call_tool("lookup", '{"query": "a"}', "id-1")
+    for arguments in ('{"query": "a', "[1]", ""):
+        with pytest.raises(ToolError, match=r"^lookup: (arguments are no JSON object: |query: )"):
+            await asked.call_tool("lookup", arguments)
+    called = [event.arguments for event in events if isinstance(event, ToolCalled)]
+    assert called == [{"query": "a"}, {}, {}, {}]
+    returned = [event.error for event in events if isinstance(event, ToolReturned)]
+    assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 3]
+
+
+async def test_sources_of_a_loop_that_marks_no_call_stand_in_the_order_of_its_calls() -> None:
+    asked = session([])
+    await asked.call_tool("lookup", {"query": "z"})
+    await asyncio.gather(*(asked.call_tool("lookup", {"query": query}) for query in ("y", "x")))
+    assert urls(asked.sources.all()) == ["z/1", "z/2", "y/1", "y/2", "x/1", "x/2"]
+
+
+def test_tools_are_offered_by_data_source_as_chat_completions_take_them() -> None:
+    tools = session([]).tools
+    (offered,) = tools.definitions(("web",))
+    assert offered["type"] == "function"
+    assert (offered["function"]["name"], offered["function"]["description"]) == ("lookup", "Look something up.")
+    assert offered["function"]["parameters"]["required"] == ["query"]
+    assert tools.definitions() == [offered]
+    assert tools.definitions(()) == []
 
 
 async def test_urls_that_were_only_seen_are_kept_apart() -> None:
@@ -94,8 +136,8 @@ async def test_urls_that_were_only_seen_are_kept_apart() -> None:
         "https://a.example/https://c.example/asked/2": ("retrieved", "id-1"),
         "https://b.example/linked": ("mentioned", "id-1"),
         "https://c.example/asked": ("echoed", "id-1"),
-        "https://a.example/help": ("echoed", "call-0"),
-        "https://a.example/gone": ("echoed", "call-1"),
+        "https://a.example/help": ("echoed", "call-1"),
+        "https://a.example/gone": ("echoed", "call-2"),
     }
     assert {source.kind for source in asked.sources.all()} == {"retrieved"}
     assert all(source.digest for source in asked.sources.all())

@@ -67,6 +67,7 @@ def test_a_row_becomes_a_sample_however_the_sheet_was_saved(tmp_path: Path) -> N
         "num_hops": "one-hop",
         "effective_year": "2026",
         "false_premise": "FALSE",
+        "age": "new",
     }
     for above in (1, 2, 7):
         assert read(written(tmp_path, sheet([ROW], above), "above.csv")) == (sample,)
@@ -172,7 +173,7 @@ def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:
         (2022, "before 2022", "new"),  # what came about in 2021 may be new to a release of 2022
         (2022, "before 2021", "old"),
         (2025, "N/A", None),
-        (None, "2025", None),
+        (None, "before 2022", None),
     ],
 )
 def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: str, age: str | None) -> None:
@@ -184,13 +185,19 @@ def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: 
     ("name", "age"),
     [
         *((name, "old") for name in ("FreshQA_v112425.csv", "FreshQA_v112425 - x.csv", "freshqa_V112425_dev.csv")),
-        *((name, None) for name in ("freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv")),
+        *((name, "new") for name in ("freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv")),
     ],
 )
 def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str, age: str | None) -> None:
     path = written(tmp_path, sheet([{**ROW, "effective_year": "2023"}]), name)
     assert read(path)[0].tags.get("age") == age
     assert read(path, release="2023")[0].tags["age"] == "new"  # the setting says it louder
+
+
+def test_without_a_release_the_latest_year_of_the_file_is_its_own(tmp_path: Path) -> None:
+    years = ("before 2022", "2023", "2024", "2025")
+    path = written(tmp_path, sheet([{**ROW, "id": year, "effective_year": year} for year in years]))
+    assert [sample.tags["age"] for sample in read(path)] == ["old", "old", "new", "new"]
 
 
 @pytest.mark.parametrize("release", ["soon", "v1", "24.11.2025", "20251124"])

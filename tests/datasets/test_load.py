@@ -49,6 +49,17 @@ def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "said"),
+    [("id", "samples 1 and 3 have the same id x"), ("thread_id", "samples 1 and 3 have the same thread_id x.*history")],
+)
+def test_what_only_one_sample_may_have(tmp_path: Path, column: str, said: str) -> None:
+    own = tmp_path / "own.jsonl"
+    own.write_text("".join(json.dumps({"question": "Who?", column: key}) + "\n" for key in ("x", "y", "x")))
+    with pytest.raises(DatasetError, match=said):
+        loaded(OWN, own)
+
+
+@pytest.mark.parametrize(
     ("row", "said"),
     [
         ('{"sample_id": "a", "hops": "many", "needs_depth": true}', "line 1: hops='many'"),

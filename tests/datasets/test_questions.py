@@ -1,5 +1,6 @@
 """Questions of one's own: their simplest form, and those with documents, a collection, data sources or a history."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from aiq.core.errors import DatasetError
 from aiq.core.samples import Document, Question, Sample, Turn
-from tests.datasets.conftest import OWN, loaded
+from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
 
 
 def samples(path: Path) -> tuple[Sample, ...]:
@@ -21,9 +22,54 @@ def written(tmp_path: Path, **row: Any) -> Path:
     return path
 
 
+HISTORY = [{"speaker": "user", "text": "Hi."}, {"speaker": "assistant", "text": "Hello."}]
+WHOLE = {
+    "history": HISTORY,
+    "language": "de",
+    "data_sources": ["web"],
+    "documents": ["a.pdf", "b.md"],
+    "collection_name": "mine",
+    "user_info": {"name": "Ada", "likes": ["rivers"]},
+    "thread_id": "t1",
+}
+"""A value for every field of a question."""
+
+
+@pytest.mark.parametrize(
+    ("target", "columns"),
+    [(OWN, {}), (FRESHQA, {"id": 1, "answer_0": "A"}), (DRB, {"id": 1, "prompt": "Who?", "topic": "T"})],
+)
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_row_of_every_format_carries_every_field_of_a_question(
+    tmp_path: Path, target: str, columns: dict[str, Any], form: str
+) -> None:
+    row = {"question": "Who?", **columns, **WHOLE}
+    path = tmp_path / f"own.{form}"
+    if form == "jsonl":
+        path.write_text(json.dumps(row) + "\n")
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(row)
+            writer.writerow(_cell(value) for value in row.values())
+    (sample,) = loaded(target, path, **({"criteria": None, "references": None} if target == DRB else {})).samples
+    expected = Question.model_validate(
+        {**WHOLE, "text": "Who?", "documents": [{"file_name": "a.pdf"}, {"file_name": "b.md"}]}
+    )
+    assert sample.question == expected
+    assert set(Question.model_fields) == {"text", *WHOLE}
+
+
+def _cell(value: Any) -> str:
+    flat = isinstance(value, list) and isinstance(value[0], str)
+    return " | ".join(value) if flat else value if isinstance(value, str) else json.dumps(value)
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
+        ({"thread_id": 7, "user_info": None, "history": []}, {"thread_id": "7"}),
+        ({"thread_id": " ", "user_info": {}, "history": "[]"}, {"user_info": {}}),
         ({"language": "en", "collection_name": "mine"}, {"language": "en", "collection_name": "mine"}),
         (
             {"documents": [{"file_name": "a.pdf", "summary": "Of A."}, "b.md"]},
@@ -50,9 +96,11 @@ def test_what_a_row_says_of_its_question(tmp_path: Path, row: dict[str, Any], ex
             ({"data_sources": value}, r"data_sources=.*: write null for all data sources")
             for value in (3, True, {"web": 1}, [1], [""])
         ),
-        ({"documents": [{"name": "a.pdf", "file_name": "a.pdf"}]}, r"documents\.name: there is no such setting"),
+        ({"documents": [{"name": "a.pdf", "file_name": "a.pdf"}]}, r"documents\.0\.name: there is no such field"),
         ({"history": [{"speaker": "judge", "text": "Hi."}]}, "history.*speaker"),
-        ({"history": "Hi."}, "history"),
+        ({"history": "Hi."}, r"history: not valid JSON.*write it like \[{\"speaker\""),
+        ({"user_info": "Ada"}, r"user_info: not valid JSON.*write it like {\"name\""),
+        ({"user_info": ["Ada"]}, "user_info=.*dictionary"),
         ({"history": [{"speaker": "user"}]}, "history.*text"),
     ],
 )

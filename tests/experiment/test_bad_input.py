@@ -17,11 +17,17 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
     return captured.err.removeprefix("aiq: ").strip()
 
 
+OFFLINE = ("llm.base_url=http://model.offline.example/v1",)
+
 MUTE = """
 import aiq.core.settings
 class Mute:
     class Settings(aiq.core.settings.Settings, extra="allow"): pass
     def __init__(self, settings): pass
+class Unmade(Mute):
+    def __init__(self): pass
+class Broken(Mute):
+    def samples(self): return {}["row"]
 """
 
 
@@ -37,6 +43,9 @@ class Mute:
         (["experiment=tiny", "agent.target=tiny_parts:Nobody"], "module tiny_parts has no 'Nobody'"),
         (["experiment=tiny", "agent.target=a_typo:Agent"], "module a_typo cannot be imported: SyntaxError"),
         (["experiment=tiny", "agent.target=half_made:Failing"], "cannot be imported: ZeroDivisionError: division by"),
+        (["experiment=tiny", "agent.target=ends_it:Agent"], "module ends_it cannot be imported: SystemExit: no key"),
+        (["experiment=tiny", "agent.target=mute:Unmade"], "mute:Unmade cannot be made: TypeError: "),
+        (["experiment=tiny", "dataset.target=mute:Broken"], "mute:Broken cannot read its samples: KeyError: 'row'"),
         (["experiment=tiny", "agent.target=pathlib:Path"], "agent.target: pathlib:Path has no Settings, a child of"),
         (["experiment=tiny", "agent.target=mute:Mute"], "has no `async def research(question, session)`"),
         (["experiment=tiny", "agent=torn"], "torn.yaml"),
@@ -63,6 +72,9 @@ class Mute:
         (["-m", "experiment=tiny", "limit=1,"], "limit=1,: this is no SETTING=VALUE; write"),
         (["experiment=tiny limit=3"], "experiment=tiny limit=3: this is no SETTING=VALUE; write each setting as"),
         (["experiment=tiny", "dataset.path=["], "dataset.path=[: this is no SETTING=VALUE; write"),
+        (["experiment=tiny", *OFFLINE, "llm.model=gpt-4o"], "type llm=openai llm.model=gpt-4o as well"),
+        (["experiment=tiny", *OFFLINE, "llm.model=offline-1", "llm.roles.judge.model=gpt-4o"], "llm.roles: 'gpt-4o'"),
+        (["experiment=deep_drb", "judge.race.panel=[offline-2,gpt-4o]"], "judge.race.panel: 'gpt-4o' would be"),
         (["experiment=tiny", "nonsense"], "nonsense: expected SETTING=VALUE"),
     ],
 )
@@ -72,6 +84,7 @@ def test_one_line_and_nothing_left_behind(
     (here.path / "a_file").write_text("")
     (here.path / "a_typo.py").write_text("class Agent(:\n")
     (here.path / "half_made.py").write_text("1 / 0\n")
+    (here.path / "ends_it.py").write_text("raise SystemExit('no key')\n")
     (here.path / "mute.py").write_text(MUTE)
     again = (here.path / "conf/judge/letters.yaml").read_text().replace("judge.letters", "judge.again")
     (here.path / "conf/judge/again.yaml").write_text(again)
@@ -113,11 +126,25 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(
     assert here.summary(run)["statuses"] == {"completed": 6}
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["shwo"], ["run", "--nope"], ["show"]])
-def test_commands_that_do_not_exist(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["nothing"], "there are: audit"),
+        (["shwo"], "did you mean show?"),
+        (["deep_drb"], "did you mean aiq run experiment=deep_drb?"),
+        (["experiment=deep_drb", "limit=2"], "did you mean aiq run experiment=deep_drb?"),
+        (["run", "--nope"], "unrecognized arguments: --nope"),
+        (["run", "--experiment", "deep_drb"], "a setting has no dashes: experiment=VALUE"),
+        (["rescore", "latest", "--llm.model=m"], "a setting has no dashes: llm.model=VALUE"),
+        (["show"], "RUN"),
+    ],
+)
+def test_commands_that_do_not_exist(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         code = main(arguments)
     except SystemExit as ended:
         code = int(str(ended.code))
     assert code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    error = capsys.readouterr().err
+    assert hint in error
+    assert error.count("\n") == 1

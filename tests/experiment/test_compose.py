@@ -1,8 +1,11 @@
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import aiq
+from aiq.__main__ import main
 from aiq.core.errors import ConfigError
 from aiq.experiment import sweep
 from aiq.experiment.compose import chosen_options, compose, description, dotted, options, settings_from
@@ -62,6 +65,104 @@ def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
     assert flat == {"a": {"model": "x"}, "a.b": {"model": "y"}, "a.c.d": {"model": "z"}, "e": {}}
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["llm.extra_body={max_tokens: 200}"], {"max_tokens": 200}),
+        (["llm.extra_body.stop=[a,b]", "llm.extra_body.top_k=5"], {"stop": ["a", "b"], "top_k": 5}),
+        (["llm.extra_body={a: {b: [1, {c: null, d: 1.5}], e: 'x y'}}", "llm.extra_body.f.g=true"], None),
+        (["llm.roles.judge.race.extra_body={a: {b: [1]}}"], {}),
+    ],
+)
+def test_the_extra_body_may_be_any_json(given: list[str], expected: dict[str, Any] | None) -> None:
+    llm = settings_from(compose(["experiment=shallow_freshqa", *given])).llm
+    nested = {"a": {"b": [1, {"c": None, "d": 1.5}], "e": "x y"}, "f": {"g": True}}
+    assert llm.extra_body == (nested if expected is None else expected)
+    if expected == {}:
+        assert llm.setup("judge.race")["extra_body"] == {"a": {"b": [1]}}
+
+
+OWN_PARTS = """
+import aiq.core.settings
+from aiq.agents.base import Agent
+
+class Settings(aiq.core.settings.Settings):
+    searches: int = 3
+    names: tuple[str, ...] = ("a",)
+
+class Mine:
+    Settings = Settings
+    def __init__(self, settings): pass
+    async def research(self, question, session): ...
+"""
+
+
+@pytest.fixture
+def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The `conf` folder of a user whose agent has defaults in its class."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own_parts", raising=False)
+    (tmp_path / "own_parts.py").write_text(OWN_PARTS)
+    for group in ("experiment", "agent", "judge"):
+        (tmp_path / "conf" / group).mkdir(parents=True)
+    (tmp_path / "conf/agent/mine.yaml").write_text("# Mine\ntarget: own_parts:Mine\n")
+    return tmp_path / "conf"
+
+
+def test_what_has_its_default_in_a_class_can_be_set_and_is_shown(
+    conf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["experiment=shallow_freshqa", "agent=mine"]
+    assert aiq.settings(*given, "agent.searches=7").agent.settings.searches == 7
+    assert main(["run", "--cfg", *given, "agent.searches=7"]) == 0
+    agent = capsys.readouterr().out.partition("agent:")[2].partition("dataset:")[0]
+    assert "searches: 7" in agent
+    assert "names: [a]" in agent
+    for setting, message in {
+        "agent.serches=7": "agent.serches: there is no such setting; did you mean agent.searches?",
+        "agent.searches=many": "agent.searches='many': ",
+    }.items():
+        assert main(["run", "--cfg", *given, setting]) == 2
+        assert capsys.readouterr().err.startswith(f"aiq: {message}")
+    (conf / "agent/mine.yaml").write_text("# Mine\ntarget: own_parts:Mine\nserches: 1\n")
+    with pytest.raises(ConfigError, match=r"did you mean agent\.searches"):
+        aiq.settings(*given)
+
+
+LINE = "its first line must be `# @package"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"name: x\n", f"x.yaml: {LINE} _global_`"),
+        (b"defaults:\n  - override /agent: ai_q\nname: x\n", f"x.yaml: {LINE} _global_`"),
+        (b"llm: {model: m}\n", f"x.yaml: {LINE} _global_`"),
+        (b"", "x.yaml states no name; write name: x in it"),
+        (b"# @package _global_\n# caf\xe9\nname: x\n", "x.yaml: not UTF-8; save the file as UTF-8"),
+        (b"# @package _global_\nname: [1\n\ty: 2\n", 'x.yaml", line 3'),
+        (b"# @package _global_\nname: x\nname: y\n", "duplicate key name"),
+        (b"# @package _global_\ndefaults: ai_q\nname: x\n", "defaults must be a list"),
+        (b"# @package _global_\ndefaults:\n  - override /agnt: ai_q\nname: x\n", "x.yaml: Could not override 'agnt'"),
+        (b"# @package _global_\ndefaults:\n  - override /agent: nobody\nname: x\n", "Could not find 'agent/nobody'"),
+    ],
+)
+def test_what_is_wrong_with_a_config_file_of_the_users_own(conf: Path, text: bytes, message: str) -> None:
+    (conf / "experiment/x.yaml").write_bytes(text)
+    with pytest.raises(ConfigError) as raised:
+        compose(["experiment=x"])
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert description("experiment", "x") is not None  # `--help` stays
+
+
+def test_a_judge_without_its_place_says_which_line_is_missing(conf: Path) -> None:
+    (conf / "judge/mine.yaml").write_text("# Mine\ntarget: own_parts:Judge\nvotes: 3\n")
+    with pytest.raises(ConfigError, match=rf"conf/judge/mine\.yaml: {LINE} judge\.mine`"):
+        compose(["experiment=shallow_freshqa", "judge=[mine]"])
+
+
 def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +193,18 @@ def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
         (["experiment=deep_drb", "clock=soon"], "clock='soon': .*ISO 8601"),
         (["experiment=deep_drb", "dataset.path=${nowhere}"], "nowhere"),
         (["experiment=deep_drb", "name=a/b"], "name='a/b'"),
+        (["exp=deep_drb"], "exp: there is no such setting; did you mean experiment"),
+        (["deep_drb"], "deep_drb: expected SETTING=VALUE; did you mean experiment=deep_drb"),
+        (
+            ["experiment=deep_drb", "limit=2", "limit=3"],
+            r"limit is given more than once \(limit=2, limit=3\); keep one",
+        ),
+        (["experiment=deep_drb limit=2"], "write each setting as an argument of its own"),
+        (["experiment=shallow_freshqa", "judge=[race]", "judge.race.vote=3"], r"did you mean judge\.race\.votes"),
+        (["experiment=shallow_freshqa", "judge.race.votes=3"], "the run has no judge race; name it"),
+        (["experiment=deep_drb", 'llm.extra_body={"a": 2}'], r"no quotes here; write llm\.extra_body={a: 2}"),
+        (["experiment=deep_drb", "llm.extra_body=[2]"], r"llm\.extra_body=\[2\].*write llm\.extra_body\.KEY=VALUE"),
+        (["experiment=deep_drb", "llm.extra_body=2"], r"llm\.extra_body=2: write llm\.extra_body\.KEY=VALUE"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], message: str) -> None:

@@ -36,8 +36,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def started(*overrides: str) -> int:
+    """The exit code of a run with these settings in the place of those above."""
+    settings = {setting.partition("=")[0]: setting for setting in (*SETTINGS, *overrides)}
+    return main(["run", *settings.values()])
+
+
 def run(*overrides: str) -> Path:
-    assert main(["run", *SETTINGS, *overrides]) == 0
+    assert started(*overrides) == 0
     return max(Path("results/deep_drb").iterdir(), key=lambda path: path.name)
 
 
@@ -100,3 +106,36 @@ def test_pages_of_another_web_are_read_anew(here: Path) -> None:
     new = max(Path("results/deep_drb").iterdir(), key=lambda path: path.name)
     assert [row["text"] for row in rows(new / "pages.jsonl")] == [corpus[0]["text"]]
     assert values(new) != values(old)
+
+
+def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_asks_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With one of the two pages, half of what is cited cannot be read; the other one is put there before the resume."""
+    pages = [row for row in rows(shipped("benchmarks/world") / "pages.jsonl") if row["text"].isascii()][:2]
+    corpus, both = Path("corpus.jsonl"), [json.dumps(page) + "\n" for page in pages]
+    corpus.write_text(both[1])
+    closed = ("web=corpus", "search=corpus", "search.corpus=corpus.jsonl", "epochs=1", "limit=4")
+    once = ("runner.concurrency=1", "judge.fact.statements_per_call=null", "offline.faults.empty_content=0")
+    assert started(*closed, *once, "runner.max_error_rate=0.1") == 3
+    folder = next(Path("results/deep_drb").iterdir())
+    printed = capsys.readouterr()
+    lacking = "judge fact: 4 of 8 cited pages were not read and judged"
+    assert f"{lacking}: 4 not_available; the first: not_available: {pages[0]['url']}" in printed.out.replace("\n", " ")
+    assert f"aiq: {lacking}, more than runner.max_error_rate allows (exit code 3)" in printed.err
+    assert f"{lacking}: 4 not_available" in (folder / "index.html").read_text()
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["metrics"]["fact.judged_share"]["mean"] == 16 / 20
+    assert summary["metrics"]["fact.citation_accuracy"]["n"] == 4
+
+    calls, answered = spent(folder), len(rows(folder / "answers.jsonl"))
+    corpus.write_text("".join(both))
+    assert main(["run", f"resume={folder}"]) == 0
+    assert [row["url"] for row in rows(folder / "pages.jsonl")] == [page["url"] for page in reversed(pages)]
+    asked = rows(folder / "answers.jsonl")[answered:]
+    assert spent(folder) - calls == len(asked) == 3, "the missing page with the statement of each different report"
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["judge_caveats"], summary["metrics"]["fact.judged_share"]["mean"]) == ({}, 1.0)
+    capsys.readouterr()
+    assert main(["run", f"resume={folder}"]) == 0
+    assert spent(folder) - calls == 3

@@ -99,6 +99,35 @@ def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace)
     assert here.manifest(run)["config"]["llm"]["known_as"] == here.endpoint.base_url
 
 
+def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    done = here.ran("limit=1")
+    cut = ("agent.ask=true", "runner.concurrency=1", "limits.run_usd=1")
+    assert main(["run", "experiment=tiny", *cut]) == 130
+    assert main(["run", "experiment=tiny", "name=other", *cut]) == 130
+    assert main(["run", "experiment=tiny", "limit=1", "output_dir=elsewhere"]) == 0
+    capsys.readouterr()
+    (tiny,) = (run for run in here.runs() if run.parent.name == "tiny" and run != done)
+    (other,) = (run for run in here.runs() if run.parent.name == "other")
+    assert main(["run", "resume=latest", "experiment=tiny", "limits.run_usd=100"]) == 0
+    assert f"going on with {tiny.relative_to(here.path)}" in capsys.readouterr().err
+    assert here.summary(tiny)["statuses"] == {"completed": 6}
+    assert main(["run", f"resume={other.name}", "limits.run_usd=2"]) == 130  # by its id, too
+    assert main(["run", "resume=latest", "output_dir=results", "limits.run_usd=100"]) == 0
+    assert here.summary(other)["statuses"] == {"completed": 6}
+    capsys.readouterr()
+    for given, message in (
+        (
+            [],
+            f"no unfinished run in results/; to try its failures again: resume={other.relative_to(here.path)} runner.",
+        ),
+        (["experiment=nobody"], "there is no unfinished run of nobody in results/\n"),
+        (["output_dir=elsewhere"], "no unfinished run in elsewhere/"),
+        (["limit=2"], "no unfinished run"),
+    ):
+        assert main(["run", "resume=latest", *given]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_failures_counted_otherwise_are_a_new_summary_and_page(here: Workplace) -> None:
     here.write_samples({"a": "fail", "b": "fine"})
     run = here.ran()

@@ -13,6 +13,7 @@ from aiq.experiment.runner import stop_on_signal
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Workplace
+from tests.llm.endpoint import error
 
 
 def run(*overrides: str) -> int:
@@ -111,7 +112,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     beside = found["agent_failures"]
     assert (beside["policy"], beside["failed"], beside["alternative"]) == ("worst", 5, "exclude")
     assert beside["metrics"]["letters.count"] == {**beside["metrics"]["letters.count"], "mean": good, "n": 1}
-    assert found["judge_errors"]["letters"] == {"n": 1, "first": "this report cannot be judged"}
+    assert found["judge_errors"]["letters"] == {"n": 1, "causes": {"this report cannot be judged": 1}}
     # letters.vowels has no worst value: a failed attempt has no such number
     assert found["metrics"]["letters.vowels"]["n"] == 1
 
@@ -214,3 +215,80 @@ async def test_the_second_signal_ends_the_process_and_names_the_run(
         await asyncio.sleep(0.05)
     assert ended == [130]
     assert "go on with: aiq run resume=results/tiny/1" in capsys.readouterr().err
+
+
+ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.concurrency=1")
+
+
+def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.endpoint.unknown = ("small-1",)
+    base = here.endpoint.base_url.removesuffix("/v1")
+    assert run(*ASKING, f"llm.base_url={base}") == 2
+    assert len(here.endpoint.asked) == 1
+    [said] = capsys.readouterr().err.splitlines()
+    assert "HTTP 404: no such model; check the model of echo.writer (it is 'small-1': llm.model or llm.roles)" in said
+    assert said.endswith("whose path is missing: usually /v1")  # nothing is finished: there is nothing to go on with
+    folder = here.only_run()
+    assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["cancelled"]
+    here.endpoint.unknown = ()
+    assert main(["run", f"resume={folder}", f"llm.base_url={here.endpoint.base_url}"]) == 0
+
+
+def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(here: Workplace) -> None:
+    here.endpoint.unknown = ("other",)
+    assert run(*ASKING, "llm.roles.judge.model=other") == 2
+    assert len(here.endpoint.asked) == 2
+    assert [row["status"] for row in here.lines(here.only_run() / "samples.jsonl")] == ["completed"]
+
+
+def test_a_refused_request_stops_the_run_only_before_any_answer(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.endpoint.refuse_from, here.endpoint.refusal = 0, error(400, "extra fields")
+    assert run(*ASKING) == 2
+    assert len(here.endpoint.asked) == 1
+    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in capsys.readouterr().err
+    folder = here.only_run()
+    assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["failed"]
+    here.endpoint.refuse_from = 5  # two samples, agent and judge, and the agent's question of a third
+    assert main(["run", f"resume={folder}", "runner.max_error_rate=1"]) == 0
+    rows = {row["sample_id"]: row["status"] for row in here.lines(folder / "samples.jsonl")}
+    assert rows == {"s0": "failed", "s1": "completed", "s2": "completed", **dict.fromkeys(("s3", "s4", "s5"), "failed")}
+
+
+def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.endpoint.usage = None
+    assert run(*ASKING, "limit=2") == 0
+    folder, shown = here.only_run(), capsys.readouterr()
+    assert "at least $0.00 (4 calls unreported)" in shown.err
+    assert "at least $0.00 (2 calls unreported)" in shown.out
+    assert "at least $0.00 (4 calls unreported)" in shown.out
+    summary = here.summary(folder)
+    assert (summary["cost_usd"], summary["unreported_calls"]) == (0.0, 4)
+    assert summary["routes"]["echo"]["unreported_calls"] == 2
+    assert "at least $0.00 (1 call unreported)" in (folder / "index.html").read_text()
+    assert main(["show", str(folder), "s0"]) == 0
+    shown = capsys.readouterr()
+    assert "1 model call, 0 tokens, at least $0.00 (1 call unreported)" in shown.out
+    assert "usage not reported" in shown.out
+
+
+def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.endpoint.usage = None
+    assert run(*ASKING, "limits.run_usd=9") == 130
+    assert len(here.endpoint.asked) == 1  # at a dollar a token
+    assert "limits.run_usd=9 reached, " in capsys.readouterr().err
+    assert main(["run", f"resume={here.only_run()}", "limits.run_usd=10"]) == 130
+    assert len(here.endpoint.asked) == 1  # what earlier starts may have spent counts
+
+
+def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("limit=1") == 0
+    assert "The agent made no model call through its session." in capsys.readouterr().out
+    assert "The agent made no model call through its session." in (here.only_run() / "index.html").read_text()

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError, JudgeError
-from aiq.core.reports import Score
+from aiq.core.reports import CAVEAT, Caveat, Score
 from aiq.core.samples import Question, Sample
 from aiq.core.sources import Page
 from aiq.judges.fact import Fact, FactSettings
+from aiq.llm.http import Response
 from tests.judges.parts import as_report
 from tests.judges.parts import judged as scored_by
 from tests.settings import configured
@@ -53,7 +54,8 @@ def answering(extract: str, pages: dict[str, str]) -> Callable[[dict[str, Any]],
     return answer
 
 
-GOOD = {"12 ships.\n</page>": verdicts("supported", "unsupported"), "Nothing": verdicts("unknown")}
+UNREAD = {"This page could not be fetched: not_available: https://gone.example/ is not here": verdicts("unknown")}
+GOOD = {"12 ships.\n</page>": verdicts("supported", "unsupported"), "Nothing": verdicts("unknown"), **UNREAD}
 
 
 async def run(answer: Any, text: str = TEXT, **settings: Any) -> tuple[dict[str, Score], Any]:
@@ -64,8 +66,9 @@ async def run(answer: Any, text: str = TEXT, **settings: Any) -> tuple[dict[str,
 
 async def test_verdicts_become_the_metrics_and_the_detail_shows_every_step() -> None:
     scores, endpoint = await run(answering(EXTRACTED, GOOD))
-    ratio = scores.pop("fact.citation_accuracy")
+    ratio, share = (scores.pop(f"fact.{name}") for name in ("citation_accuracy", "judged_share"))
     assert (ratio.numerator, ratio.denominator) == (1, 2)
+    assert (share.numerator, share.denominator) == (2, 4)
     assert {name: score.value for name, score in scores.items()} == {
         "fact.citation_accuracy_per_task": 0.5,
         "fact.citations": 2.0,
@@ -79,11 +82,45 @@ async def test_verdicts_become_the_metrics_and_the_detail_shows_every_step() -> 
     assert [page["url"] for page in detail["pages"]] == urls
     assert read["judged"][1] == {"statement": "Tessmark is a port.", "verdict": "unsupported"}
     assert read["digest"] == Page(url="", final_url="", title="A page", text=PAGES[urls[0]]).digest
-    assert gone == {"url": urls[2], "judged": [], "error": "not_available: https://gone.example/ is not here"}
-    assert (detail["invented_by_extraction"], detail["unknown"], detail["failed_pages"]) == (1, 1, 1)
+    unread = "not_available: https://gone.example/ is not here"
+    assert gone == {"url": urls[2], "judged": [{"statement": "Gone.", "verdict": "unknown"}], "unread": unread}
+    assert (detail["invented_by_extraction"], detail["unknown"], detail["failed_pages"]) == (1, 2, 1)
     assert [row["url"] for row in detail["extracted"]] == [urls[0]] * 3 + urls[1:]
     assert detail["extracted"][0] == {"statement": "Tessmark has 12 ships.", "reference": 1, "url": urls[0]}
-    assert [request["role"] for request in endpoint.got] == ["judge.fact_extract", *["judge.fact_validate"] * 2]
+    assert [request["role"] for request in endpoint.got] == ["judge.fact_extract", *["judge.fact_validate"] * 3]
+
+
+async def test_an_unread_page_is_judged_by_its_failure_or_skipped_and_missing_either_way() -> None:
+    judging, _ = await run(answering(EXTRACTED, {"could not be fetched": verdicts("unsupported"), **GOOD}))
+    skipping, endpoint = await run(answering(EXTRACTED, GOOD), unread_pages="skip")
+    found = [scores["fact.citation_accuracy"] for scores in (judging, skipping)]
+    assert [score.denominator for score in found] == [3, 2]
+    details: list[Any] = [score.detail for score in found]
+    assert [detail["pages"][2].get("error") for detail in details] == [None, details[0]["pages"][2]["unread"]]
+    share = skipping["fact.judged_share"]
+    assert (share.numerator, share.denominator) == (2, 4)
+    assert len(endpoint.got) == 3
+    for detail in details:
+        caveat = Caveat.model_validate(detail[CAVEAT])
+        assert (caveat.of, caveat.reasons, caveat.retry) == (3, {"not_available": 1}, True)
+        assert str(caveat).startswith("1 of 3 cited pages were not read and judged: 1 not_available; the first: not")
+
+
+async def test_a_page_that_the_model_refuses_fails_alone() -> None:
+    """As one that is longer than the model reads is refused: HTTP 400."""
+    pages = {**PAGES, "https://b.example/y": "long " * 100_000}
+
+    def answer(request: dict[str, Any]) -> str | Response:
+        if len(json.dumps(request)) > 400_000:
+            return Response(400, json={"error": {"message": "maximum context length exceeded"}})
+        return answering(EXTRACTED, GOOD)(request)
+
+    judge = Fact(configured(FactSettings))
+    scores, _ = await scored_by(judge, answer, TEXT, SAMPLE, pages=pages)
+    assert (scores[0].numerator, scores[0].denominator) == (1, 2)
+    detail: Any = scores[0].detail
+    assert "maximum context length exceeded" in detail["pages"][1]["error"]
+    assert detail[CAVEAT]["reasons"] == {"without a usable answer": 1, "not_available": 1}
 
 
 async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
@@ -136,13 +173,14 @@ def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytes
         judge.check([SAMPLE])
 
 
-GONE = "Gone [3].\n\n## References\n[3] C - https://gone.example/"
+EMPTY = "It is [2].\n\n## References\n[2] B - https://b.example/y"
 
 
 async def test_what_cannot_be_had_has_a_reason_and_counts_are_0() -> None:
     none, endpoint = await run(["never asked"], "Just words.")
     assert endpoint.got == []
-    unread, _ = await run(answering(extracted(("Gone.", 3, "https://gone.example/")), {}), GONE)
+    empty = {"Nothing": verdicts("unknown")}
+    unread, _ = await run(answering(extracted(("It is.", 2, "https://b.example/y")), empty), EMPTY)
     for scores, reason in (
         (none, "the report has no citations"),
         (unread, "no citation of the report could be judged"),
@@ -157,7 +195,7 @@ async def test_what_cannot_be_had_has_a_reason_and_counts_are_0() -> None:
 @pytest.mark.parametrize("bad", ["no json", verdicts("supported")], ids=("unreadable", "incomplete"))
 async def test_a_page_whose_verdicts_stay_unusable_is_skipped(bad: str) -> None:
     pages = {"12 ships.\n</page>": bad, "Nothing": verdicts("supported")}
-    scores, endpoint = await run(answering(EXTRACTED, pages), tries=2)
+    scores, endpoint = await run(answering(EXTRACTED, pages), tries=2, unread_pages="skip")
     ratio = scores["fact.citation_accuracy"]
     assert (ratio.numerator, ratio.denominator) == (1, 1)
     detail: Any = ratio.detail
@@ -169,13 +207,19 @@ async def test_a_page_whose_verdicts_stay_unusable_is_skipped(bad: str) -> None:
     ("extract", "said"),
     [
         (extracted(("Tessmark has 12 ships.", 1, "https://a.example/x")), "none of 1 cited pages could be judged"),
-        (EXTRACTED, "none of 3 cited pages could be judged: judge"),  # one of them is gone
-        ('{"citations": [{"statement": "s"}]}', r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"),
+        (EXTRACTED, "none of 3 cited pages could be judged: judge"),
+        (extracted(("Gone.", 3, "https://gone.example/")), "none of 1 cited pages could be judged: not_available: h"),
     ],
 )
-async def test_a_judge_that_never_makes_sense_is_an_error(extract: str, said: str) -> None:
-    with pytest.raises(JudgeError, match=said):
-        await run(answering(extract, {"<page>": "no json"}), tries=2)
+async def test_without_a_page_that_was_judged_the_judge_has_failed(extract: str, said: str) -> None:
+    scores, _ = await run(answering(extract, {**UNREAD, "<page>": "no json"}), tries=2)
+    assert all((score.error or "").startswith(said) for score in scores.values())
+    assert scores["fact.citation_accuracy"].detail["pages"], "which pages failed, and why"
+
+
+async def test_an_extraction_that_never_makes_sense_is_an_error() -> None:
+    with pytest.raises(JudgeError, match=r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"):
+        await run(answering('{"citations": [{"statement": "s"}]}', {}), tries=2)
 
 
 async def test_long_reports_are_read_in_pieces() -> None:
@@ -189,7 +233,7 @@ async def test_long_reports_are_read_in_pieces() -> None:
 
 
 async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None:
-    """Over HTTP: a page's own sentence is supported, the same with another number is not, a dead link is an error.
+    """Over HTTP: a page's own sentence is supported, the same with another number is not, of a dead link it is unknown.
 
     An equal statement in another order is one; in part, one agreeing figure is enough.
     """
@@ -208,7 +252,9 @@ async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None
             scores = {s.metric: s for s in await judge.score(SAMPLE, as_report(text), session)}
             detail: Any = scores["fact.citation_accuracy"].detail
             found[support] = verdicts_on(detail["pages"][0]), scores["fact.citation_accuracy_per_task"].value
-            assert detail["pages"][1]["error"]
+            assert verdicts_on(detail["pages"][1]) == ["unknown"]
+            assert "HTTP 404" in detail["pages"][1]["unread"]
+            assert not detail[CAVEAT]["reasons"], "what is not there is missing nowhere"
     assert found == {"whole": (["supported", "unsupported"], 0.5), "part": (["supported"] * 2, 1.0)}
 
 
@@ -243,8 +289,16 @@ async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged(
 
 
 async def test_groups_that_do_not_add_up_are_an_error_of_the_page() -> None:
-    with pytest.raises(JudgeError, match=r"none of 1 cited pages.*: judge\.fact_dedup: no usable answer in 2 tries"):
-        await judged(['{"groups": [[1, 2]]}'], deduplication="model")
+    page, _ = await judged(['{"groups": [[1, 2]]}'], deduplication="model")
+    assert page["error"].startswith("judge.fact_dedup: no usable answer in 2 tries")
+    assert page["cited"] == 3
+
+
+async def test_a_page_is_read_to_its_end() -> None:
+    _, endpoint = await judged(
+        [verdicts("supported")], "word " * 20_000 + "the end", said=SAID[:1], max_page_chars=None
+    )
+    assert "the end\n</page>" in endpoint.prompt()
 
 
 async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:

@@ -44,7 +44,8 @@ async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: s
         {"fact": "[Tessmark](https://w.example) has 12 ships.", "ref_idx": "1", "url": URL},
         {"fact": "Tessmark has twelve ships.", "ref_idx": 0, "url": URL},
     ]
-    answers = [json.dumps(facts), "```json\n[2]\n```", '[{"idx": 1, "result": "supported"}]']
+    escaped = json.dumps(facts).replace("12", r"\> 12")  # as officially, the backslash of Markdown is no JSON's
+    answers = [escaped, "```json\n[2]\n```", '[{"idx": 1, "result": "supported"}]']
     judge = Fact(configured(FactSettings, official_dir=str(checkout), deduplication="model"))
     sample = Sample(id="1", question=Question(text="?", language=language))
     async with scripted(answers, pages={URL: PAGE}) as (session, endpoint):
@@ -53,7 +54,7 @@ async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: s
     assert [prompt.startswith(start) for prompt, start in zip(prompts, starts, strict=True)] == [True] * 3
     assert "It has twelve ships [1]." in prompts[0]
     assert f"[1] A - {URL}" in prompts[0]
-    assert "1. [Tessmark] has 12 ships.\n2. Tessmark has twelve ships." in prompts[1]
+    assert "1. [Tessmark] has > 12 ships.\n2. Tessmark has twelve ships." in prompts[1]
     assert prompts[2].count("</reference>") == 1, "the page closed the official fence"
     detail: Any = scores["fact.citation_accuracy"].detail
     assert [row["reference"] for row in detail["extracted"]] == [1, None]

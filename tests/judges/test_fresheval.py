@@ -78,6 +78,26 @@ async def test_both_modes_ask_twice_with_different_rules() -> None:
     assert [metric.name for metric in both.metrics] == ["fresheval.relaxed", "fresheval.strict"]
 
 
+@pytest.mark.parametrize(
+    ("response", "relaxed", "strict"),
+    [
+        ("As of my last update there were 21 provinces.", "correct", "incorrect"),
+        ("1. Ambel 2. Lower Tiss 3. Sorn", "correct", "incorrect"),
+        ("Most sources say that it was Henrike.", "incorrect", "incorrect"),
+        ("As of my last update, it was Maren Ilvik, in 1928.", "correct", "correct"),
+    ],
+)
+async def test_the_modes_differ_in_stale_and_unstated_answers_as_officially(
+    response: str, relaxed: str, strict: str
+) -> None:
+    async with scripted(["evaluation: correct"]) as (session, endpoint):
+        await judge(mode="both").score(SAMPLE, as_report(ANSWER), session)
+    for number, verdict in enumerate((relaxed, strict)):
+        example = endpoint.prompt(number).split(f"response: {response}")[1]
+        assert re.search(r"^evaluation: (\w+)$", example, re.MULTILINE)[1] == verdict  # type: ignore[index]
+    assert endpoint.got[0]["temperature"] == 0
+
+
 def test_a_sample_without_answers_is_found_before_the_run() -> None:
     judge().check([SAMPLE])
     with pytest.raises(DatasetError, match=r"sample 9 has no accepted answers.*dataset\.ids"):

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from aiq.core.errors import DatasetError
-from aiq.core.reports import Score
+from aiq.core.errors import DatasetError, JudgeError
+from aiq.core.reports import CAVEAT, Caveat, Score
 from aiq.core.samples import Sample
 from aiq.judges.race import Race, RaceSettings
+from aiq.judges.race_scores import unmatched
 from tests.judges.parts import CHINESE_TASK, RUBRIC, TASK, card, judged
 from tests.settings import configured
 
@@ -38,11 +39,21 @@ async def test_a_complete_answer_becomes_five_shares() -> None:
         "reference": pytest.approx(4),
         "tries": 1,
         "unmatched": [],
+        CAVEAT: unmatched([]).model_dump() | {"of": 8},
         "judgements": [
             {"model": "m", "order": "first", "vote": 1, "tries": 1, "value": scores[0].value},
         ],
     }
     assert [metric.name for metric in Race.metrics] == [score.metric for score in scores]
+
+
+async def test_ten_tries_as_officially() -> None:
+    answers = ["no marks"] * 9 + [json.dumps(card(RUBRIC))]
+    scores, endpoint = await run(answers)
+    assert scores[0].value == pytest.approx(0.6)
+    assert len(endpoint.got) == 10
+    with pytest.raises(JudgeError, match="no usable answer in 10 tries"):
+        await run(["no marks"])
 
 
 async def test_the_model_sees_neither_weights_nor_citations() -> None:
@@ -65,6 +76,8 @@ async def test_other_spellings_are_matched_and_strangers_reported() -> None:
     second |= {"criterion": "Numbers", "article_1_score": 1}
     scores, _ = await run(["Here it is:\n```json\n" + json.dumps(answer) + "\n```"])
     assert scores[0].detail["unmatched"] == ["Numbers"]
+    caveat = Caveat.model_validate(scores[0].detail[CAVEAT])
+    assert (caveat.n, caveat.of, caveat.first, caveat.retry) == (1, 8, "Numbers", False)
     mean = (0.7 * 9 + 0.5 * 1) / 1.2
     assert scores[2].value == pytest.approx(mean / (mean + 5))
 

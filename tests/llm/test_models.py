@@ -5,11 +5,13 @@ from typing import Any, TypedDict
 
 import pytest
 from langgraph.graph import START, StateGraph
+from openai import AsyncOpenAI
 
 from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
+from aiq.core.models import Message, ToolRequest
 from aiq.core.samples import SampleKey
 from aiq.core.settings import LlmSettings
-from aiq.core.usage import Limits
+from aiq.core.usage import Limits, Usage
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed
@@ -49,9 +51,65 @@ async def test_options_of_one_call_win_over_config(bench: Any) -> None:
         assert len(b.endpoint.got) == 1
 
 
+async def test_a_reply_has_its_tool_calls_and_what_it_cost_and_goes_back_as_a_message(bench: Any) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
+    price = {"m": {"input": 1, "output": 1}}
+    async with bench([error(503), http(200, completed(None, tool_calls=[call])), OK], prices=price) as b:
+        tool: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
+        asked = [Message(role="user", content="hello")]
+        reply = await b.models.complete("a.b", asked, tools=[tool])
+        assert reply.tool_calls == (ToolRequest(id="c1", name="look_up", arguments='{"name": "x"}'),)
+        assert (reply.text, reply.finish_reason) == ("", "stop")
+        assert reply.usage == Usage(calls=1, input_tokens=100, cached_tokens=40, output_tokens=20, cost_usd=1.2e-4)
+        answers = Message(role="tool", content="found", tool_call_id="c1")
+        assert (await b.models.complete("a.b", [*asked, reply.message, answers])).text == "hello"
+        assert b.endpoint.got[0].body["tools"] == [tool]
+        assert "tools" not in b.endpoint.got[-1].body
+        assert b.endpoint.got[-1].body["messages"] == [
+            {"role": "user", "content": "hello"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "content": "found", "tool_call_id": "c1"},
+        ]
+
+
+async def test_a_stock_client_is_the_roles_own_and_its_calls_are_counted_as_any(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk-1")
+    roles = {"a.b": {"model": "big", "temperature": 0.5, "max_tokens": 50, "extra_body": {"top_k": 1}}}
+    parts = streamed(chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))
+    limits = configured(Limits, sample_model_calls=4)
+    async with bench([error(503), OK, parts, OK], roles=roles, api_key_env="TEST_KEY", limits=limits) as b:
+        client = b.session.openai("a.b")
+        assert type(client) is AsyncOpenAI
+        asked: Any = {"model": b.session.models.name("a.b"), "messages": [{"role": "user", "content": "hello"}]}
+        answer = await client.chat.completions.create(**asked)
+        assert (answer.choices[0].message.content, answer.usage and answer.usage.prompt_tokens) == ("hello", 100)
+        async with client:  # an agent that tidies up ends nothing for the others
+            stream = await client.chat.completions.create(**asked, stream=True)
+        assert "".join([event.choices[0].delta.content or "" async for event in stream]) == "hello"
+        await client.chat.completions.create(**asked, temperature=0.9, max_tokens=9, seed=1)
+        with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=4"):
+            await client.chat.completions.create(**asked)
+        usage = b.session.usage.by_role()["a.b"]
+        assert (usage.calls, usage.output_tokens) == (4, 60)  # the refused send is a call, and costs nothing
+        first, *_, last = b.endpoint.got
+        assert (first.headers["authorization"], first.headers["x-aiq-role"]) == ("Bearer sk-1", "a.b")
+        assert (first.body["model"], first.body["temperature"], first.body["top_k"]) == ("big", 0.5, 1)
+        assert (first.body["max_completion_tokens"], first.body["seed"]) == (50, b.session.seed())
+        assert (last.body["temperature"], last.body["max_tokens"], last.body["seed"]) == (0.9, 9, b.session.seed())
+        assert "max_completion_tokens" not in last.body
+
+
 async def test_a_refusal_is_what_the_model_said(bench: Any) -> None:
     async with bench([http(200, completed(None, refusal="I cannot answer in this form."))]) as b:
         assert (await b.ask("aiq.writer")).text == "I cannot answer in this form."
+
+
+async def test_closed_thoughts_are_not_what_the_model_said(bench: Any) -> None:
+    async with bench([http(200, completed("<thinking>Hm.</thinking>\n\nYes."))]) as b:
+        assert (await b.ask("judge.race")).text == "Yes."
+        assert b.session.replies[0].text == "<thinking>Hm.</thinking>\n\nYes."
 
 
 async def test_chat_model_calls_tools_and_streams(bench: Any) -> None:

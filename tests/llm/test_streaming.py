@@ -22,7 +22,7 @@ async def stream(b: Any, **options: Any) -> str:
 
 async def opened(b: Any, **options: Any) -> Any:
     asked = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
-    return await b.models._openai.chat.completions.create(**asked, extra_headers={ROLE: "a.b"}, **options)
+    return await b.models.openai("a.b").chat.completions.create(**asked, **options)
 
 
 async def test_usage_of_a_streamed_answer_with_and_without_it(bench: Any) -> None:
@@ -39,6 +39,16 @@ async def test_usage_of_a_streamed_answer_with_and_without_it(bench: Any) -> Non
     async with bench([streamed(chunk(content="x"), chunk("stop"), done=False)]) as b:
         assert await stream(b) == "x"
         assert b.session.usage.total().unreported_calls == 1
+
+
+async def test_who_asks_for_no_usage_gets_no_event_of_it(bench: Any) -> None:
+    events = [chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE)]
+    async with bench([streamed(*events), streamed(*events, done=False)]) as b:
+        for _ in range(2):
+            assert "".join([e.choices[0].delta.content or "" async for e in await opened(b)]) == "hello"
+        asked = [event async for event in await opened(b, stream_options={"include_usage": True})]
+        assert [event.usage.prompt_tokens for event in asked if event.usage] == [100]
+        assert (b.session.usage.total().calls, b.session.usage.total().output_tokens) == (3, 60)
 
 
 async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:

@@ -102,9 +102,9 @@ async def test_calls_that_nobody_could_count_are_bugs(bench: Any) -> None:
     message = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     async with bench([OK]) as b:
         with pytest.raises(RuntimeError, match="x-aiq-role"):
-            await b.models._openai.chat.completions.create(**message)
+            await b.models.openai("a.b").with_options(set_default_headers={}).chat.completions.create(**message)
         with pytest.raises(RuntimeError, match="chat completions only"):
-            await b.models._openai.responses.create(model="m", input="x")
+            await b.models.openai("a.b").responses.create(model="m", input="x")
         assert b.endpoint.got == []
     async with open_client(b.models._settings, offline_port=None) as client:
         with pytest.raises(RuntimeError, match="no session is bound"):
@@ -133,14 +133,41 @@ async def test_searches_and_pages_pass_through(bench: Any) -> None:
         assert b.session.usage.total().calls == 0
 
 
-async def test_a_refusal_of_one_request_is_no_wrong_key(bench: Any) -> None:
-    async with bench([OK, error(403, "your input was flagged")]) as b:
+@pytest.mark.parametrize("status", [400, 403, 404])
+async def test_a_refusal_by_a_model_that_has_answered_is_about_one_request(bench: Any, status: int) -> None:
+    async with bench([OK, error(status, "your input was flagged")]) as b:
         await b.ask()
-        with pytest.raises(ModelError, match="HTTP 403: your input was flagged"):
+        with pytest.raises(ModelError, match=f"HTTP {status}: your input was flagged") as caught:
             await b.ask()
+        assert not caught.value.never_answered
         b.endpoint.script[:] = [error(401)]
         with pytest.raises(RunAborted, match="refuses the key"):
             await b.ask()
+
+
+async def test_a_model_of_another_role_that_is_not_there_stops_the_run_whatever_the_first_has_answered(
+    bench: Any,
+) -> None:
+    async with bench([OK, error(400, "flagged"), error(404, "no model x")], roles={"judge": {"model": "x"}}) as b:
+        await b.ask()
+        with pytest.raises(ModelError, match="HTTP 400: flagged") as caught:
+            await b.ask("judge.race")
+        assert caught.value.never_answered
+        with pytest.raises(RunAborted, match=r"HTTP 404: no model x; check the model of judge\.race \(it is 'x': llm"):
+            await b.ask("judge.race")
+
+
+@pytest.mark.parametrize(
+    ("asked", "waited"), [("1", 1.0), ("0", 0.01), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.01), (None, 0.01)]
+)
+async def test_a_wait_that_is_asked_for_is_kept_exactly(bench: Any, asked: str | None, waited: float) -> None:
+    headers = {} if asked is None else {"retry_after": asked}
+    async with bench([error(429, **headers), OK]) as b:
+        start = asyncio.get_running_loop().time()
+        await b.ask()
+        assert waited / 2 <= asyncio.get_running_loop().time() - start < waited + 0.3
+        (wait,) = [event.seconds for event in b.events if isinstance(event, Recovery)]
+        assert wait == waited or waited < 1
 
 
 async def test_half_a_character_of_a_reply_can_be_written(bench: Any) -> None:
@@ -186,11 +213,12 @@ SPENT = {"error": {"message": "You exceeded your current quota", "code": "insuff
 FAILURES: list[tuple[bytes, type[Exception], str, int]] = [
     *((error(n, "overloaded"), ModelError, f"after 3 attempts: HTTP {n}: overloaded", 3) for n in (408, 409, 429)),
     *((error(n, "overloaded"), ModelError, f"after 3 attempts: HTTP {n}: overloaded", 3) for n in (500, 503, 529)),
-    *((error(n, "bad schema"), ModelError, f"failed: HTTP {n}: bad schema", 1) for n in (400, 404, 422)),
+    *((error(n, "bad schema"), ModelError, f"failed: HTTP {n}: bad schema", 1) for n in (400, 413, 422)),
+    *((error(n, "no such path"), RunAborted, f"answers HTTP {n}: no such path; check", 1) for n in (404, 405, 410)),
     (error(402), RunAborted, "nothing left to spend", 1),
     (http(429, SPENT), RunAborted, "nothing left to spend", 1),
     (error(429, "quota spent", retry_after="86400"), ModelError, "quota spent", 1),
-    (http(308, b"", location="https://other/v1"), ModelError, "redirects to https://other/v1; set llm.base_url", 1),
+    (http(308, b"", location="https://other/v1"), RunAborted, "redirects to https://other/v1; set llm.base_url", 1),
 ]
 """An answer that comes again and again, the error in the end, what it says, and how many sends it costs."""
 
@@ -228,14 +256,23 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>gateway</html>", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]", None],
+    [b"<html>gateway</html>", b"", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]", None],
 )
 async def test_an_answer_that_cannot_be_read_is_sent_for_again(bench: Any, body: bytes | None) -> None:
-    cut = OK[:-30]
+    cut, shown = (
+        OK[:-30],
+        {
+            b"<html>gateway</html>": "the answer is not JSON: <html>gateway</html>",
+            b"": "the answer is not JSON: it is empty",
+            b'{"choices": []}': 'an answer without choices: {"choices": []}',
+            b'{"error": {"message": "boom"}}': "an answer without choices: boom",
+        },
+    )
     async with bench([cut if body is None else http(200, body), OK]) as b:
         assert (await b.ask()).text == "hello"
         assert b.session.usage.total().calls == 2
-        assert body is not None or b.session.usage.total().unreported_calls == 1
+        assert b.session.usage.total().unreported_calls == 1
+        assert b.calls[0].error == shown.get(body or b"?", b.calls[0].error)
 
 
 @pytest.mark.parametrize(("of_all", "of_this_one"), [(60, 0.1), (0.1, 60), (0.1, None)])

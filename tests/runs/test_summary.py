@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from aiq.core.reports import Metric
+from aiq.core.reports import CAVEAT, Caveat, Metric
 from aiq.core.samples import SampleKey
 from aiq.core.settings import RunnerSettings
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
-from aiq.runs.summary import _timing
+from aiq.runs.summary import JudgeErrors, _timing, causes
 from tests.settings import configured
 
 FAILED: Any = {"status": "error", "value": None, "error": {"type": "JudgeError", "message": "no"}}
@@ -41,6 +41,13 @@ def score(key: SampleKey, metric: str = "j.x", **changes: object) -> ScoreRow:
 @pytest.mark.parametrize(("n", "rank"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (60, 57), (100, 95)])
 def test_the_95th_percentile_is_the_nearest_rank(n: int, rank: int) -> None:
     assert _timing([float(value) for value in range(1, n + 1)], 0).attempt_p95 == rank
+
+
+def test_failures_of_one_cause_are_counted_together_in_the_words_of_the_first() -> None:
+    messages = [f"HTTP 429: try again in {wait}, request req_{wait}" for wait in ("3.2s", "20ms", "1.0s")]
+    messages[1:1] = ["HTTP 500: try again in 1s, request req_2", "no usable answer", "HTTP 500: try again"]
+    assert causes(messages) == {messages[0]: 3, messages[1]: 1, "no usable answer": 1, "HTTP 500: try again": 1}
+    assert JudgeErrors.model_validate({"n": 2, "first": "no"}) == JudgeErrors(n=2, causes={"no": 2})  # older summaries
 
 
 def test_a_key_is_done_when_its_last_attempt_is_judged_by_the_judge_as_it_is_now() -> None:
@@ -84,3 +91,16 @@ def test_the_exit_code_counts_failed_attempts_and_each_judges_failures_apart() -
     assert state.exit_code("finished") == 0
     state.add_scores([score(state.spec.keys[2], **FAILED)])
     assert state.exit_code("finished") == 3
+
+
+@pytest.mark.parametrize(("retry", "rate", "code"), [(True, 0.25, 0), (True, 0.1, 3), (False, 0.1, 0)])
+def test_what_scores_do_without_is_summed_up_and_may_count_as_a_failure(retry: bool, rate: float, code: int) -> None:
+    state = state_of(2, max_error_rate=rate)
+    for key, reasons in zip(state.spec.keys, ({}, {"http": 2, "timeout": 1}), strict=True):
+        caveat = Caveat(what="pages were not read", of=8, reasons=reasons, first="no" if reasons else "", retry=retry)
+        state.add_scores([score(key, detail={CAVEAT: caveat.model_dump(mode="json")}), score(key, "j.y")])
+    text = "3 of 16 pages were not read: 2 http, 1 timeout; the first: no"
+    assert {name: str(caveat) for name, caveat in state.caveats().items()} == {"j": text}
+    assert state.left() == list(state.spec.keys[1:] if retry else ())
+    assert state.exit_code("finished") == code
+    assert state.excesses() == (["judge j: 3 of 16 pages were not read"] if code else [])

@@ -94,7 +94,7 @@ async def test_a_name_that_leads_inside_is_refused_when_connecting_and_an_inner_
         ("bomb", ToolErrorKind.TOO_LARGE, "."),
         ("endless", ToolErrorKind.TOO_LARGE, "."),
         ("slow", ToolErrorKind.TIMEOUT, "."),
-        *((f"status/{code}", ToolErrorKind.NOT_AVAILABLE, f"HTTP {code}") for code in (404, 410)),
+        *((f"status/{code}", ToolErrorKind.NOT_FOUND, f"HTTP {code}") for code in (404, 410)),
         *((f"status/{code}", ToolErrorKind.HTTP, f"HTTP {code}") for code in (403, 500)),
     ],
 )
@@ -182,6 +182,13 @@ async def test_the_service_alone_gets_its_key_and_the_page_keeps_its_address(rea
     assert redirected.final_url == f"{site}/headers"
     assert KEY not in redirected.text
     await refused(web, f"{site}/article", ToolErrorKind.HTTP, "HTTP 401", reader("status/401?of"))
+
+
+async def test_a_service_that_answers_in_json_gives_title_description_and_text(reading: Reading) -> None:
+    web, site, reader = reading
+    page = await web.fetch(f"{site}/article", reader("reader?of"))
+    assert (page.url, page.final_url) == (f"{site}/article", f"{site}/article")
+    assert (page.content, page.published) == ("Velmora\n\nAn institute.\n\nGlass.", "2026-03-14")
 
 
 async def test_what_a_service_is_not_asked_for(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:

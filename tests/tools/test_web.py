@@ -77,7 +77,6 @@ async def test_offline_pages_come_through_the_runs_client(offline: OfflineWeb) -
         "http://search.offline.example/stats",
         "http://model.offline.example/v1/models",
         "https://atlas.offline.example/away?to=https://a.example/",
-        "https://atlas.offline.example/nowhere",
         "file:///etc/passwd",
         "nonsense",
         "http://[",
@@ -87,6 +86,12 @@ async def test_nothing_else_is_in_the_offline_web(offline: OfflineWeb, url: str)
     with pytest.raises(ToolError) as caught:
         await offline.fetch(url)
     assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
+
+
+async def test_a_page_that_a_website_of_it_has_not_is_not_found(offline: OfflineWeb) -> None:
+    with pytest.raises(ToolError, match="HTTP 404") as caught:
+        await offline.fetch("https://atlas.offline.example/nowhere")
+    assert caught.value.kind is ToolErrorKind.NOT_FOUND
 
 
 async def test_the_corpus_is_a_web_of_its_own_pages() -> None:

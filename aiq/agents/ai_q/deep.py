@@ -23,18 +23,26 @@ from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
-from aiq.agents.toolkit.langchain import Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
-from aiq.agents.toolkit.middleware import EmptyContentFix, ModelRetry, Request, ToolBudget, ToolNameSanitization
-from aiq.agents.toolkit.subagents import TASK, SubagentStatus
+from aiq.agents.toolkit.langchain import TASK, Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
+from aiq.agents.toolkit.middleware import (
+    CallTextRepair,
+    EmptyContentFix,
+    ModelRetry,
+    Request,
+    ToolBudget,
+    ToolNameSanitization,
+)
+from aiq.agents.toolkit.subagents import SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
+from aiq.core.replies import Said, why_no_answer
 from aiq.core.session import current
 from aiq.core.tools import Tool
 
-REPORT_FILE = "/report.md"
+REPORT_FILE, DRAFT_FILE = "/report.md", "/shared/draft.md"
 
 REPORT_CHARACTERS = 400
 """A last message at least this long, with a Markdown heading, is a report; a shorter one may announce the file's."""
@@ -72,11 +80,11 @@ class DeepState(DeepAgentState):
 
 
 class ReportDraft(Middleware):
-    """Orchestrator only: a report written to the file is kept at once, so that no later failure loses it."""
+    """Orchestrator only: a report or draft written to its file is kept at once, so that no later failure loses it."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         result, arguments = await handler(request), request.tool_call["args"]
-        to_report = "/" + str(arguments.get("file_path", "")).lstrip("/") == REPORT_FILE
+        to_report = "/" + str(arguments.get("file_path", "")).lstrip("/") in (REPORT_FILE, DRAFT_FILE)
         failed = isinstance(result, ToolMessage) and result.status == "error"
         if request.tool_call["name"] == "write_file" and to_report and not failed:
             current().keep_draft(str(arguments.get("content", "")))
@@ -107,7 +115,8 @@ class DeepResearcher:
         config: Any = {"recursion_limit": settings.recursion_limit}
         result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
-        report = final_report(last_answer(result["messages"]), files.get(REPORT_FILE, ""))
+        file = files.get(REPORT_FILE) or files.get(DRAFT_FILE, "")
+        report = final_report(last_answer(result["messages"]), file, session.replies)
         session.keep_draft(report)
         if settings.verbose:
             detail: dict[str, Any] = {
@@ -172,20 +181,25 @@ class DeepResearcher:
 
         return [
             SessionCalls(),
+            CallTextRepair(),
             ToolNameSanitization(),
             EmptyContentFix(),
-            ToolResultPruning(self._settings.pruning),
+            ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
             ModelRetry(self._settings.max_model_retries),
             prompt,
         ]
 
 
-def final_report(last: str, file: str) -> str:
-    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank."""
+def final_report(last: str, file: str, replies: Sequence[Said] = ()) -> str:
+    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank.
+
+    `replies` tell why the message is.
+    """
     is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
     chosen = last if is_report or not file.strip() else file
     if not chosen.strip():
-        raise AgentError(f"the deep researcher wrote no report: its last message is empty; there is no {REPORT_FILE}")
+        why = why_no_answer("", replies)
+        raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {why}")
     return chosen.strip()
 
 

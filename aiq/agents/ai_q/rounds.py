@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.toolkit.langchain import (
+    TASK,
     Execute,
     Middleware,
     ToolAnswer,
@@ -25,7 +26,6 @@ from aiq.agents.toolkit.langchain import (
 )
 from aiq.agents.toolkit.middleware import Call, Request, Response, tool_names, without_tools
 from aiq.agents.toolkit.structured import read_object
-from aiq.agents.toolkit.subagents import TASK
 from aiq.core.events import Decision, Recovery, Round
 from aiq.core.session import current
 

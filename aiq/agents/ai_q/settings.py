@@ -43,6 +43,9 @@ class DeepSettings(Settings):
     min_queries: int = Field(ge=1, description="strategic queries that the planner writes, at least")
     max_queries: int = Field(ge=1, description="and at most")
     max_searches_per_researcher: int = Field(ge=1, description="calls of research tools by one researcher")
+    enable_draft: bool = Field(
+        description="a draft of the report after each round but the last, in which the gaps are looked for"
+    )
     enable_todos: bool = Field(description="the todo list tool of deepagents; a few hundred bytes of prompt a call")
     max_model_retries: int = Field(
         ge=0, description="sends of a failed model call after the first, in place of llm.retry.attempts"

@@ -1,7 +1,7 @@
 """What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from pydantic import Field
 
-from aiq.agents.toolkit.langchain import Middleware
+from aiq.agents.toolkit.langchain import Middleware, replies_in
 from aiq.agents.toolkit.middleware import Call, Request, Response
 from aiq.core.events import Decision
 from aiq.core.session import current
@@ -18,7 +18,7 @@ from aiq.core.settings import Settings
 from aiq.tools.ranking import tokens
 
 MARK = "[shortened]"
-"""The last line of a summary: a model may search again for what is left out."""
+"""The last line of a summary: a model may search again, in other words, for what is left out."""
 
 SENTENCE = 300
 """Characters; a longer sentence (or a text without sentences) is weighed in pieces of this length."""
@@ -102,24 +102,41 @@ def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> l
 
 @dataclass(eq=False)
 class ToolResultPruning(Middleware):
-    """Shows all but the last `keep_last` tool results in at most `max_chars` characters each."""
+    """Shows all but the last `keep_last` tool results in at most `max_chars` characters each.
+
+    Results of the tools in `whole` are never shortened, and not counted: nobody could bring again what they say.
+    """
 
     settings: PruningSettings
+    whole: Collection[str] = ()
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        seen = _shortened(request.messages, "pruning", self.settings.keep_last, self.settings.max_chars, 0, {})
+        most, last = self.settings.max_chars, self.settings.keep_last
+        seen = _shortened(request.messages, "pruning", last, most, 0, {}, self.whole)
         return await handler(request.override(messages=seen))
 
 
 def _shortened(
-    messages: Sequence[AnyMessage], name: str, keep_last: int, most: int, enough: int, asked: Mapping[str, str]
+    messages: Sequence[AnyMessage],
+    name: str,
+    keep_last: int,
+    most: int,
+    enough: int,
+    asked: Mapping[str, str],
+    whole: Collection[str] = (),
 ) -> list[AnyMessage]:
     """The messages with all but the last tool results summarised in `most` characters: a decision of this name.
 
     Oldest first, until all together are down to `enough` characters. `asked`: what to look for, by call id.
+    Results of the tools in `whole` stay as they are.
     """
     seen, shortened = list(messages), 0
-    results = {n: m for n, m in enumerate(seen) if isinstance(m, ToolMessage) and isinstance(m.content, str)}
+    kept = {call["id"] for reply in replies_in(seen) for call in reply.tool_calls if call["name"] in whole}
+    results = {
+        number: message
+        for number, message in enumerate(seen)
+        if isinstance(message, ToolMessage) and isinstance(message.content, str) and message.tool_call_id not in kept
+    }
     before = size = sum(len(message.text) for message in results.values())
     for number, old in list(results.items())[: max(0, len(results) - keep_last)]:
         if size <= enough:

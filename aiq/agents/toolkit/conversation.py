@@ -20,6 +20,10 @@ from aiq.core.events import Approval, Decision
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Turn
 from aiq.core.session import Session, current
+from aiq.core.sources import Source
+
+_SOURCES = "sources"
+"""In the metadata of a thread's answers: the sources that their turn brought, without their texts."""
 
 
 class ConversationState(BaseModel):
@@ -86,7 +90,8 @@ class Threads(Generic[StateT]):
     """Runs a graph on threads; keeps it compiled, for the run's checkpointer and in memory, and no conversation.
 
     A named thread is in the run's checkpointer and holds what people wrote and were shown: `keep` adds an answer once
-    it is verified. A question without a thread has one in memory: nobody could ever go on with it.
+    it is verified, with its sources, which later turns may cite again. A question without a thread has one in memory:
+    nobody could ever go on with it.
     `types`: those that a checkpoint may bring back beside messages and plain values; any other stays plain data.
     `last`: a node after which the graph ends, whatever the state. It starts once all that led to it is stored: what was
     approved is approved, whenever the process ends.
@@ -115,6 +120,7 @@ class Threads(Generic[StateT]):
                 await self._memory.adelete_thread(thread)
         graph, config = self._thread(thread_id, session)
         if known := (await graph.aget_state(config)).values.get("messages"):
+            _recall(known, session)
             question = state.messages[-1]
             unanswered = isinstance(known[-1], HumanMessage) and known[-1].text == question.text
             given["messages"] = [] if unanswered else [question]
@@ -125,7 +131,11 @@ class Threads(Generic[StateT]):
         graph, config = self._thread(thread_id, session)
         known = (await graph.aget_state(config)).values["messages"]
         drafts = [RemoveMessage(str(message.id)) for message in since_question(known)]
-        await graph.aupdate_state(config, {"messages": [*drafts, AIMessage(answer)]}, as_node=self._last)
+        held = {source.address for source in _sources_in(known)}
+        new = [source for source in session.sources.all() if source.address not in held]
+        kept = {_SOURCES: [source.model_dump(exclude={"text"}, exclude_defaults=True) for source in new]}
+        messages = [*drafts, AIMessage(answer, response_metadata=kept)]
+        await graph.aupdate_state(config, {"messages": messages}, as_node=self._last)
 
     async def resume(self, thread_id: str, session: Session) -> StateT | None:
         """Go on with a turn that waits for the user or broke off; None where there is none.
@@ -133,10 +143,11 @@ class Threads(Generic[StateT]):
         It goes on at its stage: what was answered and approved before holds.
         """
         graph, config = self._thread(thread_id, session)
-        stage = (await graph.aget_state(config)).next
-        if not stage:
+        found = await graph.aget_state(config)
+        if not found.next:
             return None
-        session.events.emit(Decision(name="resumed", value=stage[0], cause=STOPPED))
+        _recall(found.values["messages"], session)
+        session.events.emit(Decision(name="resumed", value=found.next[0], cause=STOPPED))
         return await self._drive(graph, None, config, session)  # what still waits is asked again by its node
 
     async def find(self, thread_id: str, checkpointer: Any) -> Thread:
@@ -218,6 +229,18 @@ async def _reply(waiting: Sequence[Any], session: Session) -> "Command[Any]":
     asked = waiting[0].value
     ask = session.user.review if asked["kind"] == "plan" else session.user.answer
     return Command(resume={waiting[0].id: await ask(str(asked["prompt"]))})
+
+
+def _sources_in(messages: Sequence[AnyMessage]) -> list[Source]:
+    """The sources that a thread's answers were kept with, in their order."""
+    kept = (message.response_metadata.get(_SOURCES, ()) for message in messages if isinstance(message, AIMessage))
+    return [Source.model_validate(source) for sources in kept for source in sources]
+
+
+def _recall(messages: Sequence[AnyMessage], session: Session) -> None:
+    """Put a thread's sources before those of the turn that begins."""
+    for number, source in enumerate(_sources_in(messages)):
+        session.sources.add(source, (-1, number))
 
 
 def _config(thread: str) -> Any:

@@ -1,4 +1,4 @@
-"""Finishing a report: prompts that leaked into it go, its citations are verified, the audit is kept, an event tells."""
+"""Finishing a report: thoughts and leaked prompts go, its citations are verified and audited, an event tells."""
 
 import re
 from itertools import groupby
@@ -8,8 +8,10 @@ from aiq.citations.verify import verify
 from aiq.core.errors import AgentError
 from aiq.core.events import Recovery, ReportWritten
 from aiq.core.prompts import Prompts
-from aiq.core.reports import Audit, Report
+from aiq.core.replies import why_no_answer
+from aiq.core.reports import Audit, Report, citation_status
 from aiq.core.session import Session
+from aiq.core.thoughts import without_thoughts
 
 LEAK_CHARACTERS = 60
 """A prompt's line of this length is in no report by chance; one such line is what proves a leak."""
@@ -56,18 +58,22 @@ def _plain(line: str) -> str:
 
 
 def finish(
-    answer: str, route: str, leaks: LeakFilter, session: Session, researched: bool = True, **more: Any
+    answer: str, route: str, leaks: LeakFilter | None, session: Session, researched: bool = True, **more: Any
 ) -> Report:
-    """The answer as a report; `more`: its other fields. Raises AgentError for a blank one.
+    """The answer as a report; `more`: its other fields. Raises AgentError for what is none, see `why_no_answer`.
 
-    Verified where it is `researched`, so that it cites, and the run verifies.
+    `leaks`: None for an agent whose prompts nobody knows. Verified where it is `researched`, so that it cites, and the
+    run verifies.
     """
-    text = leaks.cleaned(answer, session)
-    if not text.strip():
-        raise AgentError(f"the {route} answer is empty")
+    text = without_thoughts(answer)
+    if leaks is not None:
+        text = leaks.cleaned(text, session)
+    if why := why_no_answer(text, session.replies):
+        raise AgentError(f"the {route} route gave no answer: {why}")
     audit: Audit | None = None
     if researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)
         text, audit = verified.text, verified.audit
     session.events.emit(ReportWritten(text=text, raw_text=answer, route=route))
+    more.setdefault("citation_status", citation_status(route, audit, bool(session.sources.all())))
     return Report(text=text, raw_text=answer, route=route, audit=audit, **more)

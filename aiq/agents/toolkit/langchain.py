@@ -14,15 +14,28 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from aiq.core.call_text import is_tool_call
 from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
 from aiq.core.session import current, nested_call
+from aiq.core.thoughts import without_thoughts
 from aiq.core.tools import Tool
 
 Middleware = AgentMiddleware[Any, Any, Any]
 ToolAnswer = ToolMessage | Command[Any]
 Execute = Callable[[ToolCallRequest], Awaitable[ToolAnswer]]
+
+TASK = "task"
+"""The tool by which deepagents dispatches a subagent."""
+
+REPEATED = "the same call was made before, and its result is above; look for something else, in other words, or answer"
+
+CALL_REPAIR = (
+    "Your last reply was a tool call written as text, which nobody runs. Call a tool through the interface for tool "
+    "calls, or answer in words, in the form that your instructions ask for."
+)
+"""Said once after such a reply, and not kept in the conversation."""
 
 _call_id: ContextVar[str | None] = ContextVar("langchain_call_id", default=None)
 
@@ -55,10 +68,20 @@ def as_langchain(tool: Tool) -> SessionTool:
 
 
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
-    """The next message of the role's model, which is offered these tools."""
+    """The next message of the role's model, which is offered these tools; one asked again counts in its place."""
     model = current().models.chat(role)
     offered = model.bind_tools([as_langchain(tool) for tool in tools], **options) if tools else model
-    return readable_calls(await offered.ainvoke(list(messages)))
+    reply = readable(await offered.ainvoke(list(messages)))
+    repair = call_repair(reply)
+    return readable(await offered.ainvoke([*messages, *repair])) if repair else reply
+
+
+def call_repair(reply: AIMessage) -> list[AnyMessage]:
+    """What is added to ask for a reply once more: nothing, unless it is a tool call written as text."""
+    if reply.tool_calls or not is_tool_call(str(reply.text)):
+        return []
+    current().events.emit(Recovery(what="tool_call_as_text", detail=str(reply.text)[:200]))
+    return [reply, HumanMessage(CALL_REPAIR)]
 
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
@@ -80,22 +103,69 @@ class SessionCalls(Middleware):
 
 
 async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
-    """Run a call at its place in the session's order.
+    """Run a call at its place in the session's order, unless it repeats one of a research tool.
 
-    A session tool logs itself under the call's id; any other, such as `task`, is the parent of what runs inside.
+    A session tool logs itself under the call's id. Any other, such as those for files, is logged here and is the
+    parent of what runs inside; a dispatch has the events of the subagent.
     """
-    call_id, own = request.tool_call["id"], isinstance(request.tool, SessionTool)
-    with holding(_call_id, call_id if own else None), nested_call(*position(request), None if own else call_id):
-        return await execute(request)
+    call, own = request.tool_call, isinstance(request.tool, SessionTool)
+    if own and repeats(request):
+        return refused(call, ToolErrorKind.REPEATED, REPEATED)
+    logs = not own and call["name"] != TASK
+    if logs:
+        _called(call)
+    with holding(_call_id, call["id"] if own else None), nested_call(*position(request), None if own else call["id"]):
+        result = await execute(request)
+    if logs:
+        answer = answer_of(result)
+        kind = ToolErrorKind.UNKNOWN_TOOL if request.tool is None else ToolErrorKind.FAILED
+        _returned(call, str(answer.text), kind if answer.status == "error" else None)
+    return result
+
+
+def repeats(request: ToolCallRequest) -> bool:
+    """Whether a research tool was called so since the last question, and did not fail.
+
+    Case and spaces of texts do not count. Of two such calls in one reply the second repeats the first.
+    """
+    call, messages = request.tool_call, since_question(messages_of(request.state))
+    if current().tools.get(call["name"]).data_source is None:
+        return False
+    failed = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and m.status == "error"}
+    before = (made for made in _earlier(request, messages) if made["id"] not in failed)
+    return any(_plain(made) == _plain(call) for made in before)
+
+
+def _plain(call: ToolCall) -> tuple[str, dict[str, Any]]:
+    texts = {name: " ".join(value.casefold().split()) for name, value in call["args"].items() if isinstance(value, str)}
+    return call["name"], call["args"] | texts
 
 
 def over_budget(call: ToolCall, reason: str) -> ToolMessage:
+    return refused(call, ToolErrorKind.OVER_BUDGET, f"over budget: {reason}")
+
+
+def refused(call: ToolCall, kind: ToolErrorKind, reason: str) -> ToolMessage:
     """The answer to a call that is not executed, logged like one that was."""
-    call_id, name, text = call["id"] or "", call["name"], f"Error: over budget: {reason}"
-    emit, kind = current().events.emit, ToolErrorKind.OVER_BUDGET
-    emit(ToolCalled(call_id=call_id, tool=name, arguments=call["args"]))
-    emit(ToolReturned(call_id=call_id, tool=name, success=False, error=kind, content=text))
-    return ToolMessage(text, name=name, tool_call_id=call_id, status="error")
+    text = f"Error: {reason}"
+    _called(call)
+    _returned(call, text, kind)
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
+
+
+def _called(call: ToolCall) -> None:
+    current().events.emit(ToolCalled(call_id=call["id"] or "", tool=call["name"], arguments=call["args"]))
+
+
+def _returned(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
+    what = {"call_id": call["id"] or "", "tool": call["name"], "content": text}
+    current().events.emit(ToolReturned(**what, success=error is None, error=error))
+
+
+def answer_of(result: ToolAnswer) -> ToolMessage:
+    """The tool's answer: what a call ends with, or the last message of the state's update that it ends with."""
+    answer: ToolMessage = result if isinstance(result, ToolMessage) else dict(result.update or {})["messages"][-1]
+    return answer
 
 
 def position(request: ToolCallRequest) -> tuple[int, int]:
@@ -106,9 +176,14 @@ def position(request: ToolCallRequest) -> tuple[int, int]:
 
 def calls_before(request: ToolCallRequest, tools: Collection[str] | None = None) -> int:
     """How many calls (of these tools) the conversation holds before this one, made or refused."""
-    *earlier, last = (reply.tool_calls for reply in replies_in(messages_of(request.state)))
-    calls = [*chain(*earlier), *last[: position(request)[1]]]
-    return sum(tools is None or call["name"] in tools for call in calls)
+    earlier = _earlier(request, messages_of(request.state))
+    return sum(tools is None or call["name"] in tools for call in earlier)
+
+
+def _earlier(request: ToolCallRequest, messages: Sequence[AnyMessage]) -> list[ToolCall]:
+    """The calls that these messages hold before this one, which is in the last reply."""
+    *earlier, last = (reply.tool_calls for reply in replies_in(messages))
+    return [*chain(*earlier), *last[: position(request)[1]]]
 
 
 def messages_of(state: Any) -> list[AnyMessage]:
@@ -132,12 +207,14 @@ def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:
     return [message for message in messages if isinstance(message, AIMessage)]
 
 
-def readable_calls(reply: AIMessage) -> AIMessage:
-    """`reply` with unparsable tool calls turned into calls without arguments, and every call with an id of its own.
+def readable(reply: AIMessage) -> AIMessage:
+    """`reply` without its thoughts, unparsable tool calls made calls without arguments, each call with its own id.
 
     LangChain sets such calls aside, and a graph would take the reply for a final answer. Without arguments the
     session refuses them with a message that the model can act on. Two calls with one id could not both be counted.
     """
+    if isinstance(reply.content, str) and (said := without_thoughts(reply.content)) != reply.content:
+        reply = reply.model_copy(update={"content": said})
     calls = list(reply.tool_calls)
     for broken in reply.invalid_tool_calls:
         detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"

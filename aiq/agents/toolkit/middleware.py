@@ -12,9 +12,10 @@ from aiq.agents.toolkit.langchain import (
     Execute,
     Middleware,
     ToolAnswer,
+    call_repair,
     calls_before,
     over_budget,
-    readable_calls,
+    readable,
     replies_in,
 )
 from aiq.core.events import Recovery
@@ -44,8 +45,17 @@ class EmptyContentFix(Middleware):
         return await handler(request.override(messages=[_filled(message) for message in request.messages]))
 
 
+class CallTextRepair(Middleware):
+    """Asks once more for a reply that is a tool call written as text; without it an agent would end there."""
+
+    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
+        response = await handler(request)
+        repair = call_repair(replies_in(response.result)[-1])
+        return await handler(request.override(messages=[*request.messages, *repair])) if repair else response
+
+
 class ToolNameSanitization(Middleware):
-    """Repairs corrupted tool names in replies, and calls whose arguments are no JSON object; all else stays."""
+    """Takes thoughts out of replies, repairs corrupted tool names, and calls whose arguments are no JSON object."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         response, valid = await handler(request), tool_names(request)
@@ -112,7 +122,7 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
 
 
 def _repaired(reply: AIMessage, valid: Collection[str]) -> AIMessage:
-    reply = readable_calls(reply)
+    reply = readable(reply)
     repaired = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
     for call, new in zip(reply.tool_calls, repaired, strict=True):
         if call != new:

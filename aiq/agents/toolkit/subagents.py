@@ -7,15 +7,12 @@ from langchain_core.messages import ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from aiq.agents.toolkit.langchain import Execute, Middleware, ToolAnswer, position
+from aiq.agents.toolkit.langchain import TASK, Execute, Middleware, ToolAnswer, answer_of, position
 from aiq.core.concurrency import gather_bounded
 from aiq.core.events import AgentFinished, AgentStarted
 from aiq.core.session import current, nested_call
 
 T = TypeVar("T")
-
-TASK = "task"
-"""The tool by which deepagents dispatches a subagent."""
 
 
 async def as_agent(name: str, task: str, work: Awaitable[T], output: Callable[[T], str] = str) -> T:
@@ -48,19 +45,14 @@ class SubagentStatus(Middleware):
         if call["name"] != TASK:
             return await handler(request)
         name, task = (str(call["args"].get(part, "")) for part in ("subagent_type", "description"))
-        result = await as_agent(name, task, handler(request), lambda result: str(_update(result)["messages"][-1].text))
-        update, (turn, index) = _update(result), position(request)
-        failed = isinstance(result, ToolMessage) or update["messages"][-1].status == "error"
+        result = await as_agent(name, task, handler(request), lambda result: str(answer_of(result).text))
+        answer, (turn, index) = answer_of(result), position(request)
+        update: dict[str, Any] = {} if isinstance(result, ToolMessage) else dict(result.update or {})
         entry = {
             "name": name,
             "turn": turn,
             "index": index,
             "task": task,
-            "status": "failed" if failed else "completed",
+            "status": "completed" if update and answer.status != "error" else "failed",
         }
-        return Command(update={**update, "subagents": [entry]})
-
-
-def _update(result: ToolAnswer) -> dict[str, Any]:
-    """The state's update that a dispatch ends with; its last message is the subagent's answer."""
-    return {"messages": [result]} if isinstance(result, ToolMessage) else dict(result.update or {})
+        return Command(update={"messages": [answer], **update, "subagents": [entry]})

@@ -15,7 +15,7 @@ from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.fill import Unsupported, fill
-from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.follow import ROUNDS, Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL, Source
@@ -34,6 +34,7 @@ QUERIES_A_TASK = 3
 SHORT = 160
 """Characters below which a result is a teaser, worth opening."""
 
+_ROUND = re.compile(rf"(?i)(?<![a-z])(?:{ROUNDS})")
 _PATH = re.compile(r"(?<![\w.:/<])/[\w./-]*\w")
 
 Calls = tuple[ToolCall, ...]
@@ -200,7 +201,7 @@ class _Chooser:
 
     def _lead(self, tool: Tool) -> Calls:
         """Sub-agents: one that plans first, then rounds of those that research, each with a few queries; after each
-        round a note on what is missing, where notes are wanted."""
+        round that another may follow the file and the note on what is missing that the prompt wants."""
         here, orders, sent = self.situation, self.orders, self._steps("delegate")
         planner = tool.agent(r"plan|outline|decompos")
         if planner and not sent:
@@ -212,9 +213,11 @@ class _Chooser:
         if len(rounds) >= (orders.most_rounds or MOST_ROUNDS):
             return ()
         queries, note = [f"- {query}" for query in self._queries()], self._wanted("note")
-        if note and rounds:
+        if rounds:
             lines = [f"{len(here.sources)} sources so far.", "Gaps:", *(queries[:12] or ["- none"])]
-            return (note.call(text="\n".join(lines)),)
+            noted = (note.call(text="\n".join(lines)),) if note else ()
+            if kept := (*self._save(each_round=True), *noted):
+                return kept
         worker = tool.agent(r"research|search|investigat|work|gather")
         sections = [f"Sections: {'; '.join(here.sections)}"] if here.sections else []
         groups = [queries[at : at + QUERIES_A_TASK] for at in range(0, len(queries), QUERIES_A_TASK)]
@@ -236,14 +239,17 @@ class _Chooser:
         done = any(step.message > since for step in self._steps(kind))
         return None if done or not named else named[0]
 
-    def _save(self) -> Calls:
-        """The file that the prompt orders to be written with a tool, with what the reply will say."""
+    def _save(self, *, each_round: bool = False) -> Calls:
+        """The file that the prompt orders to be written with a tool, at the end or in each round, with what the reply
+        would say now."""
         tool = self._wanted("save")
         if tool is None:
             return ()
         for clause in clauses(self.situation.instructions):
-            at, path = clause.text.find(tool.name), _PATH.search(f"{clause.before} {clause.text}")
-            if path and at >= 0 and not clause.negated(at) and not clause.conditional(at):
+            at, whole = clause.text.find(tool.name), f"{clause.before} {clause.text}"
+            path, wanted = _PATH.search(whole), bool(_ROUND.search(whole)) == each_round
+            ordered = at >= 0 and not clause.negated(at) and (each_round or not clause.conditional(at))
+            if path and wanted and ordered:
                 with suppress(Unsupported):
                     return (tool.call(path=path[0], text=said(self.situation, self.orders)),)
         return ()

@@ -100,7 +100,7 @@ _FORM = re.compile(
 
 _LENGTHS = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters": r"characters?\b|个?(?:汉)?字(?!段)"}
 _OF_A_PART = re.compile(r"\b(?:each|every|per|the first|one of the)\b(?! statement)|每", re.IGNORECASE)
-_ROUNDS = r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"
+ROUNDS = r"(?:rounds?|iterations?|loops?|cycles?)\b|轮"
 _CALLS = (
     r"(?:calls?|searches|search(?:ed)?(?=\b(?! (?:result|engine|tool|quer)))|look-?ups?|tool uses?|invocations?"
     r"|(?<!a )times?|quer(?:y|ies)|requests|`[\w-]*(?:search|fetch)[\w-]*`s?)(?!\w)|次"
@@ -208,7 +208,7 @@ def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
     for name, unit in _LENGTHS.items() if not _OF_A_PART.search(clause.text) else ():
         if any(bounds := limits(clause, unit)):
             yield name, bounds
-    for name, unit, of in (("rounds", _ROUNDS, True), ("calls", _CALLS, _CALLING.search(clause.text))):
+    for name, unit, of in (("rounds", ROUNDS, True), ("calls", _CALLS, _CALLING.search(clause.text))):
         least, most = limits(clause, unit) if of else (None, None)
         at_once = name == "calls" and _PER_REPLY.search(clause.text)
         if most and (most > 1 or _ONE.search(clause.text)):

@@ -62,14 +62,18 @@ class _Report:
         return self.citations.complete("\n\n".join(filter(None, parts)))
 
     def _facts(self) -> Facts:
-        """The sentences of all sources in order of arrival, or the best where there are too many."""
+        """The sentences of all sources in order of arrival; of too many, those that speak most to the task, then the
+        first of the others."""
         sources = [source for source in self.situation.sources if source.key]
-        told = [
+        told = facts(
             Evidence(s, source, 0.0) for source in sources for s in sentences(source.text) if not _CLUTTER.search(s)
-        ]
+        )
+        if len(told) <= MOST_SENTENCES:
+            return told
         asked = " ".join([self.topic.subject, *(facet.title for facet in self.topic.facets)])
-        many = len(told) > MOST_SENTENCES
-        return facts(rank(asked, sources, most=MOST_SENTENCES) if many else told)
+        best = (sentence for sentence in facts(rank(asked, sources, most=MOST_SENTENCES)) if sentence in told)
+        chosen = [*dict.fromkeys([*best, *told])][:MOST_SENTENCES]
+        return {sentence: told[sentence] for sentence in told if sentence in chosen}
 
     def _placed(self, told: Facts) -> dict[str, Facts]:
         """Each sentence in the section whose words it shares most; without any, in that of its page."""

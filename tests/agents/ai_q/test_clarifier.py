@@ -8,7 +8,7 @@ import pytest
 from aiq.agents.ai_q.clarifier import JSON_ONLY, NUDGE, PLANNER_ROLE, ROLE, next_question
 from aiq.agents.ai_q.states import FALLBACK, Plan
 from aiq.core.errors import AgentError
-from aiq.core.events import Approval, Decision, StageChanged, ToolCalled
+from aiq.core.events import Approval, Decision, StageChanged, ToolReturned
 from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import ApprovingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
@@ -115,7 +115,7 @@ async def test_a_tool_that_was_not_offered_is_not_run() -> None:
 
     _, bench = await clarified(clarifier)
     assert "think is not a valid tool" in results(bench.endpoint.of(ROLE)[1])[0]
-    assert bench.logged(ToolCalled) == []
+    assert [event.error for event in bench.logged(ToolReturned)] == ["unknown_tool"]
 
 
 @pytest.mark.parametrize(

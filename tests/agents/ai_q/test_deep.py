@@ -154,6 +154,25 @@ async def test_pruning_is_only_in_what_the_model_sees(
     assert noted == list(range(1, short + 1))
 
 
+@pytest.mark.parametrize(("at_once", "loops"), [(6, 2), (4, 3)])
+async def test_every_fact_that_researchers_found_reaches_the_writer(at_once: int, loops: int) -> None:
+    queries = [f"q{number}" for number in range(at_once * loops)]
+    facts = {query: [f"{query} fact {n} is told in a sentence of its own [1]." for n in range(60)] for query in queries}
+    rounds = [queries[at : at + at_once] for at in range(0, len(queries), at_once)]
+
+    def script(request: ChatRequest) -> ChatReply | int:
+        if request.role == ORCHESTRATOR:
+            return by_turn(*(calls(*map(dispatch, group)) for group in rounds), REPORT)(request)
+        asked = request.last_user.rsplit("- ", 1)[-1]
+        return ChatReply(
+            text="\n".join([*facts[asked], "", "**Sources**", f"[1] {asked} - https://pages.test/{asked}"])
+        )
+
+    _, bench = await run(script, max_loops=loops, max_researcher_calls=at_once)
+    shown = "\n".join(results(bench.endpoint.of(ORCHESTRATOR)[-1]))
+    assert sum(fact in shown for told in facts.values() for fact in told) == 60 * at_once * loops
+
+
 # Budgets, state, limits.
 
 
@@ -212,6 +231,15 @@ async def test_todos_files_and_subagents_are_in_the_state() -> None:
         ("planner-agent", 1, 1, "completed"),
         ("researcher-agent", 2, 0, "completed"),
     ]
+    helpers = ("write_todos", "write_file")
+    returned = [event for event in bench.logged(ToolReturned) if event.tool in helpers]
+    assert [(event.tool, event.parent_id) for event in bench.logged(ToolCalled) if event.tool in helpers] == [
+        (name, None) for name in helpers
+    ]
+    assert [(event.tool, event.success, "/shared/notes.md" in event.content) for event in returned] == [
+        ("write_todos", True, False),
+        ("write_file", True, True),
+    ]
     (ended,) = bench.logged(StageChanged)  # since it is verbose
     assert ended.detail["subagents"] == ["planner-agent: completed", "researcher-agent: completed"]
     planner, researcher = bench.logged(AgentStarted)
@@ -248,6 +276,29 @@ def test_the_report_is_the_message_or_the_file(last: str, file: str, chosen: str
 def test_no_report_is_an_error() -> None:
     with pytest.raises(AgentError, match=r"no report.*report\.md"):
         final_report("  ", "\n")
+
+
+def drafts(then: ChatReply | str | int) -> Script:
+    """An orchestrator that writes a draft and its gaps after one round, and then does this."""
+    draft = call("write_file", file_path="/shared/draft.md", content=REPORT)
+    return by_turn(calls(dispatch("q")), calls(draft, call("think", thought="Gaps: none")), then)
+
+
+async def test_a_draft_is_asked_for_between_rounds_and_kept_whatever_fails_later() -> None:
+    async with on_bench(where(ORCHESTRATOR, drafts(400))) as bench:
+        with pytest.raises(ModelError):
+            await DeepResearcher(configured(DeepSettings), PROMPTS).run(
+                DeepResearchAgentState(messages=[HumanMessage(TASK)])
+            )
+    assert bench.session.draft == REPORT
+    for wanted in (True, False):
+        _, bench = await run(eager, enable_draft=wanted, max_loops=1)
+        assert ("/shared/draft.md" in bench.endpoint.of(ORCHESTRATOR)[0].system) == wanted
+
+
+async def test_a_last_message_that_is_no_report_leaves_the_draft() -> None:
+    found, _ = await run(where(ORCHESTRATOR, drafts("The report is written.")))
+    assert found.messages[-1].content == REPORT.strip()
 
 
 async def test_a_report_in_the_file_is_found() -> None:

@@ -50,7 +50,7 @@ BARE: dict[str, Any] = {
     "dialogue": "",
     "feedback": [],
     "clarifier_result": None,
-    "limits": configured(DeepSettings, enable_todos=False),
+    "limits": configured(DeepSettings, enable_draft=False, enable_todos=False),
 }
 NAMES = list(PROMPTS.sources())
 SPECIFIED = {

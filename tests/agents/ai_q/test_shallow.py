@@ -8,12 +8,13 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ROLE, SYNTHESIS_ANCHOR, ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
+from aiq.agents.toolkit.langchain import REPEATED
 from aiq.core.errors import ConfigError
 from aiq.core.events import Decision, StageChanged, ToolReturned
 from aiq.core.samples import Document
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 from tests.agents.conftest import PROMPTS, on_bench
-from tests.agents.replies import calls, results, search
+from tests.agents.replies import by_turn, calls, results, search, turn_of
 from tests.settings import configured
 
 
@@ -27,8 +28,12 @@ def asked(text: str = "Who is the mayor?", **fields: Any) -> ShallowResearchAgen
 
 def searches(count: int) -> Any:
     """A model that makes so many searches a reply for as long as it is offered tools."""
-    queries = [f"query {n}" for n in range(count)]
-    return lambda request: search(*queries) if request.tools else ChatReply(text="done")
+
+    def script(request: ChatRequest) -> ChatReply:
+        queries = [f"query {turn_of(request)} {n}" for n in range(count)]
+        return search(*queries) if request.tools else ChatReply(text="done")
+
+    return script
 
 
 def answers(request: ChatRequest) -> ChatReply:
@@ -92,10 +97,12 @@ async def test_calls_on_the_last_turn_are_dropped() -> None:
 @pytest.mark.parametrize(("budget", "at_once"), [(1, 1), (1, 9), (4, 3), (6, 3)])
 @pytest.mark.parametrize("one_id", [False, True])
 async def test_parallel_calls_never_overshoot(budget: int, at_once: int, one_id: bool) -> None:
-    made = [call("web_search_tool", query=f"query {n}") for n in range(at_once)]
-    if one_id:  # some models number the calls of a reply so
-        made = [c.model_copy(update={"id": "call_0"}) for c in made]
-    script = lambda request: calls(*made) if request.tools else ChatReply(text="done")  # noqa: E731
+    def script(request: ChatRequest) -> ChatReply:
+        made = [call("web_search_tool", query=f"query {turn_of(request)} {n}") for n in range(at_once)]
+        if one_id:  # some models number the calls of a reply so
+            made = [c.model_copy(update={"id": "call_0"}) for c in made]
+        return calls(*made) if request.tools else ChatReply(text="done")
+
     state, bench = await run(script, max_tool_iterations=budget)
     assert len(bench.search.queries) == state.tool_iterations == budget
     assert len(bench.endpoint.requests) == -(-budget // at_once) + 1
@@ -106,6 +113,30 @@ async def test_parallel_calls_never_overshoot(budget: int, at_once: int, one_id:
     assert all("over budget" in str(m.content) for m in found[budget:])
     over = [event for event in bench.logged(ToolReturned) if event.error == "over_budget"]
     assert len(over) == len(found) - budget
+
+
+async def test_a_repeated_search_is_answered_without_being_made() -> None:
+    spellings = ["the mayor", "The  Mayor ", "the mayor", "THE MAYOR", "the mayor"]
+    script = lambda request: search(spellings[turn_of(request)]) if request.tools else ChatReply(text="done")  # noqa: E731
+    state, bench = await run(script)
+    assert bench.search.queries == ["the mayor"]
+    assert (len(bench.session.sources.all()), state.tool_iterations) == (1, 5)
+    assert [REPEATED in str(m.content) for m in results_in(state)] == [False] + [True] * 4
+    assert [event.error for event in bench.logged(ToolReturned)] == [None] + ["repeated"] * 4
+
+
+async def test_a_search_that_failed_or_belongs_to_an_earlier_question_may_be_made_again() -> None:
+    earlier = [
+        HumanMessage("a"),
+        AIMessage("", tool_calls=[{"name": "web_search_tool", "args": {"query": "x"}, "id": "1"}]),
+    ]
+    found = ToolMessage("It is x.", tool_call_id="1")
+    history = [*earlier, found, AIMessage("b"), HumanMessage("now")]
+    broken = call("web_search_tool", quer="x")
+    script = by_turn(calls(broken), calls(broken), search("x"), "done")  # the conversation holds two replies
+    _, bench = await run(script, {"messages": history})
+    assert bench.search.queries == ["x"]
+    assert "repeated" not in [event.error for event in bench.logged(ToolReturned)]
 
 
 async def test_a_call_of_no_tool_counts_and_a_malformed_one_is_answered() -> None:

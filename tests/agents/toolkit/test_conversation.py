@@ -20,6 +20,7 @@ from tests.agents.conftest import agent, fenced, on_bench
 from tests.agents.replies import (
     ADMITS,
     APPROVAL,
+    FOUND,
     MADE_UP,
     REFERENCES,
     SHORT,
@@ -76,15 +77,28 @@ async def test_a_follow_up_is_classified_and_researched_with_what_was_said(saver
 
 
 async def test_a_new_turn_starts_clean(saver: Any) -> None:
-    """Nothing that steered the first turn, its plan and its sources included, reaches the second."""
+    """Nothing that steered the first turn, its plan included, reaches the second."""
     made = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         await bench.ask(made, TASK, thread_id="t", user_info={"name": "Ada"})
-        report = await bench.ask(made, "Again?", thread_id="t")
+        await bench.ask(made, "Again?", thread_id="t")
         state = (await made._threads.graph(saver).aget_state(config())).values
     assert state["clarifier_result"] is state["final_report"] is state["user_info"] is None
     assert state["original_query"] == "Again?"
-    assert (report.audit.valid_citations, len(report.audit.removed_citations)) == ((), 1)
+
+
+async def test_a_later_turn_may_cite_what_its_thread_found(saver: Any) -> None:
+    made = agent()
+    async with on_bench(SCRIPT, checkpointer=saver) as bench:
+        for question, thread in ((TASK, "t"), ("Who is the mayor?", "t"), ("Again?", "t"), ("Again?", "u")):
+            report = await bench.ask(agent() if question == "Again?" else made, question, thread_id=thread)
+            audit, known = report.audit, thread == "t"
+            assert [citation.source for citation in audit.valid_citations] == [FOUND] * known
+            assert len(audit.removed_citations) == (question != "Again?" or not known)
+        messages = (await made._threads.graph(saver).aget_state(config())).values["messages"]
+    kept = [message.response_metadata.get("sources") for message in messages if message.type == "ai"]
+    assert [[source["url"] for source in sources] for sources in kept] == [[FOUND], [], []]
+    assert all("text" not in source for sources in kept for source in sources)
 
 
 async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:

@@ -206,3 +206,28 @@ def test_sub_agents_plan_first_then_research_then_the_report() -> None:
     second = respond(ask(REPORT, *planned, tools=(task,)))
     assert {call.function.parsed["subagent_type"] for call in second.tool_calls} == {"searcher"}
     assert "Orl valley mills builders" in str(arguments(second)["description"])
+
+
+def test_a_draft_and_a_note_come_after_each_round_that_another_may_follow() -> None:
+    helper = tool("delegate", "Gives work to a researcher: a sub-agent that searches.", "brief")
+    tools = (helper, SAVE, tool("jot", "A scratchpad for your thoughts.", "thought"))
+    system = (
+        "You lead researchers. Delegate in at most 2 rounds.\nAfter every round, save what you can say by now in "
+        "`/work/so-far.md` with `write_file`, and note with `jot` what is missing. Cite as in [1]."
+    )
+    first = respond(ask(REPORT, tools=tools, system=system))
+    assert {call.function.name for call in first.tool_calls} == {"delegate"}
+    found = (
+        "The mills of the Orl valley grind barley [1].\n\n**Sources**\n[1] Orl mills - https://a.offline.example/orl"
+    )
+    told = called(("delegate", arguments(first), found))
+    draft, note = respond(ask(REPORT, *told, tools=tools, system=system)).tool_calls
+    assert (draft.function.name, draft.function.parsed["file_path"]) == ("write_file", "/work/so-far.md")
+    assert "grind barley [1]" in str(draft.function.parsed["content"])
+    assert note.function.name == "jot"
+    told += called(("write_file", draft.function.parsed, "Saved."), ("jot", note.function.parsed, "Noted."))
+    second = respond(ask(REPORT, *told, tools=tools, system=system))
+    assert {call.function.name for call in second.tool_calls} == {"delegate"}
+    told += called(("delegate", arguments(second), found))
+    last = respond(ask(REPORT, *told, tools=tools, system=system))
+    assert (last.tool_calls, "grind barley [1]" in last.text) == ((), True)

@@ -54,8 +54,8 @@ def test_worked_examples_instruct_nothing(example: str) -> None:
 
 @each("prompt")
 def test_the_shipped_prompts(template: str, wanted: dict[str, Any]) -> None:
-    limits = {"enable_todos": True, "max_loops": 2, "max_researcher_calls": 6, "max_searches_per_researcher": 8,
-              "min_queries": 6, "max_queries": 10}  # fmt: skip
+    limits = {"enable_draft": True, "enable_todos": True, "max_loops": 2, "max_researcher_calls": 6,
+              "max_searches_per_researcher": 8, "min_queries": 6, "max_queries": 10}  # fmt: skip
     prompts = Prompts(Path(ai_q.__file__).parent / "prompts")
     tools = [{"name": "find_pages", "description": "Find pages. One search a question is often enough."}]
     prompt = prompts.render(

@@ -157,6 +157,7 @@ CHECKS: dict[str, Callable[[Played], bool]] = {
     "one round": lambda p: p.rounds == 1,
     "one dispatch": lambda p: p.rounds > 0 and all(len(r.tool_calls) < 2 for r in p.replies),
     "two headings": lambda p: re.findall(r"^## (?!References)(.+)$", p.text, re.MULTILINE) == ["Founders", "Outlook"],
+    "drafts": lambda p: p.called("write_file") == 1,
     "thinks": lambda p: p.called("think") > 0,
     "asks": lambda p: p.json.get("needs_clarification") is True,
     "answers greetings": lambda p: bool(p.json.get("meta_response")),

@@ -1,0 +1,59 @@
+"""Try what a run needs: key, model, tools, JSON, usage, search, output folder; and say which settings to type.
+
+aiq doctor                                        the offline stack
+aiq doctor llm=ollama llm.model=MODEL             settings as for `aiq run`; a few cheap calls
+
+Exit code 0: a run with these settings can work; 1: it cannot, for what the table says.
+"""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `--help` needs none of it
+    from aiq.core.settings import RunSettings
+    from aiq.experiment.doctor import Finding
+
+_WIDTH = 80
+_STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} SETTING=VALUE ..."
+    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+
+
+def run(args: Namespace) -> int:
+    from aiq.experiment.compose import settings
+
+    findings = asyncio.run(_examined(settings(*args.overrides)))
+    typed = [setting for finding in findings for setting in finding.settings]
+    works = all(finding.level != "fails" for finding in findings)
+    print("\nA run with these settings can work." if works else "\nA run with these settings cannot work.")
+    if typed:
+        print("Settings to type:\n" + "\n".join(f"  {setting}" for setting in typed))
+    return 0 if works else 1
+
+
+async def _examined(settings: "RunSettings") -> "list[Finding]":
+    """All findings, shown as they come."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
+
+    from aiq.experiment.doctor import examine
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("check", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("what was found", overflow="fold")
+    findings = []
+    console = Console(highlight=False)
+    console.width = min(console.width, _WIDTH)
+    with Live(table, console=console):
+        async for finding in examine(settings):
+            findings.append(finding)
+            table.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(finding.said))
+    print()
+    return findings

@@ -1,0 +1,302 @@
+"""What `aiq doctor` tries of a run's settings: one cheap call each, and the `llm.quirks` with which it works.
+
+A call has one feature more than a call that has already worked, so that what fails is that feature, whatever the
+endpoint says about it.
+"""
+
+import re
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+
+from aiq.agents.toolkit.structured import read_object, schema_of
+from aiq.core.errors import AiqError
+from aiq.core.events import EventLog
+from aiq.core.models import retrying
+from aiq.core.samples import SampleKey
+from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import Price, RunSettings
+from aiq.experiment.resources import open_resources
+from aiq.llm.calls import ROLE
+from aiq.llm.models import NO_KEY, read_key
+from aiq.llm.quirks import FORMS, Forms
+from aiq.llm.transport import open_client
+from aiq.tools.search import WebSearch
+
+Level = Literal["ok", "note", "fails"]
+
+_ROLE: Final = "doctor"
+_PLAIN: Final[Mapping[str, Any]] = {
+    "seed": False,
+    "temperature": False,
+    "structured": "prose",
+    "parallel_tool_calls": False,
+    "stream_usage": False,
+    "null_content": False,
+    "message_name": False,
+}
+"""Quirks with which a request has nothing but model and messages."""
+
+_ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
+_ENOUGH: Final = 300  # tokens of a reply, where more would only cost time
+_FEW: Final = 16
+_FREE: Final = Price(input=0, output=0)
+_STATE: Final = "City: Oslo. Weather: rain. State that in JSON."
+_WEATHER: Final = {
+    "type": "function",
+    "function": {
+        "name": "look_up_weather",
+        "description": "The weather of a city now.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+class Weather(BaseModel):
+    """The form of the structured answer that is asked for."""
+
+    city: str
+    weather: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found. `settings`: what to type so that it works, or works without a detour."""
+
+    check: str
+    level: Level
+    said: str
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply: its message, why it ended, its usage as reported, and the form structured output fell back to."""
+
+    message: Mapping[str, Any]
+    finish_reason: str | None
+    usage: Any
+    fallback: str | None = None
+
+    @property
+    def text(self) -> str:
+        return str(self.message.get("content") or "")
+
+    @property
+    def calls(self) -> int:
+        return len(self.message.get("tool_calls") or ())
+
+
+async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
+    """Findings as they come; the later checks are left out where an earlier one makes them pointless."""
+    yield _can_write(settings.output_dir)
+    try:
+        async with open_resources(settings) as resources:
+            yield Finding("endpoint, key", "ok", f"{settings.llm.base_url} answers")
+            events = EventLog(lambda event: None)
+            own = {"key": SampleKey(_ROLE, 1), "user": ApprovingUser(), "limits": settings.limits.of_run()}
+            session = resources.session(settings, events=events, **own)
+            with session.bind(), retrying(1):
+                async for finding in Examination(settings, resources.port).findings():
+                    yield finding
+                yield await _search(session)
+    except AiqError as error:
+        yield Finding("endpoint, key", "fails", str(error))
+
+
+def _can_write(output_dir: str) -> Finding:
+    folder = there = Path(output_dir).absolute()
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        with tempfile.TemporaryFile(dir=there):
+            return Finding("output_dir", "ok", f"{output_dir} can be written")
+    except OSError as error:
+        return Finding("output_dir", "fails", f"output_dir={output_dir}: {there}: {error.strerror}")
+
+
+async def _search(session: Session) -> Finding:
+    try:
+        found = await session.call_tool(WebSearch.name, {"query": "weather in Oslo"})
+    except AiqError as error:
+        return Finding("search", "fails", str(error))
+    return Finding("search", "ok", f"answers; results: {len(found.sources)}")
+
+
+@dataclass
+class Examination:
+    """The checks of the model's endpoint."""
+
+    settings: RunSettings
+    offline_port: int | None
+    _limit: dict[str, Any] = field(default_factory=dict)
+    """What keeps a reply short, once that is known."""
+
+    @property
+    def _models(self) -> list[str]:
+        """The models of all roles that config names, the default first."""
+        llm = self.settings.llm
+        return list(dict.fromkeys([llm.model, *(own.model for own in llm.roles.values() if own.model)]))
+
+    async def findings(self) -> AsyncIterator[Finding]:
+        """One after the other; none after a model that does not answer."""
+        for model in self._models:
+            try:
+                answer = await self._ask("Say hello.", model=model)
+            except AiqError as error:
+                yield Finding("model", "fails", f"{model}: {_reason(error)}")
+                return
+            yield Finding("model", "ok", f"{model} says {answer.text.strip()[:40]!r}")
+        yield self._usage(answer)
+        for check in (
+            self._reply_limit,
+            self._seed,
+            self._temperature,
+            self._tools,
+            self._tool_results,
+            self._parallel_tools,
+            self._structured,
+            self._streaming,
+        ):
+            yield await check()
+
+    async def _ask(
+        self, said: str | Sequence[Mapping[str, Any]], quirks: Mapping[str, Any] | None = None, /, **body: Any
+    ) -> Answer:
+        """One call, plain but for these quirks. Raises AiqError."""
+        llm = self.settings.llm
+        changed = {
+            "quirks": llm.quirks.model_copy(update={**_PLAIN, **(quirks or {})}),
+            "prices": dict.fromkeys(self._models, _FREE),  # else each call would warn
+        }
+        key = NO_KEY if llm.api_key_env is None else read_key(llm.api_key_env, "llm.api_key_env")
+        messages = [{"role": "user", "content": said}] if isinstance(said, str) else said
+        asked = {"model": llm.model, "messages": messages, **self._limit, **body}
+        forms = Forms()
+        async with open_client(llm.model_copy(update=changed), offline_port=self.offline_port, forms=forms) as client:
+            headers = {ROLE: _ROLE, "authorization": f"Bearer {key}"}
+            response = await client.post(f"{llm.base_url.rstrip('/')}/chat/completions", json=asked, headers=headers)
+        if asked.get("stream"):
+            return Answer({}, None, None)
+        answer = response.json()
+        (choice, *_) = answer["choices"]
+        fallback = next(iter(forms.learned.values()), None)
+        return Answer(choice["message"], choice.get("finish_reason"), answer.get("usage"), fallback)
+
+    async def _switch(self, name: str, what: str, said: str = "Say hello.", **body: Any) -> Finding:
+        """The check of a field that is sent or not, as a quirk says."""
+        if not getattr(self.settings.llm.quirks, name):
+            return Finding(what, "ok", f"none is sent (llm.quirks.{name}=false)")
+        try:
+            answer = await self._ask(said, {name: True}, **body)
+        except AiqError as error:
+            return Finding(what, "fails", _reason(error), (f"llm.quirks.{name}=false",))
+        calls = f"; calls at once: {answer.calls}" if body.get("tools") else ""
+        return Finding(what, "ok", f"taken{calls}")
+
+    def _usage(self, answer: Answer) -> Finding:
+        counts = answer.usage if isinstance(answer.usage, Mapping) else {}
+        if not isinstance(counts.get("prompt_tokens"), int | float):
+            return Finding("usage", "note", "not reported: what a run costs is unknown")
+        lacking = [model for model in self._models if model not in self.settings.llm.prices]
+        if lacking:
+            said = f"no price in llm.prices for {', '.join(lacking)}"
+            if limit := self.settings.limits.in_money:
+                return Finding("usage", "fails", f"{limit} cannot be kept: {said}")
+            return Finding("usage", "note", f"reported; {said}")
+        return Finding("usage", "ok", "reported, and there is a price")
+
+    async def _reply_limit(self) -> Finding:
+        given = self.settings.llm.quirks.limit_field
+        problem = ""
+        for name in sorted(("max_completion_tokens", "max_tokens"), key=lambda name: name != given):
+            try:
+                answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW})
+            except AiqError as error:
+                problem = problem or _reason(error)
+                continue
+            if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
+                self._limit = {name: _ENOUGH}
+                setting = () if name == given else (f"llm.quirks.limit_field={name}",)
+                return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is kept", setting)
+            problem = problem or f"{name} is ignored"
+        return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
+
+    async def _seed(self) -> Finding:
+        return await self._switch("seed", "seed")
+
+    async def _temperature(self) -> Finding:
+        return await self._switch("temperature", "temperature", temperature=0)
+
+    async def _tools(self) -> Finding:
+        try:
+            answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER])
+        except AiqError as error:
+            return Finding("tools", "fails", _reason(error))
+        if not answer.calls:
+            return Finding("tools", "note", "taken, but the model answers in words: it may never search")
+        return Finding("tools", "ok", "the model calls them")
+
+    async def _tool_results(self) -> Finding:
+        """A second turn, with what agents send beside a tool's call and result."""
+        function = {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'}
+        call = {"id": "call_1", "type": "function", "function": function}
+        turns: list[Mapping[str, Any]] = [
+            {"role": "user", "content": "What is the weather in Oslo?"},
+            {"role": "assistant", "name": "researcher", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "Rain, 8 degrees."},
+        ]
+        given = {name: getattr(self.settings.llm.quirks, name) for name in ("null_content", "message_name")}
+        problem = ""
+        for null, name in ((True, True), (False, True), (True, False), (False, False)):
+            tried = {"null_content": null and given["null_content"], "message_name": name and given["message_name"]}
+            try:
+                await self._ask(turns, tried, tools=[_WEATHER])
+            except AiqError as error:
+                problem = problem or _reason(error)
+                continue
+            changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
+            return Finding("tool results", "fails" if changed else "ok", problem or "taken", changed)
+        return Finding("tool results", "fails", problem)
+
+    async def _parallel_tools(self) -> Finding:
+        said = "What is the weather in Oslo and in Rome? Look both up at once."
+        return await self._switch(
+            "parallel_tool_calls", "parallel tools", said, tools=[_WEATHER], parallel_tool_calls=True
+        )
+
+    async def _structured(self) -> Finding:
+        given, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
+        wanted = {"type": "json_schema", "json_schema": schema_of(Weather)}
+        for form in FORMS[FORMS.index(given) :]:
+            try:
+                answer = await self._ask(_STATE, {"structured": form}, response_format=wanted)
+            except AiqError as error:
+                problem = problem or _reason(error)
+                continue
+            taken = answer.fallback or form
+            refused = f"{form} is refused; " if answer.fallback else ""
+            readable = read_object(answer.text, Weather) is not None
+            if taken != given and (readable or refused):
+                settings = (f"llm.quirks.structured={taken}",)
+            if readable:
+                said = problem or f"{refused}answered in {taken}"
+                return Finding("JSON schema", "note" if settings else "ok", said, settings)
+            problem = problem or f"{refused}the answer in {taken} is no such JSON: {answer.text[:40]!r}"
+        return Finding("JSON schema", "note", problem, settings)
+
+    async def _streaming(self) -> Finding:
+        try:
+            await self._ask("Say hello.", stream=True)
+        except AiqError as error:
+            return Finding("streaming", "note", f"{_reason(error)} (only agents that stream need it)")
+        return await self._switch("stream_usage", "streaming", stream=True)
+
+
+def _reason(error: AiqError) -> str:
+    """An error without who asked which address, and without the advice that the table gives itself."""
+    said = str(error).partition(" failed")[2].lstrip(": ") or str(error)
+    return _ADVICE.split(said)[0]

@@ -1,0 +1,93 @@
+"""What a model call costs: by the usage that its endpoint reports, however it writes it; else estimated by its text."""
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from aiq.core.settings import LlmSettings
+from aiq.core.usage import Usage
+
+MOST_TOKENS = 100_000_000
+"""Of one call: ten times the largest context there is. What is more is no count."""
+
+_LATIN = re.compile("[\\u0000-\\u024f\\u1e00-\\u206f]+")
+_CJK = re.compile("[\\u2e80-\\u9fff\\uac00-\\ud7af\\uf900-\\ufaff\\uff00-\\uffef\\U00020000-\\U0003ffff]+")
+
+_log = logging.getLogger(__name__)
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens, which some endpoints write as "10" or 10.0; None for what is none."""
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        return None
+    return int(number) if 0 <= number <= MOST_TOKENS and number.is_integer() else None
+
+
+def plain_usage(reported: object) -> dict[str, Any]:
+    """The `usage` object of a chat completion with whole numbers, which clients rely on; without what is no count.
+
+    Empty where it does not tell the tokens. No request has none: some proxies write 0 for what they do not know.
+    """
+    counts = _counts(reported) if isinstance(reported, Mapping) else {}
+    if not counts.get("prompt_tokens") or "completion_tokens" not in counts:
+        return {}
+    return {**counts, "total_tokens": counts["prompt_tokens"] + counts["completion_tokens"]}
+
+
+def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
+    read = {name: _counts(value) if isinstance(value, Mapping) else _count(value) for name, value in values.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+class PriceList:
+    """Prices by model name. A model without one costs None, and is warned of once."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self._prices = settings.prices
+        self._ratios = settings.characters_per_token
+        self._warned: set[str] = set()
+
+    def usage(self, body: Mapping[str, Any], reply: Any, reported: object) -> Usage:
+        """One exchange's usage: of the request `body`, the `reply` to it (None: none came) and the usage reported.
+
+        Without a report it is an unreported call that costs 0 for certain, and an estimate that limits count.
+        """
+        model, counts = str(body.get("model", "")), plain_usage(reported)
+        usage = Usage(calls=1, unreported_calls=1)
+        if counts:
+            prompt = counts["prompt_tokens"]
+            cached = min((counts.get("prompt_tokens_details") or {}).get("cached_tokens", 0), prompt)
+            usage = Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=counts["completion_tokens"])
+        if not self.knows(model):
+            if model not in self._warned:
+                self._warned.add(model)
+                _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
+            return usage.model_copy(update={"cost_usd": None})
+        price = self._prices[model]
+        estimated = 0.0 if counts else price.cost(self._estimate(body, reply))
+        return usage.model_copy(update={"cost_usd": price.cost(usage), "estimated_usd": estimated})
+
+    def knows(self, model: str) -> bool:
+        """Whether this model has a price."""
+        return model in self._prices
+
+    def _estimate(self, body: Mapping[str, Any], reply: Any) -> Usage:
+        """Tokens by the text that was sent and got. A reply that did not come may have become as long as it may be."""
+        longest = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
+        return Usage(
+            input_tokens=self._tokens(
+                [body[name] for name in ("messages", "tools", "response_format") if name in body]
+            ),
+            output_tokens=longest if reply is None else self._tokens(reply),
+        )
+
+    def _tokens(self, value: Any) -> int:
+        """How many tokens a JSON value has at `llm.characters_per_token`."""
+        text = json.dumps(value, ensure_ascii=False)
+        latin, cjk = (sum(map(len, script.findall(text))) for script in (_LATIN, _CJK))
+        counted = ((latin, self._ratios.latin), (cjk, self._ratios.cjk), (len(text) - latin - cjk, self._ratios.other))
+        return round(sum(characters / ratio for characters, ratio in counted))

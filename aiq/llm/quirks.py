@@ -1,0 +1,159 @@
+"""Where endpoints differ from OpenAI's: requests as `llm.quirks` wants them, and replies put into OpenAI's form.
+
+Structured output that an endpoint refuses is asked for in the next less strict form, and so from then on.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from aiq.core.settings import QuirkSettings
+
+FORMS: Final = ("json_schema", "json_object", "prose")
+"""Of structured output, the strictest first; the names of the first two are OpenAI's."""
+
+_WRONG_REQUEST: Final = frozenset({400, 422, 501})
+_NAMES_FORM: Final = re.compile("response_format|json_schema|json_object")
+
+_INSTRUCTION: Final = "Answer with one JSON object and nothing else. It has the form that this JSON schema states:"
+
+_WITHOUT: Final = {
+    "seed": "seed=false",
+    "temperature": "temperature=false",
+    "max_completion_tokens": "limit_field=max_tokens",
+    "max_tokens": "limit_field=max_completion_tokens",
+    "parallel_tool_calls": "parallel_tool_calls=false",
+    "stream_options": "stream_usage=false",
+}
+"""By request field: the quirk with which it is not sent."""
+
+
+def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
+    """The body of a request as the endpoint wants it; with OpenAI's quirks as it is, its usage asked for."""
+    body = dict(body)
+    if not quirks.stream_usage:
+        body.pop("stream_options", None)
+    elif body.get("stream"):
+        body["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
+    for field in ("seed", "temperature", "parallel_tool_calls"):
+        if not getattr(quirks, field):
+            body.pop(field, None)
+    if quirks.limit_field == "max_tokens" and "max_completion_tokens" in body:
+        body["max_tokens"] = body.pop("max_completion_tokens")
+    body["messages"] = [_message(message, quirks) for message in body.get("messages") or ()]
+    return structured_as(body, quirks.structured)
+
+
+def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
+    if not quirks.message_name:
+        message = {name: value for name, value in message.items() if name != "name"}
+    if not quirks.null_content and message.get("tool_calls") and message.get("content") is None:
+        message = {**message, "content": ""}
+    return message
+
+
+def remedy(status: int, said: str, body: Mapping[str, Any]) -> str | None:
+    """The setting with which a request lacks the field that an endpoint's refusal names, if it names one."""
+    named = [quirk for field, quirk in _WITHOUT.items() if field in body and re.search(rf"\b{field}\b", said)]
+    return f"llm.quirks.{named[0]}" if named and status in _WRONG_REQUEST else None
+
+
+def form_of(body: Mapping[str, Any]) -> str:
+    """In which of `FORMS` a request asks for its answer; prose also where it asks for no JSON."""
+    kind = (body.get("response_format") or {}).get("type")
+    return kind if kind in FORMS else FORMS[-1]
+
+
+def structured_as(body: Mapping[str, Any], form: str) -> dict[str, Any]:
+    """The request in this form, if it is in a stricter one: then its messages state the schema."""
+    asked = form_of(body)
+    if FORMS.index(form) <= FORMS.index(asked):
+        return dict(body)
+    wanted = {"response_format": {"type": form}} if form != FORMS[-1] else {}
+    rest = {name: value for name, value in body.items() if name != "response_format"}
+    if asked == FORMS[0]:
+        rest["messages"] = _told(body["messages"], body["response_format"]["json_schema"].get("schema"))
+    return {**rest, **wanted}
+
+
+def _told(messages: Sequence[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
+    """The messages, the last of which says what to answer: chat templates take no system message there."""
+    *earlier, last = messages
+    told = f"{_INSTRUCTION}\n{json.dumps(schema, ensure_ascii=False)}"
+    if last.get("role") == "user" and isinstance(last.get("content"), str):
+        return [*earlier, {**last, "content": f"{last['content']}\n\n{told}"}]
+    return [*messages, {"role": "user", "content": told}]
+
+
+def refuses_form(status: int | None, said: str) -> bool:
+    """Whether a failure may be about the form of structured output.
+
+    A server error that does not name it may pass, and is sent again as it was: a fallback that depended on such an
+    error would make answers depend on when it struck.
+    """
+    return status in _WRONG_REQUEST or bool(_NAMES_FORM.search(said))
+
+
+class Forms:
+    """The forms of structured output that the run's endpoint takes, learned from what it refused.
+
+    Kept by model and schema: then the request that is answered does not depend on which sample asked first.
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}
+        self.learned: dict[str, str] = {}
+        """The form by model and name of the schema, for people."""
+
+    def taken(self, body: Mapping[str, Any]) -> str:
+        """In which form to send this request, which may be less strict than its own."""
+        return self._taken.get(_schema_key(body), form_of(body))
+
+    def learn(self, body: Mapping[str, Any], form: str) -> None:
+        """The request, as it was made, was answered in this form and refused in stricter ones."""
+        self._taken[_schema_key(body)] = form
+        schema = body["response_format"].get("json_schema") or {}
+        self.learned[" ".join(filter(None, [body.get("model"), schema.get("name")]))] = form
+
+
+def _schema_key(body: Mapping[str, Any]) -> str:
+    return canonical([body.get("model"), body.get("response_format")])
+
+
+def canonical(value: Any) -> str:
+    """JSON of which there is one for each value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def in_openais_form(message: dict[str, Any], asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """A reply's message with its content as text, and tool calls with type, unique id and arguments as JSON text.
+
+    `asked`: the messages of the request, whose calls' ids are taken. Raises TypeError for tool calls that are no list.
+    """
+    changed = dict(message)
+    if not isinstance(message.get("content"), str | None):
+        changed["content"] = _text(message["content"])
+    if message.get("tool_calls"):
+        taken = [call.get("id") for earlier in asked for call in earlier.get("tool_calls") or ()]
+        changed["tool_calls"] = list(_calls(message["tool_calls"], taken))
+    return changed
+
+
+def _text(content: Any) -> str:
+    """Content in parts as one text, without parts that have none (thoughts); any other object is an answer in JSON."""
+    parts = content if isinstance(content, list) else [content]
+    if not all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts):
+        return json.dumps(content, ensure_ascii=False)
+    return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+
+
+def _calls(calls: Sequence[dict[str, Any]], taken: list[Any]) -> Iterator[dict[str, Any]]:
+    for call in calls:
+        function = call.get("function") or {}
+        given, name = function.get("arguments"), call.get("id")
+        arguments = given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False)
+        if not name or name in taken:
+            name = f"{name or 'call'}-{len(taken)}"
+        taken.append(name)
+        yield {**call, "id": name, "type": "function", "function": {**function, "arguments": arguments}}

@@ -1,0 +1,88 @@
+"""`aiq.run([...])`: a run from a script or a notebook, its rows, and how it ends that does not come to its end."""
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import aiq
+from aiq.core.errors import UserError
+from tests.experiment.conftest import Endpoint, Workplace
+
+TINY = ["experiment=tiny", "runner.progress=false"]
+
+
+def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.write_samples({"s1": "a question", "s2": "a question that must fail"})
+    run = aiq.run([*TINY, "runner.max_error_rate=0.2"])
+    assert (run.folder.resolve(), run.exit_code) == (here.only_run().resolve(), 3)
+    assert run.summary.statuses == {"completed": 1, "failed": 1}
+    assert list(run.frames.samples["sample_id"]) == ["s1", "s2"]
+    assert set(run.frames.scores["metric"]) == {"letters.count", "letters.vowels", "letters.pages"}
+    assert "1 completed, 1 failed; letters.count" in repr(run)
+    assert (run.folder / "index.html").is_file()
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+    again = aiq.run([f"resume={run.folder}", "runner.progress=false", "runner.max_error_rate=1"])
+    assert (again.folder, again.exit_code, len(here.lines(run.folder / "samples.jsonl"))) == (run.folder, 0, 2)
+
+
+async def test_a_notebook_has_an_event_loop_already(here: Workplace) -> None:
+    assert aiq.run([*TINY, "agent.ask=true"]).summary.statuses == {"completed": 6}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ("experiment=tiny", r"takes a list of texts: aiq\.run\(\["),
+        (["experiment=tiny", 3], "takes a list of texts"),
+        (["experiment=tony"], "there is no such experiment; did you mean tiny"),
+        (["experiment=tiny", "seed=1,2"], "several values are a sweep"),
+        (["resume=nowhere"], "nowhere is no run folder"),
+        (["resume=one", "resume=two"], "nor a second folder"),
+    ],
+)
+def test_what_is_wrong_is_raised(here: Workplace, overrides: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        aiq.run(overrides)
+
+
+def test_a_run_that_is_stopped_is_no_finished_run(here: Workplace, endpoint: Endpoint) -> None:
+    endpoint.refuse_from = 2
+    with pytest.raises(
+        UserError, match=r"refuses the key .*; what is finished is kept, go on with: aiq run resume=res"
+    ):
+        aiq.run([*TINY, "agent.ask=true", "runner.concurrency=1"])
+    assert here.manifest(here.only_run())["status"] == "failed"
+
+
+SCRIPT = """
+import asyncio, aiq
+
+async def cell():
+    try:
+        aiq.run(["experiment=tiny", "runner.progress=false"])
+    except KeyboardInterrupt as interrupt:
+        print(interrupt)
+
+{start}
+"""
+
+
+@pytest.mark.parametrize("start", ["asyncio.run(cell())", "try: cell().send(None)\nexcept StopIteration: pass"])
+def test_an_interruption_in_a_notebook_or_a_script_can_be_gone_on_with(place: Workplace, start: str) -> None:
+    place.write_samples({"s1": "a question", "s2": "this will hang"})
+    command = [sys.executable, "-c", SCRIPT.format(start=start)]
+    with subprocess.Popen(command, cwd=place.path, stdout=subprocess.PIPE, text=True) as process:
+        place.wait_for(lambda: any(place.lines(run / "samples.jsonl") for run in place.runs()))
+        process.send_signal(signal.SIGINT)
+        try:
+            printed, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    run = place.only_run()
+    assert printed.strip().endswith(f"go on with: aiq run resume={run.relative_to(place.path)}")
+    assert place.manifest(run)["status"] == place.summary(run)["status"] == "interrupted"
+    assert [row["status"] for row in place.lines(run / "samples.jsonl")] == ["completed", "cancelled"]
