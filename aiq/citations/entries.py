@@ -5,7 +5,7 @@ import tomllib
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -161,6 +161,7 @@ class Line:
     end: int
     level: int | None
     fenced: bool
+    _begun: dict[Family, Entry | None] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> str:
@@ -211,11 +212,16 @@ class Line:
         """Whether the line is a heading or ends a list otherwise."""
         return self.level is not None or self.ends_list
 
-    @cached_property
-    def starts(self) -> dict[Family, Entry]:
-        """The line as the first of an entry, by each form that it has."""
-        matches = ((name, form.match(self.text, self.start, self.end)) for name, form in _FORMS.items())
-        return {name: _entry(name, match, self.start, self.end) for name, match in matches if match}
+    def begin(self, family: Family) -> Entry | None:
+        """The line as the first of an entry of this form; None where it has another."""
+        if family not in self._begun:
+            match = _FORMS[family].match(self.text, self.start, self.end)
+            self._begun[family] = match and _entry(family, match, self.start, self.end)
+        return self._begun[family]
+
+    def first_form(self) -> Entry | None:
+        """The same, of the first form that it has."""
+        return next(filter(None, map(self.begin, _FORMS)), None)
 
     def below(self, most: int) -> list["Line"]:
         """The next lines with text after this one, of at most so many lines."""
@@ -227,7 +233,7 @@ class Line:
             return True
         for below in self.below(_NEAR):
             beside = family not in UNNUMBERED or below.indent <= self.indent + 1
-            if below.parts_lists or (beside and family in below.starts):
+            if below.parts_lists or (beside and below.begin(family)):
                 return False
             if below.names_target:
                 return True

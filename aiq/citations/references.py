@@ -85,7 +85,7 @@ def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
     def is_defined(entry: Entry) -> bool:
         return line.text[entry.body - 1] in ":："
 
-    start = None if line.fenced else line.starts.get("bracket")
+    start = None if line.fenced else line.begin("bracket")
     if not start or not is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
         return None
     before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
@@ -113,7 +113,7 @@ def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:
 
 
 def _is_listed(line: Line) -> bool:
-    start = None if line.fenced or line.level is not None else line.starts.get("bracket")
+    start = None if line.fenced or line.level is not None else line.begin("bracket")
     return start is not None and line.text[start.mark[0]] not in "(（" and line.names_target
 
 
@@ -139,7 +139,7 @@ def _first_entry(title: Line) -> tuple[Line, Family] | None:
 
 def _family(line: Line, *, strong: bool, formal: bool) -> Family | None:
     """The form in which an entry begins here; forms without brackets or points must name a target at once."""
-    start = next(iter(line.starts.values()), None)
+    start = line.first_form()
     if start and start.family != "plain":
         sure = start.family in ("table", "bracket", "ordered", "circled")
         likely = strong or start.family not in ("spaced", "row")
@@ -173,7 +173,7 @@ class _Follower:
 
     def _takes(self, line: Line) -> bool:
         """Whether this line belongs to the list; if so it is added."""
-        start = None if line.fenced else line.starts.get(self.family)
+        start = None if line.fenced else line.begin(self.family)
         if start and self._begins_entry(start, line):
             self.indent = self.indent if self.entries else line.indent
             self.entries += self._entries_in(start, line)
@@ -206,7 +206,7 @@ class _Follower:
     def _entries_in(self, start: Entry, line: Line) -> list[Entry]:
         """The entries of a line; a number in it that the next entry's line has again was only cited."""
         found = line.entries(start)
-        following = (below.starts.get(self.family) for below in line.below(_FAR) if len(found) > 1)
+        following = (below.begin(self.family) for below in line.below(_FAR) if len(found) > 1)
         after = next((below.number for below in following if below is not None), 0)
         again = next((at for at, entry in enumerate(found) if at and entry.number == after), len(found))
         return [*found[: again - 1], replace(found[again - 1], end=line.end)] if after else found
@@ -243,7 +243,7 @@ class _Follower:
     def _next_entry(self, line: Line) -> Entry | None:
         """The entry with a target that begins in one of the next lines, below nothing that ends the list."""
         for below in line.below(_FAR):
-            if start := below.starts.get(self.family):
+            if start := below.begin(self.family):
                 return start if below.target_near(self.family) else None
             if below.parts_lists and not below.is_rule:
                 return None

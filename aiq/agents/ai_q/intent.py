@@ -15,11 +15,7 @@ from aiq.core.prompts import Prompts
 
 
 class Classification(BaseModel):
-    """What the model is asked for. A bad or missing depth is shallow.
-
-    A name counts whatever its case and what stands around it. Where the intent is unclear, a stated depth is one of
-    research; a stated `deep` is whatever the intent says, since mixed or unsure is research.
-    """
+    """What the model is asked for. A bad or missing depth is shallow."""
 
     intent: str = Field(pattern="^(meta|research)$")
     meta_response: str | None = None
@@ -29,6 +25,11 @@ class Classification(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _by_names(cls, values: Any) -> Any:
+        """A name counts whatever its case and what stands around it.
+
+        Where the intent is unclear, a stated depth is one of research; a stated `deep` is whatever the intent says,
+        since mixed or unsure is research.
+        """
         intent, depth = values.get("intent"), values.get("research_depth")
         stated = _named(depth, "shallow", "deep") or _named(intent, "shallow", "deep")
         unclear = "research" if stated else intent

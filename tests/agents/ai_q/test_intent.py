@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from aiq.agents.ai_q.intent import Classification, IntentClassifier
 from aiq.agents.ai_q.settings import IntentSettings
 from aiq.agents.toolkit.structured import REPAIR_CHARACTERS
-from aiq.core.errors import ModelError
+from aiq.core.errors import ModelError, RunAborted
 from aiq.core.events import Decision, Recovery
 from aiq.core.samples import Question
 from aiq.experiment.attempt import boundary_error
@@ -108,7 +108,7 @@ async def test_a_failing_endpoint_is_an_error_and_no_decision(failure: Any, good
     async with on_bench(script) as bench:
         with pytest.raises(Exception, match=str(failure)) as raised:
             await agent().research(Question(text="Who?"), bench.session)
-    assert isinstance(boundary_error(raised.value), ModelError)
+    assert isinstance(boundary_error(raised.value), RunAborted if failure == 404 else ModelError)
     assert bench.logged(Decision) == []
 
 
