@@ -64,6 +64,7 @@ class ToolErrorKind(StrEnum):
     UNKNOWN_TOOL = "unknown_tool"
     NOT_AVAILABLE = "not_available"  # outside what a closed web or corpus holds
     NOT_FOUND = "not_found"  # the web says that there is no such page
+    DENIED = "denied"  # a page that web.deny lists
     BLOCKED = "blocked"  # private, loopback or non-HTTP address
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"

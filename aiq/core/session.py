@@ -110,6 +110,7 @@ class Session:
     replies: list[Said] = field(default_factory=list)
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
+    _denied: list[int] = field(default_factory=list)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
@@ -129,6 +130,11 @@ class Session:
         """Remember a report as soon as it is written; a blank one does not replace an earlier one."""
         if text.strip():
             self._drafts.append(text)
+
+    @property
+    def denied(self) -> int:
+        """Pages and search results that `web.deny` has kept from the agent."""
+        return sum(self._denied)
 
     def check_limits(self) -> None:
         """Raises LimitReached when no further model call may start."""
@@ -172,7 +178,9 @@ class Session:
         except ToolError as error:
             trace = traceback_of(error.__cause__) if error.kind is ToolErrorKind.FAILED else None
             returned(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
+            self._denied.append(error.kind is ToolErrorKind.DENIED)
             raise
+        self._denied.append(result.denied)
         for rank, source in enumerate(result.sources):
             self.sources.add(source.model_copy(update=call), (*path, rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])

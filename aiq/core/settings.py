@@ -259,9 +259,20 @@ class WebSettings(Settings):
         description="offline: the closed world; corpus: pages of search.corpus; live: the internet"
     )
     allow_hosts: OneOrMore = Field(description="hosts that the address guard lets through all the same")
+    deny: OneOrMore = Field(
+        description="pages that hold benchmarks, refused and left out of search results: a host, or HOST/PATH, with *"
+    )
     timeout_seconds: Positive = Field(description="of one page")
     max_bytes: Count = Field(description="of one page, after decompression")
     max_redirects: int = Field(ge=0, description="followed for one page")
+
+    @field_validator("deny")
+    @classmethod
+    def _are_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in value:
+            if "://" in pattern or not pattern.partition("/")[0].strip():
+                raise ValueError(f"{pattern!r} is no pattern: write a host as *.example.org, or example.org/data/*")
+        return value
 
 
 class CitationSettings(Settings):

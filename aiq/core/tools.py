@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class ToolResult(Record):
-    """What a successful call gives: `content` for the model, and in `sources` what counts as retrieved."""
+    """What a successful call gives: `content` for the model, and in `sources` what counts as retrieved.
+
+    `denied`: results that were left out because of `web.deny`.
+    """
 
     content: str
     sources: tuple[Source, ...] = ()
+    denied: int = 0
 
 
 class Tool(Protocol):

@@ -57,6 +57,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
+        denied=session.denied,
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
@@ -80,11 +81,13 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
     text = without_thoughts(report.text)
     if why := why_no_answer(text, session.replies):
         session.keep_draft(report.raw_text)
-        raise AgentError(f"the agent's report is none: {why}")
+        raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
     cut = why_cut_off(report.raw_text or text, session.replies)
-    outcome = "partial" if cut else report.outcome
-    return report.model_copy(update={"text": text, "citation_status": known, "outcome": outcome}), cut
+    if report.outcome == "partial":
+        cut = cut or "the agent says that its report is not whole"
+    changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
+    return report.model_copy(update=changed), cut
 
 
 async def outcome(

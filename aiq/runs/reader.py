@@ -19,8 +19,17 @@ from aiq.runs.summary import Summary
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SAMPLE_COLUMNS = {"sample_id", "epoch", "attempt", "status", "question", "report", "route", "outcome"}
-_SAMPLE_COLUMNS |= {"citation_status"}
+_SAMPLE_COLUMNS = {
+    "sample_id",
+    "epoch",
+    "attempt",
+    "status",
+    "question",
+    "report",
+    "route",
+    "outcome",
+    "citation_status",
+}
 _SCORE_COLUMNS = ("judge", "metric", "status", "value", "numerator", "denominator", "reason", "judge_model")
 
 

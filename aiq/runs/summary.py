@@ -78,10 +78,10 @@ class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
     `partial`: attempts whose report was cut off, judged by what there was. `citation_statuses`: of the reports.
-    `failures`: attempts by the cause that they ended in, the most frequent ones. `ranges`: least and greatest value of
-    metrics that have both. `judge_caveats`: what a judge's scores do without. `judge_noise`: of the metrics whose judge
-    judged a report more than once. `cost_usd` is a lower bound where there are `unreported_calls`: calls whose usage
-    the endpoint did not report.
+    `failures`: attempts by the cause that they ended in, the most frequent ones. `denied`: pages and search results
+    that `web.deny` kept from agents. `ranges`: least and greatest value of metrics that have both. `judge_caveats`:
+    what a judge's scores do without. `judge_noise`: of the metrics whose judge judged a report more than once.
+    `cost_usd` is a lower bound where there are `unreported_calls`: calls whose usage the endpoint did not report.
     """
 
     schema_version: Literal[1] = 1
@@ -100,6 +100,7 @@ class Summary(Record):
     unavailable: Mapping[str, str]
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
+    denied: int = 0
     judge_errors: Mapping[str, JudgeErrors]
     judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
@@ -141,6 +142,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             metrics=figures.metrics(figures.attempts, other),
         ),
         failures=causes(str(attempt.error) for attempt in attempts if attempt.error),
+        denied=sum(attempt.denied for attempt in attempts),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
         judge_caveats=state.caveats(),
         judge_noise=figures.noise(),

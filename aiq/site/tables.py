@@ -90,7 +90,7 @@ def spend_line(used: Usage) -> str:
 
 
 def notes(summary: Summary) -> Iterator[str]:
-    """What a reader of the numbers must know of the models behind them."""
+    """What a reader of the numbers must know of the models and the web behind them."""
     calls = {account: usage.total.calls for account, usage in summary.usage.items()}
     if calls.get("agent") == 0 and summary.statuses.get("completed"):
         yield NOT_MEASURED_NOTE
@@ -98,6 +98,8 @@ def notes(summary: Summary) -> Iterator[str]:
             yield JUDGED_OFFLINE_NOTE
     elif summary.offline:
         yield OFFLINE_NOTE
+    if summary.denied:
+        yield f"web.deny kept {summary.denied} pages or search results from agents, because they hold benchmarks."
 
 
 def rounded(value: Any) -> Any:
@@ -184,7 +186,7 @@ def _attempts(summary: Summary) -> Text:
     line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
     if summary.partial:
-        text.append(f"\n{summary.partial} of the {summary.statuses['limit']} were cut off and judged by what there was")
+        text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")
     if summary.citation_statuses:
         text.append(f"\ncitations of reports: {citations(summary.citation_statuses)}", style="")
     if len(summary.routes) > 1:

@@ -1,4 +1,4 @@
-"""A search API over HTTP: one POST of JSON, and every failure as a typed ToolError, in one line and without our key."""
+"""A search API over HTTP: answers in JSON, and every failure as a typed ToolError in one line, without our key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,26 +40,31 @@ class ApiClient:
     key: str
 
     async def post(self, body: Mapping[str, Any], answer: type[AnswerT]) -> AnswerT:
+        """The API's answer to this; see `send`."""
+        return await self.send("POST", self.url, body, answer)
+
+    async def send(self, method: str, url: str, body: Mapping[str, Any] | None, answer: type[AnswerT]) -> AnswerT:
         """The API's answer. Raises ToolError: by status; timeout, http (no connection), malformed."""
         try:
-            timeout = Timeout(self.seconds, pool=None)
-            response = await self.client.post(self.url, json=body, headers=dict(self.headers), timeout=timeout)
+            timeout, headers = Timeout(self.seconds, pool=None), dict(self.headers)
+            response = await self.client.request(method, url, json=body, headers=headers, timeout=timeout)
         except TimeoutException:
-            raise self._error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None
+            raise self.error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None
         except SEND_ERRORS as error:
-            raise self._error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None
+            raise self.error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None
         if response.status_code != 200:
             raise self._refused(response)
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
-            raise self._error(ToolErrorKind.MALFORMED, f"not a search answer ({describe(error)[:200]})") from None
+            raise self.error(ToolErrorKind.MALFORMED, f"not a search answer ({describe(error)[:200]})") from None
 
-    def _error(self, kind: ToolErrorKind, reason: str) -> ToolError:
+    def error(self, kind: ToolErrorKind, reason: str) -> ToolError:
+        """A failure for this reason, without our key."""
         return ToolError(kind, without_key(self.failure.replace("{}", reason), self.key))
 
     def _refused(self, response: Response) -> ToolError:
         status, said = response.status_code, read_error(response.content, self.key)[0]
         empty = status == 400 and "credit" in said.lower()
         kind = ToolErrorKind.QUOTA if empty else KINDS.get(status, ToolErrorKind.HTTP)
-        return self._error(kind, f"HTTP {status}: {said or 'no reason given'}")
+        return self.error(kind, f"HTTP {status}: {said or 'no reason given'}")

@@ -15,8 +15,9 @@ import httpcore2
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.llm.http import AsyncClient, AsyncHTTPTransport
+from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport
 from aiq.llm.models import read_key
+from aiq.tools.deny import DenyList
 from aiq.tools.guard import check_address, check_url, is_listed
 from aiq.tools.pages import ACCEPT, Downloader, page_by_reader, page_of
 
@@ -41,25 +42,32 @@ class LiveWeb:
     def __init__(self, settings: WebSettings, *, resolve: Resolve = system_resolve) -> None:
         self._settings = settings
         self._allowed = settings.allow_hosts
+        self._deny = DenyList(settings.deny)
         self._resolve = resolve
         self._ssl_context = httpcore2.default_ssl_context()
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        """The page's main text. Raises ToolError: blocked, timeout, too_large, not_found, http, malformed.
+        """The page's main text. Raises ToolError: denied, blocked, timeout, too_large, not_found, http, malformed.
 
         A reader service is told only what the guard would ask itself. Raises ConfigError when its key is not there.
         """
         asked, secret = url, None
         if reader is not None:
-            check_url(url, self._allowed)
+            self._check(url)
             asked = reader.address(url)
             secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
         transport = GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve))
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
-            downloader = Downloader(client, self._settings, lambda link: check_url(link, self._allowed), accept)
+            downloader = Downloader(client, self._settings, self._check, accept)
             download = await downloader.get(asked, secret)
-        return await (page_of if reader is None else page_by_reader)(url, download)
+        page = await (page_of if reader is None else page_by_reader)(url, download)
+        self._deny.check(page.final_url)
+        return page
+
+    def _check(self, url: str) -> URL:
+        self._deny.check(url)
+        return check_url(url, self._allowed)
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):

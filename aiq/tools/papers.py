@@ -1,5 +1,6 @@
 """The paper search tool, over whichever provider the run is configured with."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pydantic import BaseModel, Field, model_validator
@@ -10,6 +11,7 @@ from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
 from aiq.tools.blocks import Words, harmless, one_line, retrieved, safe_url
+from aiq.tools.deny import DenyList
 from aiq.tools.search import shortened
 
 NOTHING = "No papers found via Google Scholar."
@@ -73,16 +75,18 @@ class PaperSearch:
     parameters: type[BaseModel] = PaperArguments
     data_source: str | None = "papers"
 
-    def __init__(self, provider: PaperProvider, settings: PapersSettings) -> None:
+    def __init__(self, provider: PaperProvider, settings: PapersSettings, deny: Sequence[str] = ()) -> None:
         self._provider = provider
+        self._deny = DenyList(deny)
         self._max_results = settings.max_results
 
     async def run(self, arguments: PaperArguments) -> ToolResult:
         found = await self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
-        papers = found[: self._max_results]
+        papers = [paper for paper in found[: self._max_results] if not self._deny.has(paper.link)]
         listed = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
         sources = tuple(_source(paper) for paper in papers if paper.link.strip())
-        return ToolResult(content="\n\n".join(listed) or NOTHING, sources=sources)
+        denied = len(found[: self._max_results]) - len(papers)
+        return ToolResult(content="\n\n".join(listed) or NOTHING, sources=sources, denied=denied)
 
 
 def _source(paper: Paper) -> Source:

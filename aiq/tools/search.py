@@ -1,5 +1,6 @@
 """The web search tool, over whichever provider the run is configured with."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pydantic import BaseModel, Field
@@ -9,6 +10,7 @@ from aiq.core.settings import SearchSettings
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
 from aiq.tools.blocks import SEPARATOR, Words, document, harmless, retrieved
+from aiq.tools.deny import DenyList
 
 MAX_QUERY = 400
 """Characters; a longer query is cut to 397 and `...` (search APIs refuse more)."""
@@ -58,18 +60,21 @@ class WebSearch:
     parameters: type[BaseModel] = SearchArguments
     data_source: str | None = "web"
 
-    def __init__(self, provider: SearchProvider, settings: SearchSettings) -> None:
+    def __init__(self, provider: SearchProvider, settings: SearchSettings, deny: Sequence[str] = ()) -> None:
         self._provider = provider
         self._settings = settings
+        self._deny = DenyList(deny)
 
     async def run(self, arguments: SearchArguments) -> ToolResult:
         most, chars = self._settings.max_results, self._settings.max_content_length
         found = await self._provider.search(shortened(arguments.query), most)
-        sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published) for h in found.hits[:most]]
+        hits = [hit for hit in found.hits[:most] if not self._deny.has(hit.url)]
+        sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published) for h in hits]
         said = (found.answer or "").strip()
         blocks = [f"<Answer>\n{harmless(said)}\n</Answer>"] if said else []
         blocks += [document(s.url or "", s.title, s.text, s.published) for s in sources]
-        return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=tuple(sources))
+        denied = len(found.hits[:most]) - len(hits)
+        return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=tuple(sources), denied=denied)
 
 
 def shortened(query: str) -> str:

@@ -52,9 +52,10 @@ def build_toolbox(settings: RunSettings, web: Web, client: AsyncClient, collecti
     """
     search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
-    tools: list[Tool] = [WebSearch(provider, search), FetchPage(web, max_chars=PAGE_CHARS)]
+    tools: list[Tool] = [WebSearch(provider, search, settings.web.deny), FetchPage(web, max_chars=PAGE_CHARS)]
     if papers.provider is not None:
-        tools.append(PaperSearch(make_provider(PaperProvider, papers, "papers", client), papers))
+        scholar = make_provider(PaperProvider, papers, "papers", client)
+        tools.append(PaperSearch(scholar, papers, settings.web.deny))
     if named := tuple(dict.fromkeys(filter(None, [*collections, knowledge.collection]))):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
@@ -88,4 +89,4 @@ def build_web(settings: RunSettings, client: AsyncClient) -> Web:
         case "offline":
             return OfflineWeb(client, settings.web)
         case "corpus":
-            return CorpusWeb(Corpus.load(settings.search.corpus))
+            return CorpusWeb(Corpus.load(settings.search.corpus), settings.web.deny)

@@ -1,5 +1,7 @@
 """The tool `fetch_page`, and the closed webs: the offline stack's pages, and the pages of a corpus."""
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, Field
 
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -10,6 +12,7 @@ from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline_website
 from aiq.tools.blocks import Words, document, iso_date, retrieved, safe_url
 from aiq.tools.corpus import Corpus
+from aiq.tools.deny import DenyList
 from aiq.tools.pages import Downloader, page_of
 
 
@@ -53,23 +56,33 @@ class OfflineWeb:
     """Implements core `Web` over the run's client, which leads offline hosts to the offline stack."""
 
     def __init__(self, client: AsyncClient, settings: WebSettings) -> None:
-        self._downloader = Downloader(client, settings, _offline_only)
+        self._deny = DenyList(settings.deny)
+        self._downloader = Downloader(client, settings, self._allowed)
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        """The page's main text. Raises ToolError: not_available, not_found, timeout, too_large, http, malformed."""
+        """The page's main text.
+
+        Raises ToolError: denied, not_available, not_found, timeout, too_large, http, malformed.
+        """
         _refuse(reader)
         return await page_of(url, await self._downloader.get(url))
+
+    def _allowed(self, url: str) -> URL:
+        self._deny.check(url)
+        return _offline_only(url)
 
 
 class CorpusWeb:
     """Implements core `Web` over a corpus: pages are text already."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, deny: Sequence[str] = ()) -> None:
         self._corpus = corpus
+        self._deny = DenyList(deny)
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        """The page; raises ToolError (`not_available`) for one that the corpus does not hold."""
+        """The page; raises ToolError: denied, and not_available for one that the corpus does not hold."""
         _refuse(reader)
+        self._deny.check(url)
         page = self._corpus.page(url)
         if page is None:
             raise _outside(url, "corpus")

@@ -36,8 +36,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def started(*overrides: str) -> int:
+    """The exit code of a run with these settings in the place of those above."""
+    settings = {setting.partition("=")[0]: setting for setting in (*SETTINGS, *overrides)}
+    return main(["run", *settings.values()])
+
+
 def run(*overrides: str) -> Path:
-    assert main(["run", *SETTINGS, *overrides]) == 0
+    assert started(*overrides) == 0
     return max(Path("results/deep_drb").iterdir(), key=lambda path: path.name)
 
 
@@ -111,7 +117,7 @@ def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_ask
     corpus.write_text(both[1])
     closed = ("web=corpus", "search=corpus", "search.corpus=corpus.jsonl", "epochs=1", "limit=4")
     once = ("runner.concurrency=1", "judge.fact.statements_per_call=null", "offline.faults.empty_content=0")
-    assert main(["run", *SETTINGS, *closed, *once, "runner.max_error_rate=0.1"]) == 3
+    assert started(*closed, *once, "runner.max_error_rate=0.1") == 3
     folder = next(Path("results/deep_drb").iterdir())
     printed = capsys.readouterr()
     lacking = "judge fact: 4 of 8 cited pages were not read and judged"

@@ -41,6 +41,15 @@ async def echo_headers(request: Request) -> Response:
     return Response(json.dumps(dict(request.headers)), media_type="application/json")
 
 
+async def read_for_others(request: Request) -> Response:
+    """A reader service: the page in JSON for whoever asks for it, else as text."""
+    page = {"title": "Velmora", "description": "An institute.", "content": "Glass.", "publishedTime": "2026-03-14"}
+    if "application/json" not in request.headers["accept"]:
+        return Response("Title: Velmora\n\nGlass.", media_type="text/plain")
+    final = request.query_params.get("final", request.query_params["of"])
+    return Response(json.dumps({"code": 200, "data": {**page, "url": final}}), media_type="application/json")
+
+
 async def status(request: Request) -> Response:
     return Response("no", status_code=int(request.path_params["code"]))
 
@@ -72,6 +81,7 @@ async def slow(request: Request) -> Response:
 PATHS = {
     "/article": article,
     "/headers": echo_headers,
+    "/reader": read_for_others,
     "/status/{code:int}": status,
     "/loop/{n:int}": loop,
     "/away": away,

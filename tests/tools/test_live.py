@@ -184,6 +184,13 @@ async def test_the_service_alone_gets_its_key_and_the_page_keeps_its_address(rea
     await refused(web, f"{site}/article", ToolErrorKind.HTTP, "HTTP 401", reader("status/401?of"))
 
 
+async def test_a_service_that_answers_in_json_gives_title_description_and_text(reading: Reading) -> None:
+    web, site, reader = reading
+    page = await web.fetch(f"{site}/article", reader("reader?of"))
+    assert (page.url, page.final_url) == (f"{site}/article", f"{site}/article")
+    assert (page.content, page.published) == ("Velmora\n\nAn institute.\n\nGlass.", "2026-03-14")
+
+
 async def test_what_a_service_is_not_asked_for(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
     web, site, reader = reading
     for url in ("http://10.0.0.8/inner", "file:///etc/passwd", "http://user:pw@page.example/"):

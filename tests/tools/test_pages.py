@@ -21,7 +21,8 @@ async def read(body: bytes, content_type: str) -> Page:
 GERMAN = "Die Brücke über die grüne Orl wurde früher täglich geöffnet, später nur noch für größere Schiffe."
 CHINESE = "特斯马克位于奥尔河畔，是该地区最大的城市，以玻璃制造和光学仪器而闻名。" * 3
 SHORT = (
-    "<html><head><title>Orlune</title><meta name='date' content='2031-05-02'></head><body>"
+    "<html><head><title>Orlune</title><meta name='date' content='2031-05-02'>"
+    "<meta name='description' content='Who governs Orlune.'></head><body>"
     "<header><a href='/'>Atlas</a></header><main><h1>Orlune</h1>"
     "<p>The mayor of Orlune is <a href='/m'>Mira Tal</a>.</p></main><footer>Imprint</footer></body></html>"
 )
@@ -31,6 +32,7 @@ async def test_the_main_text_of_a_page_without_its_frame_and_links() -> None:
     page = await read(SHORT.encode(), "text/html; charset=utf-8")
     assert page == await read(SHORT.encode(), "text/html; charset=utf-8")  # the same every time
     assert (page.title, page.published) == ("Orlune", "2031-05-02")  # whatever day it is here
+    assert page.content == f"Orlune\n\nWho governs Orlune.\n\n{page.text}"
     assert "The mayor of Orlune is Mira Tal." in page.text
     assert not any(frame in page.text for frame in ("Imprint", "Atlas", "/m"))
     body = "".join(f"<p>特斯马克位于奥尔河畔，第{n}任市长是伊兰·科维。</p>" for n in range(20))

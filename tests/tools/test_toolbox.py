@@ -70,7 +70,11 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
 @pytest.mark.parametrize(
     ("section", "settings", "said"),
     [
-        ("search", {"provider": "serper"}, "provider=serper: there is no such provider; there are: corpus, tavily,"),
+        (
+            "search",
+            {"provider": "serper"},
+            "provider=serper: there is no such provider; there are: corpus, json,",
+        ),
         ("search", {"provider": "no.such.module:Mine"}, "provider: there is no module"),
         ("search", {"provider": "aiq.tools.search:Nothing"}, "provider: module aiq.tools.search has no 'Nothing'"),
         ("search", {"provider": "corpus"}, "corpus must be set"),

@@ -1,0 +1,118 @@
+"""Search by any API that answers in JSON, described in config alone (`search.options`): SearXNG and the like."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from pydantic import Field, JsonValue, RootModel, model_validator
+
+from aiq.core.errors import ConfigError, ToolErrorKind
+from aiq.core.plugins import validate
+from aiq.core.settings import SearchSettings, Settings
+from aiq.llm.http import URL, AsyncClient, InvalidURL
+from aiq.llm.models import read_key
+from aiq.tools.api import ApiClient
+from aiq.tools.search import Found, SearchHit, SearchProvider
+
+_QUERY: Final = "{query}"
+
+
+class FieldNames(Settings):
+    """Where a result has what; names of nested objects are joined by dots. null: the API does not say."""
+
+    url: str = Field(description="its address; results without one are passed over")
+    title: str | None = Field(description="its title")
+    content: str | None = Field(description="the text shown of it")
+    score: str | None = Field(description="a number: the results are sorted by it, the greatest first")
+    date: str | None = Field(description="when it was published, in any form")
+
+
+class JsonSearchSettings(Settings):
+    """`search.options` of `search.provider=json`.
+
+    In `url`, `headers` and `body`, `{query}`, `{max_results}`, `{base_url}` and `{key}` (the value of the variable
+    that `search.api_key_env` names) are filled in; in a URL they are quoted.
+    """
+
+    url: str = Field(pattern=r"^(https?://|\{base_url\})", description="of a search, with {query} in it or in body")
+    method: Literal["GET", "POST"] = Field(description="of the request")
+    headers: Mapping[str, str] = Field(description="of the request, e.g. {x-api-key: '{key}'}")
+    body: Mapping[str, JsonValue] | None = Field(description="sent as JSON")
+    results: str = Field(description="where the answer has the list of results, e.g. results or web.results")
+    fields: FieldNames = Field(description="where a result has what")
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> "JsonSearchSettings":
+        if _QUERY not in self.url and _QUERY not in str(self.body):
+            raise ValueError("neither url nor body has {query}: write where the words of a search go")
+        try:
+            URL(self.url.replace("{base_url}", "http://base.example"))
+        except (InvalidURL, ValueError) as error:
+            raise ValueError(f"url={self.url}: {error}") from None
+        return self
+
+
+class _Answer(RootModel[dict[str, Any]]):
+    """Any JSON object."""
+
+
+class JsonSearch(SearchProvider):
+    """What cannot be found where config says it is, is a malformed answer and never an empty one."""
+
+    def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
+        self._options: JsonSearchSettings = validate(JsonSearchSettings, dict(settings.options), "search.options")
+        if settings.base_url is None and "{base_url}" in self._options.url:
+            raise ConfigError("search.base_url must be set: search.options.url has {base_url} in it")
+        self._base = (settings.base_url or "").rstrip("/")
+        self._key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
+        headers = _filled(dict(self._options.headers), {"{key}": self._key})
+        where = self._options.url.partition("?")[0].replace("{base_url}", self._base)
+        failure = f"web search failed: {where}: {{}}"
+        self._api = ApiClient(client, where, settings.timeout_seconds, failure, headers, self._key)
+
+    async def search(self, query: str, max_results: int) -> Found:
+        options, number = self._options, {"{max_results}": max_results}
+        quoted = {"{key}": quote(self._key, safe=""), **number, _QUERY: quote(query, safe="")}
+        url = _filled(options.url, {"{base_url}": self._base, **quoted})
+        body = None if options.body is None else _filled(options.body, {"{key}": self._key, **number, _QUERY: query})
+        listed = _at((await self._api.send(options.method, url, body, _Answer)).root, options.results)
+        if not isinstance(listed, list):
+            raise self._api.error(ToolErrorKind.MALFORMED, f"no list at search.options.results={options.results}")
+        names = options.fields
+        results = [result for result in listed if str(_at(result, names.url) or "").strip()]
+        if listed and not results:
+            raise self._api.error(ToolErrorKind.MALFORMED, f"no result has search.options.fields.url={names.url}")
+        if names.score is not None:
+            results.sort(key=lambda result: _number(_at(result, names.score)), reverse=True)
+        return Found(hits=tuple(self._hit(result) for result in results[:max_results]))
+
+    def _hit(self, result: Any) -> SearchHit:
+        url, title, text, date = (
+            str(_at(result, name) or "") for name in self._options.fields.model_dump(exclude={"score"}).values()
+        )
+        return SearchHit(url=url, title=title, text=text, published=date or None)
+
+
+def _filled(template: Any, places: Mapping[str, Any]) -> Any:
+    """The template with its places filled in, in this order; a text that is one place alone becomes its value."""
+    if isinstance(template, Mapping):
+        return {name: _filled(value, places) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, places) for value in template]
+    if isinstance(template, str):
+        for place, value in places.items():
+            template = value if template == place else template.replace(place, str(value))
+            if not isinstance(template, str):
+                break
+    return template
+
+
+def _at(value: Any, path: str | None) -> Any:
+    """What is at a dotted path of nested objects; None where there is nothing."""
+    for name in (path or "").split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else float("-inf")

@@ -1,0 +1,170 @@
+"""Search APIs described in config, on a real server: SearXNG's documented form, and others by their options alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
+from aiq.core.settings import SearchSettings
+from aiq.experiment.compose import config_of_options
+from aiq.llm.http import AsyncClient
+from aiq.tools.providers.json import JsonSearch
+from aiq.tools.search import Found, SearchHit, SearchProvider
+from aiq.tools.toolbox import make_provider
+from tests.tools.conftest import serving
+
+KEY = "key-0123456789-secret"
+RESULTS = [
+    {
+        "url": "https://b.example/second",
+        "title": "Second",
+        "content": "Less of it.",
+        "engine": "one",
+        "engines": ["one"],
+        "positions": [2],
+        "score": 0.5,
+        "category": "general",
+        "publishedDate": None,
+    },
+    {
+        "url": "https://a.example/first",
+        "title": "First",
+        "content": "All of it.",
+        "engine": "two",
+        "engines": ["one", "two"],
+        "positions": [1, 1],
+        "score": 4.0,
+        "category": "general",
+        "publishedDate": "2026-03-14T00:00:00",
+    },
+    {"url": "https://c.example/", "title": "Without a score", "engine": "one"},
+]
+ANSWER = {
+    "query": "q",
+    "number_of_results": 0,
+    "results": RESULTS,
+    "answers": [],
+    "corrections": [],
+    "infoboxes": [],
+    "suggestions": [],
+    "unresponsive_engines": [["three", "timeout"]],
+}
+FIRST = SearchHit(url="https://a.example/first", title="First", text="All of it.", published="2026-03-14T00:00:00")
+SECOND = SearchHit(url="https://b.example/second", title="Second", text="Less of it.")
+
+
+class Server:
+    """What it saw, and what it answers next; without format=json it refuses, as SearXNG where JSON is not listed."""
+
+    def __init__(self) -> None:
+        self.seen: list[Request] = []
+        self.bodies: list[Any] = []
+        self.answer: object = ANSWER
+
+    async def get(self, request: Request) -> Response:
+        self.seen.append(request)
+        allowed = request.query_params.get("format") == "json"
+        return JSONResponse(self.answer) if allowed else Response("<h1>Forbidden</h1>", 403)
+
+    async def post(self, request: Request) -> Response:
+        self.seen.append(request)
+        self.bodies.append(await request.json())
+        return JSONResponse(self.answer)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, str]]:
+    monkeypatch.setenv("A_KEY", KEY)
+    found = Server()
+    routes = [Route("/search", found.get, methods=["GET"]), Route("/api", found.post, methods=["POST"])]
+    with serving(Starlette(routes=routes)) as port:
+        yield found, f"http://127.0.0.1:{port}"
+
+
+def settings(option: str, /, **changes: Any) -> SearchSettings:
+    given = config_of_options([f"search={option}"])["search"]
+    options = {**given["options"], **changes.pop("options", {})}
+    return SearchSettings.model_validate({**given, **changes, "options": options})
+
+
+async def found(made: SearchSettings, client: AsyncClient, query: str = "q", most: int = 2) -> Found:
+    provider: SearchProvider = make_provider(SearchProvider, made, "search", client)
+    assert isinstance(provider, JsonSearch)
+    return await provider.search(query, most)
+
+
+async def test_a_searxng_instance_by_its_address_alone(server: tuple[Server, str], run_client: AsyncClient) -> None:
+    served, site = server
+    query = "mayor of T\u00e9ssmark & {max_results}?"
+    assert await found(settings("searxng", base_url=f"{site}/"), run_client, query) == Found(hits=(FIRST, SECOND))
+    assert dict(served.seen[0].query_params) == {"q": query, "format": "json"}
+    everything = await found(settings("searxng", base_url=site), run_client, most=10)
+    assert [hit.url for hit in everything.hits][2] == "https://c.example/"
+    served.answer = {**ANSWER, "results": []}
+    assert await found(settings("searxng", base_url=site), run_client) == Found()
+
+
+async def test_another_api_by_its_options_alone(server: tuple[Server, str], run_client: AsyncClient) -> None:
+    served, site = server
+    served.answer = {
+        "web": {"items": [{"link": {"to": "https://a.example/"}, "name": "A", "age": 2026}, {"name": "?"}]}
+    }
+    options = {
+        "url": f"{site}/api?n={{max_results}}&k={{key}}",
+        "method": "POST",
+        "headers": {"x-api-key": "{key}", "x-more": "for {key}"},
+        "body": {"q": "{query}", "num": "{max_results}", "filters": ["about {query}"], "safe": True},
+        "results": "web.items",
+        "fields": {"url": "link.to", "title": "name", "content": None, "score": None, "date": "age"},
+    }
+    made = settings("json", options=options, api_key_env="A_KEY")
+    hit = SearchHit(url="https://a.example/", title="A", text="", published="2026")
+    assert await found(made, run_client, "x & {key}") == Found(hits=(hit,))
+    assert served.bodies == [{"q": "x & {key}", "num": 2, "filters": ["about x & {key}"], "safe": True}]
+    assert dict(served.seen[0].query_params) == {"n": "2", "k": KEY}
+    assert [served.seen[0].headers[name] for name in ("x-api-key", "x-more")] == [KEY, f"for {KEY}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"url": "{base_url}/search?q={query}"}, ToolErrorKind.UNAUTHORIZED, "HTTP 403: .*Forbidden"),
+        ({"url": "{base_url}/nowhere?q={query}"}, ToolErrorKind.HTTP, "HTTP 404"),
+        ({"results": "items"}, ToolErrorKind.MALFORMED, r"no list at search\.options\.results=items"),
+        ({"results": "query"}, ToolErrorKind.MALFORMED, r"no list at search\.options\.results=query"),
+        ({"fields": {"url": "link"}}, ToolErrorKind.MALFORMED, r"no result has search\.options\.fields\.url=link"),
+    ],
+)
+async def test_what_is_not_where_config_says_is_a_typed_error(
+    server: tuple[Server, str], run_client: AsyncClient, options: dict[str, Any], kind: ToolErrorKind, said: str
+) -> None:
+    if "fields" in options:
+        options = {"fields": dict.fromkeys(("title", "content", "score", "date")) | options["fields"]}
+    with pytest.raises(ToolError, match=rf"^web search failed: {server[1]}/\w+: {said}") as caught:
+        await found(settings("searxng", base_url=server[1], options=options), run_client)
+    assert caught.value.kind is kind
+    server[0].answer = ["no object"]
+    with pytest.raises(ToolError, match="not a search answer"):
+        await found(settings("searxng", base_url=server[1]), run_client)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"options": {"url": "http://a.example/search"}}, r"neither url nor body has \{query\}"),
+        ({"options": {"url": "a.example/search?q={query}"}}, r"search\.options\.url="),
+        ({"options": {"url": "http://a.example:port/?q={query}"}}, r"search\.options.*http://a\.example:port"),
+        ({"options": {"fields": {"title": "t"}}}, r"search\.options\.fields\.url: must be set"),
+        ({"options": {"query": "q"}}, r"search\.options\.query"),
+        ({"base_url": None}, r"search\.base_url must be set"),
+        ({"api_key_env": "NO_SUCH_KEY"}, r"search\.api_key_env=NO_SUCH_KEY"),
+    ],
+)
+async def test_options_that_cannot_be_stop_the_run(run_client: AsyncClient, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=f"^[^\n]*{said}[^\n]*$"):
+        await found(settings("searxng", **changes), run_client)
