@@ -1,7 +1,7 @@
 """Every command that README.md and docs/ print is run as printed, in a folder with the files that the pages name.
 
 Runs are made with one sample, and what is in NOT_RUN is not carried out: of those with settings all is composed and
-checked but the run itself. `[one page at a time]`: a page's commands may build on one another.
+checked but the run itself. A page's commands may build on one another.
 """
 
 import gzip
@@ -108,7 +108,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).write_text(text, encoding="utf-8")
     for name, packed in {"pages.jsonl": "pages.jsonl.gz", "raw_data/mine.jsonl": "raw_data/agent.jsonl.gz"}.items():
         (place / packed).write_bytes(gzip.compress((place / name).read_bytes()))
-    _write_agent(place)
+    _write_agents(place)
     runs = place / "results/tried"
     _made(runs / "questions", "experiment=shallow_freshqa", "dataset.ids=[3,7]", "epochs=2")
     _made(runs / "tasks", "experiment=deep_drb", "limit=1", "judge=[citation_audit]")
@@ -126,13 +126,15 @@ def _first_question() -> str:
     return load(settings("dataset=freshqa_mini").dataset, seed=0, limit=1).samples[0].question.text
 
 
-def _write_agent(place: Path) -> None:
-    """The agent of docs/agents.md."""
+def _write_agents(place: Path) -> None:
+    """The modules of docs/agents.md, and the config of its first agent."""
     page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    for code in blocks(page, ("python",)):
+        if named := re.match(r"# (\w+\.py)$", code, re.MULTILINE):
+            (place / named[1]).write_text(code, encoding="utf-8")
     (place / "conf/agent").mkdir(parents=True)
-    for name, language, start in (("my_agent.py", "python", "# my_agent.py"), ("conf/agent/mine.yaml", "yaml", "# My")):
-        text = next(text for text in blocks(page, (language,)) if text.startswith(start))
-        (place / name).write_text(text, encoding="utf-8")
+    config = next(text for text in blocks(page, ("yaml",)) if text.startswith("# My agent"))
+    (place / "conf/agent/mine.yaml").write_text(config, encoding="utf-8")
 
 
 def _made(folder: Path, *overrides: str) -> None:
